@@ -1,0 +1,3 @@
+module github.com/moonlap/moonlap
+
+go 1.26
