@@ -1,0 +1,131 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// check tells what is wrong with a line whose types are right; "" when nothing is.
+func check(l Line) string {
+	switch l := l.(type) {
+	case Batches:
+		return checkBatches(l)
+	case Laps:
+		if l.Count < 0 {
+			return fmt.Sprintf("a count of %d laps", l.Count)
+		}
+	case Case:
+		if l.Case < 0 {
+			return fmt.Sprintf("the case number %d", l.Case)
+		}
+		if l.Name == "" {
+			return "a case without a name"
+		}
+	}
+	return ""
+}
+
+func checkBatches(b Batches) string {
+	n := len(b.Calls)
+	for _, s := range []struct {
+		name     string
+		n        int
+		optional bool
+	}{
+		{"ns", len(b.NS), false},
+		{"traces", len(b.Traces), true},
+		{"switches", len(b.Switches), true},
+		{"steal", len(b.Steal), true},
+	} {
+		if s.n != n && (!s.optional || s.n != 0) {
+			return fmt.Sprintf(`"calls" has %d values and %q %d; they are one batch each`, n, s.name, s.n)
+		}
+	}
+	for i, calls := range b.Calls {
+		if calls < 1 {
+			return fmt.Sprintf("batch %d has %d calls", i+1, calls)
+		}
+		if b.NS[i] < 0 {
+			return fmt.Sprintf("batch %d took %g ns; no clock that may be used runs backwards", i+1, b.NS[i])
+		}
+	}
+	return ""
+}
+
+// checkSchema refuses a major version that this reader does not know.
+func checkSchema(schema string) error {
+	family, version, _ := strings.Cut(schema, "/")
+	_, ours, _ := strings.Cut(Schema, "/")
+	major, _, _ := strings.Cut(version, ".")
+	if family == "moonlap" && major == ours {
+		return nil
+	}
+	e := &FormatError{
+		Text:   fmt.Sprintf("the schema is %q, and this moonlap reads %q", schema, Schema),
+		Advice: "read it with the moonlap that wrote it",
+	}
+	if n, err := strconv.Atoi(major); family != "moonlap" || err != nil || n < 1 {
+		e.Advice = "is this a record of moonlap?"
+	}
+	return e
+}
+
+// notJSON finds the numbers that C and Lua print and JSON cannot say.
+var notJSON = regexp.MustCompile(`[:\[,]\s*-?(?i:nan|inf|infinity)\b`)
+
+// syntaxFault puts an error of encoding/json into words.
+func syntaxFault(b []byte, err error) *FormatError {
+	e := &FormatError{Advice: adviceWriter, Err: err}
+	var wrong *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong):
+		e.Text = fmt.Sprintf("%q holds a %s where %s belongs", wrong.Field, wrong.Value, kindName(wrong.Type.Kind().String()))
+		if wrong.Field == "" {
+			e.Text = fmt.Sprintf("a line that is a %s, not an object: %s", wrong.Value, excerpt(b))
+		}
+	case notJSON.Match(b):
+		e.Text = "a value that is not a number (nan or inf): " + excerpt(notJSON.Find(b))
+	case errors.As(err, &syntax) && strings.HasPrefix(err.Error(), "unexpected end"):
+		e.Text = "the line breaks off: " + excerpt(b)
+		e.Advice = "the writer was stopped, or the disk was full; " + adviceBefore
+	default:
+		e.Text = "not a line of a record: " + excerpt(b)
+		e.Advice = adviceBefore
+	}
+	return e
+}
+
+func kindName(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(kind, "float"):
+		return "a number"
+	case kind == "slice":
+		return "a list"
+	case kind == "map", kind == "struct":
+		return "an object"
+	case kind == "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// excerpt quotes the beginning of a line, short enough for a message.
+func excerpt(b []byte) string {
+	const most = 60
+	if len(b) <= most {
+		return strconv.Quote(string(b))
+	}
+	b = b[:most]
+	for len(b) > most-utf8.UTFMax && !utf8.Valid(b) {
+		b = b[:len(b)-1]
+	}
+	return strconv.Quote(string(b)) + " …"
+}
