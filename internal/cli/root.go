@@ -1,0 +1,110 @@
+// Package cli is the command line: one file a command. It is the only room that
+// knows flags, progress lines and exit codes.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// version is set by the linker: -X github.com/moonlap/moonlap/internal/cli.version=…
+var version = "dev"
+
+// commands are moonlap's commands, in the order in which the help lists them.
+var commands = []func(Sys) *cobra.Command{
+	newRunCommand,
+	newVersionCommand,
+}
+
+// Main runs the command line args (without the program's name) in sys until it is
+// done or ctx ends, and returns the exit code.
+func Main(ctx context.Context, sys Sys, args []string) int {
+	root := newRootCommand(sys)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	code, silent := exitCode(err)
+	if !silent {
+		fmt.Fprintf(sys.Stderr, "moonlap: %s\n", strings.TrimRight(err.Error(), "\n"))
+	}
+	if code == ExitUsage {
+		fmt.Fprintf(sys.Stderr, "Try '%s --help'.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+func newRootCommand(sys Sys) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "moonlap",
+		Short: "The performance workbench for LuaJIT and OpenResty",
+		Long: `Moonlap is the performance workbench for LuaJIT and OpenResty.
+
+Every flag can be set in the environment too: MOONLAP_ and the flag's name in
+capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.`,
+		SilenceErrors: true, // Main prints them
+		SilenceUsage:  true,
+		Args:          knownCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return usageErrorf("which command? 'moonlap --help' lists them")
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			return flagsFromEnvironment(cmd.Flags(), sys.Getenv)
+		},
+	}
+	root.SetIn(sys.Stdin)
+	root.SetOut(sys.Stdout)
+	root.SetErr(sys.Stderr)
+	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitText)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	for _, newCommand := range commands {
+		cmd := newCommand(sys)
+		cmd.Args = asUsage(cmd.Args)
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// asUsage makes the errors of an argument check usage errors.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(err)
+		}
+		return nil
+	}
+}
+
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	similar := cmd.SuggestionsFor(args[0])
+	if len(similar) == 0 {
+		return usageErrorf("unknown command %q", args[0])
+	}
+	return usageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
+}
+
+// flagsFromEnvironment sets the flags that the command line left alone from their
+// MOONLAP_ variables.
+func flagsFromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
+	var first error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "MOONLAP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := getenv(name)
+		if f.Changed || value == "" || f.Name == "help" || first != nil {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			first = usageErrorf("environment variable %s: %w", name, err)
+		}
+	})
+	return first
+}

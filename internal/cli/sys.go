@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Sys is all that a command may touch of the world around it, so that tests can
+// run the real commands on a made-up one.
+type Sys struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Now            func() time.Time
+	StdoutTerminal bool
+	StderrTerminal bool
+	// Width is the number of columns of the terminal, 80 where there is none.
+	Width func() int
+}
+
+// RealSys is the process's own stdio, environment and clock.
+func RealSys() Sys {
+	return Sys{
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		Getenv:         os.Getenv,
+		Now:            time.Now,
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Width: func() int {
+			for _, f := range []*os.File{os.Stdout, os.Stderr} {
+				if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+					return columns
+				}
+			}
+			return 80
+		},
+	}
+}
+
+// Interruptible returns a context that ends with the first SIGINT, SIGTERM or
+// SIGHUP. The second signal finds its default action again and ends moonlap at
+// once, for a user who won't wait for the tidying up.
+func Interruptible() context.Context {
+	ctx, stop := signal.NotifyContext(context.Background(),
+		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)
+	return ctx
+}
