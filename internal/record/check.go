@@ -85,10 +85,7 @@ func syntaxFault(b []byte, err error) *FormatError {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong):
-		e.Text = fmt.Sprintf("%q holds a %s where %s belongs", wrong.Field, wrong.Value, kindName(wrong.Type.Kind().String()))
-		if wrong.Field == "" {
-			e.Text = fmt.Sprintf("a line that is a %s, not an object: %s", wrong.Value, excerpt(b))
-		}
+		e.Text = wrongType(b, wrong)
 	case notJSON.Match(b):
 		e.Text = "a value that is not a number (nan or inf): " + excerpt(notJSON.Find(b))
 	case errors.As(err, &syntax) && strings.HasPrefix(err.Error(), "unexpected end"):
@@ -99,6 +96,20 @@ func syntaxFault(b []byte, err error) *FormatError {
 		e.Advice = adviceBefore
 	}
 	return e
+}
+
+func wrongType(b []byte, wrong *json.UnmarshalTypeError) string {
+	holds, belongs := wrong.Value, kindName(wrong.Type.Kind().String())
+	number, isNumber := strings.CutPrefix(holds, "number ")
+	switch {
+	case wrong.Field == "" && holds == "array":
+		return "a list, not an object: " + excerpt(b)
+	case wrong.Field == "":
+		return fmt.Sprintf("a %s, not an object: %s", holds, excerpt(b))
+	case isNumber && belongs == "a number":
+		return fmt.Sprintf("%q holds the number %s, which is too large", wrong.Field, number)
+	}
+	return fmt.Sprintf("%q holds a %s where %s belongs", wrong.Field, holds, belongs)
 }
 
 func kindName(kind string) string {
