@@ -1,0 +1,142 @@
+package record
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// WriteBenchfmt writes the results in the Go benchmark format, which stock benchstat
+// reads: one line a process, because one process is one sample. A case without a
+// figure has no line. The iteration count is 1, as results keep no calls per process
+// and no reader of the format weighs by it.
+//
+// The file configuration holds only what must be equal for a comparison to make
+// sense: benchstat puts results that differ in it into different tables.
+func WriteBenchfmt(w io.Writer, r *Results) error {
+	out := benchfmt.NewWriter(w)
+	write := func(rec benchfmt.Record) error {
+		if err := out.Write(rec); err != nil {
+			return fmt.Errorf("write benchfmt: %w", err)
+		}
+		return nil
+	}
+	for _, m := range []benchfmt.UnitMetadata{
+		unitMetadata("ns/op", "better", "lower"),
+		unitMetadata("B/op", "better", "lower"),
+		unitMetadata("B/op", "assume", "exact"), // one figure a case, the same on each line
+	} {
+		if err := write(&m); err != nil {
+			return err
+		}
+	}
+	config := benchConfig(r)
+	names := benchNames(r.Cases)
+	for i, c := range r.Cases {
+		if c.NSPerCall == nil {
+			continue
+		}
+		for _, ns := range perProcess(c) {
+			res := &benchfmt.Result{Config: config, Name: benchfmt.Name(names[i]), Iters: 1}
+			res.Values = append(res.Values, benchfmt.Value{Value: ns, Unit: "ns/op"})
+			if c.BytesPerCall != nil {
+				res.Values = append(res.Values, benchfmt.Value{Value: *c.BytesPerCall, Unit: "B/op"})
+			}
+			if err := write(res); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func unitMetadata(unit, key, value string) benchfmt.UnitMetadata {
+	return benchfmt.UnitMetadata{
+		UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: key},
+		OrigUnit:        unit, Value: value,
+	}
+}
+
+func benchConfig(r *Results) []benchfmt.Config {
+	var config []benchfmt.Config
+	set := func(key, value string) {
+		// A line break would end the value, an empty value delete the key.
+		if value = strings.Join(strings.Fields(value), " "); value != "" {
+			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		}
+	}
+	set("goos", r.Environment.OS)
+	set("goarch", r.Environment.Arch)
+	set("cpu", r.Environment.CPU)
+	if r.Runtime != nil {
+		set("runtime", r.Runtime.Kind)
+	}
+	var vms []string
+	for _, vm := range r.VMs {
+		vms = append(vms, strings.TrimSpace(vm.Version+" "+vm.Build))
+	}
+	set("vm", strings.Join(vms, ", "))
+	if r.Nginx != nil {
+		set("nginx", r.Nginx.Version)
+		set("lua-module", r.Nginx.LuaModule)
+	}
+	return config
+}
+
+// perProcess is one time a process, in ns per call, in order of start. The workers of
+// a process share its draws and their machine, so their mean is one sample.
+func perProcess(c CaseResult) []float64 {
+	var order []int
+	sum, n := map[int]float64{}, map[int]float64{}
+	for _, p := range c.PerProcess {
+		if n[p.Process] == 0 {
+			order = append(order, p.Process)
+		}
+		sum[p.Process] += p.NS
+		n[p.Process]++
+	}
+	ns := make([]float64, len(order))
+	for i, p := range order {
+		ns[i] = sum[p] / n[p]
+	}
+	return ns
+}
+
+// benchNames makes the cases' names fit for the format, which ends a name at the
+// first space: such characters become "_". Names that this makes equal are told
+// apart by "#01", … as go test does. The "-N" at the end stands where Go puts
+// GOMAXPROCS, so that a name's own "-8" is not taken for it; it is the number of
+// workers.
+func benchNames(cases []CaseResult) []string {
+	taken := map[string]bool{}
+	names := make([]string, len(cases))
+	for i, c := range cases {
+		clean := benchName(c.Name)
+		name := clean
+		for n := 1; taken[name]; n++ {
+			name = fmt.Sprintf("%s#%02d", clean, n)
+		}
+		taken[name] = true
+		names[i] = fmt.Sprintf("%s-%d", name, max(1, c.Case.Workers))
+	}
+	return names
+}
+
+func benchName(name string) string {
+	if name == "" {
+		return "_"
+	}
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "_"))
+	// The format wants an upper case letter after "Benchmark"; benchstat does not insist.
+	first, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[n:]
+}
