@@ -30,8 +30,7 @@ local histogram_t = ffi.typeof [[
         const int32_t digits, unit, half, len;  // unit, half: powers of two
         const int32_t shift, offset;     // from a double's high word to a bucket
         const double scale, linear;      // value to units; below `linear` units a bucket is a unit
-        double sum, smallest, largest;
-        int64_t total;
+        double total, sum, smallest, largest;
         uint64_t counts[?];
     }
 ]]
@@ -80,7 +79,7 @@ local function make(lowest, highest, digits)
     end
     return ffi.new(histogram_t, g.len, {
         lowest = lowest, highest = highest, digits = digits,
-        unit = g.unit, half = g.half, len = g.len,
+        unit = g.unit, half = g.half, len = g.len, 
         -- A double's high word is sign, 11 bits of exponent (+1023), 20 of mantissa. Shifted so
         -- that `half` bits of mantissa stay, it counts buckets; offset makes 2^half number 2^half.
         shift = 20 - g.half, offset = (1022 + g.half) * 2 ^ g.half,
@@ -138,7 +137,7 @@ end
 
 --- Number of values recorded.
 function methods.count(h)
-    return tonumber(h.total)
+    return h.total
 end
 
 --- Smallest value in ns, exact (a bucket's lower edge after `decode`); 0 when empty.
@@ -153,7 +152,7 @@ end
 
 --- Arithmetic mean in ns, exact (from the buckets' middles after `decode`); 0 when empty.
 function methods.mean(h)
-    return h.total == 0 and 0 or h.sum / tonumber(h.total)
+    return h.total == 0 and 0 or h.sum / h.total
 end
 
 --- Nearest-rank percentile: the smallest value that p % of all values don't exceed, as the middle
@@ -171,9 +170,8 @@ function methods.percentile(h, p)
     elseif p == 100 then
         return h.largest
     end
-    local total = tonumber(h.total)
     -- The last factor undoes rounding of p: 99.9 % of 1000 is the 999th value, not the 1000th.
-    local rank = max(1, ceil(p * total / 100 * (1 - 2 ^ -50)))
+    local rank = max(1, ceil(p * h.total / 100 * (1 - 2 ^ -50)))
     local seen = 0
     for i = 0, h.len - 1 do
         seen = seen + tonumber(h.counts[i])
@@ -250,7 +248,7 @@ function _M.decode(text)
             local low, width = bucket(h, i)
             h.smallest = min(h.smallest, low)
             h.largest = low + width - 1
-            h.total = h.total + h.counts[i]
+            h.total = h.total + n
             h.sum = h.sum + n * (low + floor(width / 2))
         end
     end
