@@ -23,5 +23,5 @@ bench: build ## measure a bench file: FILE=examples/re_find.lua ARGS="--runtime 
 prove: ## both commands of the README on a fresh minimal Debian (as root)
 	script/prove-bare
 
-clean: ## what was built here; Go's and apt's caches stay
-	rm -rf bin .cache .venv
+clean: ## bin and .cache
+	rm -rf bin .cache

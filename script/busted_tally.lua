@@ -8,9 +8,10 @@ return function(options)
 
     local function append(file, result, tests)
         for _, test in ipairs(tests) do
-            local reason = result == "skip" and test.message and ": " .. tostring(test.message) or ""
-            local name = test.name ~= "" and test.name or tostring(test.message)
-            local line = "busted: " .. name .. reason
+            local line = "busted: " .. test.name
+            if test.message and (result == "skip" or test.name == "") then
+                line = line .. ": " .. tostring(test.message)
+            end
             file:write(result, "\t", (line:gsub("%s+", " ")), "\n")
         end
     end
