@@ -9,6 +9,7 @@ local vmdef = require "jit.vmdef"
 local bit = require "bit"
 local json = require "moonlap.json"
 local loops = require "moonlap.bench.loop"
+local place = require "moonlap.bench.place"
 
 jit.off(true, true)
 
@@ -29,12 +30,7 @@ local MAX_LINES = 64
 local function locate(func, pc)
     local info = funcinfo(func, pc)
     if info.source then
-        local source = info.source
-        local first = source:sub(1, 1)
-        if first == "@" or first == "=" then
-            source = source:sub(2)
-        end
-        return source, info.currentline
+        return place.file(info.source), info.currentline
     end
     if info.ffid then
         return vmdef.ffnames[info.ffid], 0
@@ -82,13 +78,21 @@ local function on_record(self, func, pc)
 end
 
 
+-- Whether a trace that begins here is the case's own, and neither the harness's nor the
+-- entry of a generated loop.
+local function is_own(file, line)
+    return not place.is_library(file)
+        and not (place.is_generated(file) and line == loops.ENTRY_LINE)
+end
+
+
 local function on_start(self, tr, func, pc, parent, exit)
     local file, line = locate(func, pc)
     self.recording = {
         id = tr, parent = parent, exit = exit and exit >= 0 and exit or nil,
         stage = self.stage, file = file, line = line,
         func = func, pc = pc, lines = {},
-        own = self.own and not (file:find("^moonlap ") and line == loops.ENTRY_LINE),
+        own = self.own and is_own(file, line),
     }
 end
 
@@ -119,7 +123,7 @@ local function on_abort(self, func, pc, code, detail)
     local trace = self.recording
     self.recording = nil
     local file, line = locate(func, pc)
-    if trace and trace.parent and trace.file:find("^moonlap ") then
+    if trace and trace.parent and place.is_generated(trace.file) then
         return -- the end of our loop: it leads into code that is never compiled
     end
     local reason, nyi = explain(code, detail)

@@ -115,8 +115,8 @@ local function empty_loop(self)
 end
 
 
-local function with_stage(self, stage, own)
-    self.stage, self.ledger.stage, self.ledger.own = stage, stage, own
+local function enter_stage(ledger, stage, own)
+    ledger.stage, ledger.own = stage, own
 end
 
 
@@ -141,35 +141,35 @@ function _M.run(self)
     self.random = new_random(job.seed or 1)
     local target = _M.batch_target(self.clock, job)
 
-    with_stage(self, "warmup", true)
+    enter_stage(self.ledger, "warmup", true)
     local loop = numbered_loop(self)
     start_collector("natural")
     local n, ns_per_call, steady = warmup.run(self.series, "warmup", loop, target, job.warmup_ns)
 
-    with_stage(self, "memory", false)
+    enter_stage(self.ledger, "memory", false)
     local calls
     self.bytes_per_call, calls = memory.per_call(loop, ns_per_call)
 
     -- Made now, when it is known what the case returns.
-    with_stage(self, "empty", false)
+    enter_stage(self.ledger, "empty", false)
     local empty = empty_loop(self)
     for _ = 1, EMPTY_BATCHES do
         empty(max(n, 100))
     end
 
-    with_stage(self, "measure", true)
+    enter_stage(self.ledger, "measure", true)
     self.barrier:wait("measure")
     measure_series(self, loop, empty, n, job.measure_ns)
     self.barrier:keep_busy("measured", function() loop(n) end)
 
     if job.laps then
-        with_stage(self, "laps", false)
+        enter_stage(self.ledger, "laps", false)
         require("moonlap.bench.laps").run(self, ns_per_call)
     end
 
     self.channel:write(self.ledger:report())
     self.ledger:close()
-    with_stage(self, "memory", false)
+    enter_stage(self.ledger, "memory", false)
     jit.flush()
     jit.off()
     local interpreted = memory.per_call(numbered_loop(self), max(ns_per_call * 20, 1000))

@@ -7,6 +7,7 @@ local json = require "moonlap.json"
 local channel = require "moonlap.bench.channel"
 local ledger = require "moonlap.bench.ledger"
 local limits = require "moonlap.bench.limits"
+local place = require "moonlap.bench.place"
 local registry = require "moonlap.bench.registry"
 local vm = require "moonlap.bench.vm"
 
@@ -52,21 +53,6 @@ local function split_position(text)
 end
 
 
--- The first place on the stack that is the user's: neither ours nor C.
-local function user_position()
-    for level = 3, 200 do
-        local info = getinfo(level, "Sl")
-        if not info then
-            return nil
-        end
-        if info.currentline > 0 and not info.source:find("moonlap", 1, true) then
-            return (info.source:gsub("^[@=]", "")), info.currentline
-        end
-    end
-    return nil
-end
-
-
 local function new_fault(self, kind, text, file, line)
     return {
         type = "fault", case = self.job.mode == "measure" and self.job.case or -1,
@@ -74,6 +60,20 @@ local function new_fault(self, kind, text, file, line)
         file = file or self.case and self.case.file or self.job.file,
         line = line or self.case and self.case.line,
     }
+end
+
+
+-- A traceback without what lies below the user's code: our own functions.
+local function trim(traceback)
+    local lines = {}
+    for line in traceback:gmatch("[^\n]+") do
+        local file = line:match("^%s+(.-):%d*:? in ") or ""
+        if place.is_generated(file) or place.is_library(file) then
+            break
+        end
+        lines[#lines + 1] = line
+    end
+    return table.concat(lines, "\n")
 end
 
 
@@ -87,11 +87,11 @@ local function new_handler(self)
         local kind = text == ERROR_MEMORY and "memory" or "error"
         local file, line, rest = split_position(text)
         if not file then
-            file, line = user_position()
+            file, line = place.of_user(2)
         end
         local fault = new_fault(self, kind, rest, file, line)
         fault.call = current_call(self)
-        fault.traceback = debug.traceback("", 2):gsub("^\n", "")
+        fault.traceback = trim(debug.traceback("", 2))
         fault.moonlap_fault = true
         return fault
     end
@@ -102,7 +102,7 @@ end
 local function watch_exit(self)
     local exit = os.exit
     os.exit = function(status, ...) -- luacheck: ignore 122
-        local file, line = user_position()
+        local file, line = place.of_user(2)
         local fault = new_fault(self, "exit",
             "the code ended its own process: os.exit(" .. tostring(status or "") .. ")",
             file, line)

@@ -1,12 +1,13 @@
 --- What a bench file declares: benchmarks, and the cases that their parameters make.
 -- @module moonlap.bench.registry
+local place = require "moonlap.bench.place"
+
 jit.off(true, true)
 
 local _M = {}
 
 local concat, sort = table.concat, table.sort
 local format = string.format
-local getinfo = debug.getinfo
 local error, ipairs, pairs, tostring, type = error, ipairs, pairs, tostring, type
 
 local FIELDS = {
@@ -17,18 +18,6 @@ local FIELDS = {
 local PARAM_TYPES = {string = true, number = true, boolean = true}
 
 local benchmarks, by_name = {}, {}
-
-
--- The declaring place: `level` as for error() in the function that calls this.
-local function place(level)
-    local info = getinfo(level + 1, "Sl")
-    local source = info.source
-    local first = source:sub(1, 1)
-    if first == "@" or first == "=" then
-        source = source:sub(2)
-    end
-    return source, info.currentline
-end
 
 
 local function check_params(params, level)
@@ -88,13 +77,13 @@ function _M.bench(spec, run)
     end
     check_spec(spec, 2)
 
-    local file, line = place(2)
+    local file, line = place.of_user(2)
     local other = by_name[spec.name]
     if other then
         error(format("moonlap.bench: the name '%s' is taken by %s:%d; names must be unique",
             spec.name, other.file, other.line), 2)
     end
-    local benchmark = {spec = spec, file = file, line = line}
+    local benchmark = {spec = spec, file = file or "?", line = line or 0}
     by_name[spec.name] = benchmark
     benchmarks[#benchmarks + 1] = benchmark
 end

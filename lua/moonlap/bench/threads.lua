@@ -53,14 +53,25 @@ function _M.run(in_nginx, bodies)
 end
 
 
---- Lets others run; in nginx for at least `seconds`.
+-- Gives way for one turn of the event loop. `ngx.sleep(0)` would do, but writes a warning
+-- to the error log at every call where nginx lacks OpenResty's patch for it.
+local function one_turn()
+    local woken = require("ngx.semaphore").new(0)
+    assert(ngx.timer.at(0, function() woken:post(1) end))
+    woken:wait(1)
+end
+
+
+--- Lets others run; in nginx for about `seconds`, which it rounds down to ms.
 -- @tparam boolean in_nginx
 -- @tparam number seconds
 function _M.pause(in_nginx, seconds)
-    if in_nginx then
+    if not in_nginx then
+        coroutine.yield()
+    elseif seconds >= 0.001 then
         ngx.sleep(seconds)
     else
-        coroutine.yield()
+        one_turn()
     end
 end
 
