@@ -77,15 +77,18 @@ local function make(lowest, highest, digits)
     if not g then
         return nil, err
     end
-    return ffi.new(histogram_t, g.len, {
+    local h = ffi.new(histogram_t, g.len, {
         lowest = lowest, highest = highest, digits = digits,
-        unit = g.unit, half = g.half, len = g.len, 
+        unit = g.unit, half = g.half, len = g.len,
         -- A double's high word is sign, 11 bits of exponent (+1023), 20 of mantissa. Shifted so
         -- that `half` bits of mantissa stay, it counts buckets; offset makes 2^half number 2^half.
         shift = 20 - g.half, offset = (1022 + g.half) * 2 ^ g.half,
         scale = 2 ^ -g.unit, linear = 2 ^ g.half,
         smallest = huge, largest = -huge,
     })
+    -- With initial values, ffi.new leaves a variable-length tail as it found it.
+    ffi.fill(h.counts, g.len * 8)
+    return h
 end
 
 --- Makes an empty histogram.

@@ -55,7 +55,9 @@ function _M.decode(text)
         for k = 0, 3 do
             word = bor(lshift(word, 6), i + k < digits and value[source[i + k]] or 0)
         end
-        out[o], out[o + 1], out[o + 2] = rshift(word, 16), band(rshift(word, 8), 255), band(word, 255)
+        out[o] = rshift(word, 16)
+        out[o + 1] = band(rshift(word, 8), 255)
+        out[o + 2] = band(word, 255)
         o = o + 3
     end
     return ffi.string(out, o - padding)

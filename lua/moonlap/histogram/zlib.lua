@@ -79,7 +79,10 @@ local libz
 
 local function load_libz()
     if libz == nil then
-        pcall(ffi.cdef, "int uncompress(uint8_t *, unsigned long *, const uint8_t *, unsigned long);")
+        -- Another module may have declared it already, in these or other words.
+        pcall(ffi.cdef, [[
+            int uncompress(uint8_t *, unsigned long *, const uint8_t *, unsigned long);
+        ]])
         local ok, lib = pcall(ffi.load, "libz.so.1")
         if not ok then
             ok, lib = pcall(ffi.load, "z")
