@@ -1,0 +1,161 @@
+package stat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A Process is one VM's own figure: a process, or one worker of it. Times are ns per
+// call.
+type Process struct {
+	NS      float64 // location: median of the batches that count, less the empty twin
+	PM      float64 // ± of NS within the process: of its batches and of the twin
+	MinNS   float64 // fastest batch that counts, less the empty twin
+	FloorNS float64 // their 10 % quantile, less the empty twin: what a busy machine leaves alone
+	EmptyNS float64 // the empty twin's location
+	HasTwin bool
+	GCShare float64 // share of the time spent in the collector; NaN when not measured
+
+	Steadiness Steadiness
+	Batches    record.BatchTally
+	Samples    []float64 // the batches that count, less the empty twin, in order of time
+	// Polluted says that hardly any batch was clean, so that polluted ones count too.
+	Polluted bool
+}
+
+// Figure tells whether the process measured anything that counts.
+func (p Process) Figure() bool { return len(p.Samples) > 0 }
+
+// leastClean is the share of the steady batches that must be clean for the others to
+// be left out.
+const leastClean = 0.1
+
+// Locate makes a process's own figure from its batches.
+func Locate(p *record.ProcessRecord) Process {
+	sequence := batchesOf(p, record.Warmup, record.Measure)
+	l := Process{Steadiness: FindSteady(sequence), GCShare: math.NaN()}
+
+	var clean, untraced, all []float64
+	for i, b := range sequence {
+		if b.Warmup {
+			continue
+		}
+		l.Batches.Measured++
+		// A process that is never steady still shows what it measured, all of it.
+		if l.Steadiness.Class != record.SteadyNone && !l.Steadiness.Counts(i) {
+			l.Batches.Unsteady++
+			continue
+		}
+		all = append(all, b.NS)
+		if !b.Traced {
+			untraced = append(untraced, b.NS)
+		}
+		if b.Clean() {
+			clean = append(clean, b.NS)
+		}
+	}
+	l.count(p)
+
+	samples := clean
+	if float64(len(clean)) < leastClean*float64(len(all)) || len(clean) == 0 {
+		l.Polluted = len(all) > 0
+		samples = untraced
+		if len(untraced) == 0 {
+			samples = all
+		}
+	}
+	twin := twinOf(p)
+	l.HasTwin = twin.Estimate > 0
+	l.EmptyNS = twin.Estimate
+	if len(samples) == 0 {
+		return l
+	}
+	gross, _ := MedianInterval(samples, Level)
+	l.NS = gross.Estimate - twin.Estimate
+	l.PM = math.Hypot(halfWidth(gross), halfWidth(twin))
+	l.MinNS = slices.Min(samples) - twin.Estimate
+	l.FloorNS = Quantile(samples, 0.10) - twin.Estimate
+	l.Samples = make([]float64, len(samples))
+	for i, ns := range samples {
+		l.Samples[i] = ns - twin.Estimate
+	}
+	if stopped := cleanTimes(batchesOf(p, record.GCStopped)); len(stopped) > 0 && l.NS > 0 {
+		l.GCShare = (gross.Estimate - Median(stopped)) / l.NS
+	}
+	return l
+}
+
+// count tallies what was inside the measured batches.
+func (l *Process) count(p *record.ProcessRecord) {
+	positive := func(marks []int) (n int) {
+		for _, m := range marks {
+			if m > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for _, b := range p.Batches {
+		if b.Kind == record.Measure {
+			l.Batches.Traced += positive(b.Traces)
+			l.Batches.Switched += positive(b.Switches)
+			l.Batches.Stolen += positive(b.Steal)
+		}
+	}
+}
+
+// twinOf is the empty twin's location in ns per turn, 0 ± 0 where none was measured.
+func twinOf(p *record.ProcessRecord) record.Interval {
+	times := cleanTimes(batchesOf(p, record.Empty))
+	if len(times) == 0 {
+		return record.Interval{}
+	}
+	twin, _ := MedianInterval(times, Level)
+	return twin
+}
+
+// cleanTimes are the times of the clean batches, or of all where none is clean.
+func cleanTimes(batches []Batch) []float64 {
+	var clean, all []float64
+	for _, b := range batches {
+		all = append(all, b.NS)
+		if b.Clean() {
+			clean = append(clean, b.NS)
+		}
+	}
+	if len(clean) == 0 {
+		return all
+	}
+	return clean
+}
+
+// batchesOf returns a process's batches of these kinds, in order of time. A batch
+// without calls or with a time that is no positive number says nothing and is left out.
+func batchesOf(p *record.ProcessRecord, kinds ...string) []Batch {
+	lines := slices.Clone(p.Batches)
+	slices.SortStableFunc(lines, func(a, b record.Batches) int { return cmp.Compare(a.AtNS, b.AtNS) })
+	at := func(marks []int, i int) bool { return i < len(marks) && marks[i] > 0 }
+	var batches []Batch
+	for _, l := range lines {
+		if !slices.Contains(kinds, l.Kind) {
+			continue
+		}
+		for i, ns := range l.NS {
+			if i >= len(l.Calls) || l.Calls[i] <= 0 || !(ns > 0) || math.IsInf(ns, 1) {
+				continue
+			}
+			batches = append(batches, Batch{
+				NS:       ns / float64(l.Calls[i]),
+				Warmup:   l.Kind == record.Warmup,
+				Traced:   at(l.Traces, i),
+				Polluted: at(l.Switches, i) || at(l.Steal, i),
+			})
+		}
+	}
+	return batches
+}
+
+func halfWidth(iv record.Interval) float64 { return (iv.High - iv.Low) / 2 }
