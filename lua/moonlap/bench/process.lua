@@ -228,6 +228,7 @@ local function open_process(phase)
         return nil, "MOONLAP_JOB is not set: this module is called by moonlap"
     end
     local job = assert(load(source, "=MOONLAP_JOB"))()
+    job.case, job.index = job.case or 0, job.index or 0 -- zeros are left out
     local in_nginx = phase ~= nil
     local worker = in_nginx and ngx.worker.id() or 0
     local lines, err = channel.open(worker, {process = job.process or 0, worker = worker})
