@@ -249,6 +249,7 @@ local function run(self)
     local job = self.job
     vm.configure(job)
     self.clock = assert(require("moonlap.clock").open(job.clock))
+    vm.seed(job)
     self.start = self.clock.now()
     self.ledger = ledger.open()
     self.pollution = require("moonlap.bench.pollution").open()

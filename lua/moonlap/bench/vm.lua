@@ -23,9 +23,7 @@ function _M.can_yield(phase)
 end
 
 
---- Sets the job's JIT options and seeds: `math.random`, which starts alike in every
--- LuaJIT process and would hide what chance does to the traces, and the JIT's own
--- generator where the VM offers `jit.prngstate`.
+--- Sets the job's JIT options.
 -- @tparam table job
 function _M.configure(job)
     if job.jit == "off" then
@@ -35,6 +33,15 @@ function _M.configure(job)
             require("jit.opt").start(option)
         end
     end
+end
+
+
+--- Sets the job's seeds: `math.random`, which starts alike in every LuaJIT process and
+-- would hide what chance does to the traces, and the JIT's own generator where the VM
+-- offers `jit.prngstate`. To be called last before the user's code: every trace draws, and
+-- how often the clock's own traces do hangs on time.
+-- @tparam table job
+function _M.seed(job)
     if not job.seed then
         return
     end
