@@ -1,0 +1,182 @@
+package runtime
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A child is the operating system's side of a process: a program in a process group
+// of its own that dies with us, with a pipe for each channel.
+type child struct {
+	cmd      *exec.Cmd
+	group    bool       // it leads a process group
+	channels []*os.File // read ends; the child has the write ends from 3 on
+	stdout   *os.File   // read ends, nil where the code has its own
+	stderr   *os.File
+	exited   chan *os.ProcessState
+}
+
+// A childSpec says how to start one.
+type childSpec struct {
+	path, name     string // name is its argv[0]
+	args, env      []string
+	channels       int
+	stdin          io.Reader
+	stdout         io.Writer // nil: a pipe to read from
+	parentDeath    syscall.Signal
+	shareTerminal  bool // stay in our process group
+	outliveOutputs time.Duration
+}
+
+func startChild(spec childSpec) (c *child, err error) {
+	c = &child{
+		cmd:    exec.Command(spec.path, spec.args...),
+		group:  !spec.shareTerminal,
+		exited: make(chan *os.ProcessState, 1),
+	}
+	c.cmd.Args[0] = spec.name
+	c.cmd.Env = spec.env
+	c.cmd.Stdin = spec.stdin
+	c.cmd.Stdout = spec.stdout
+	c.cmd.WaitDelay = spec.outliveOutputs
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.group, Pdeathsig: spec.parentDeath}
+
+	var theirs []*os.File // the child's ends, which we close once it has them
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			c.closePipes()
+		}
+	}()
+	pipe := func() (read, write *os.File, err error) {
+		read, write, err = newPipe()
+		if err == nil {
+			theirs = append(theirs, write)
+		}
+		return read, write, err
+	}
+	for range spec.channels {
+		read, write, err := pipe()
+		if err != nil {
+			return nil, err
+		}
+		c.channels = append(c.channels, read)
+		c.cmd.ExtraFiles = append(c.cmd.ExtraFiles, write)
+	}
+	if spec.stdout == nil {
+		read, write, err := pipe()
+		if err != nil {
+			return nil, err
+		}
+		c.stdout, c.cmd.Stdout = read, write
+	}
+	read, write, err := pipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stderr, c.cmd.Stderr = read, write
+
+	started := make(chan error)
+	go c.live(started)
+	return c, <-started
+}
+
+// newPipe is os.Pipe with a write end that blocks, as programs expect of theirs; a
+// read end that does not takes deadlines.
+func newPipe() (read, write *os.File, err error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	if err := unix.SetNonblock(fd[0], true); err != nil {
+		unix.Close(fd[0])
+		unix.Close(fd[1])
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd[0]), "|0"), os.NewFile(uintptr(fd[1]), "|1"), nil
+}
+
+// live starts the program and waits for its end. The signal at the parent's death
+// comes at the death of the *thread* that started the child (golang/go#27505), so
+// this goroutine keeps its thread for as long as the child lives.
+func (c *child) live(started chan<- error) {
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	// While the dead leader is not waited for, its number can't become another
+	// group's, so the rest of the group is killed in between.
+	for {
+		err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	c.kill()
+	c.cmd.Wait()
+	c.exited <- c.cmd.ProcessState
+}
+
+// term asks the program to end; all tells its whole group.
+func (c *child) term(all bool) {
+	c.signal(syscall.SIGTERM, all)
+}
+
+// kill ends the program and its group.
+func (c *child) kill() {
+	c.signal(syscall.SIGKILL, true)
+}
+
+func (c *child) signal(s syscall.Signal, all bool) {
+	pid := c.cmd.Process.Pid
+	if all && c.group {
+		pid = -pid
+	}
+	syscall.Kill(pid, s)
+}
+
+// hurry makes reads from the pipes end within d, also when somebody who escaped
+// still holds the other ends.
+func (c *child) hurry(d time.Duration) {
+	end := time.Now().Add(d)
+	for _, f := range c.pipes() {
+		f.SetReadDeadline(end)
+	}
+}
+
+func (c *child) closePipes() {
+	for _, f := range c.pipes() {
+		f.Close()
+	}
+}
+
+func (c *child) pipes() []*os.File {
+	pipes := append([]*os.File{}, c.channels...)
+	if c.stdout != nil {
+		pipes = append(pipes, c.stdout)
+	}
+	if c.stderr != nil {
+		pipes = append(pipes, c.stderr)
+	}
+	return pipes
+}
+
+// shortSignal is SIGSEGV, …
+func shortSignal(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return s.String()
+}

@@ -1,0 +1,71 @@
+package runtime
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A process's private folder is named after its owner, this moonlap:
+// moonlap-NAMESPACE-PID-START-RANDOM, with the PID namespace and the owner's start
+// time. So a later moonlap can tell that the owner is gone (a number alone could be
+// somebody else's by then) and remove what a killed one left behind.
+
+// newFolder makes a private folder, and sweeps up after dead owners first.
+func newFolder() (string, error) {
+	sweepOnce.Do(func() { sweep(os.TempDir()) })
+	self := os.Getpid()
+	start, err := startTime(self)
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp("", fmt.Sprintf("moonlap-%s-%d-%s-", pidNamespace(), self, start))
+}
+
+var sweepOnce sync.Once
+
+// sweep removes the folders in dir whose owners, of this PID namespace, are dead.
+// What it cannot remove belongs to another user and is theirs to sweep.
+func sweep(dir string) {
+	folders, _ := filepath.Glob(filepath.Join(dir, "moonlap-*-*-*-*"))
+	for _, folder := range folders {
+		part := strings.Split(filepath.Base(folder), "-")
+		if len(part) != 5 || part[1] != pidNamespace() {
+			continue
+		}
+		pid, err := strconv.Atoi(part[2])
+		if err != nil {
+			continue
+		}
+		if start, err := startTime(pid); err != nil || start != part[3] {
+			os.RemoveAll(folder)
+		}
+	}
+}
+
+// startTime is when a process began, in clock ticks since boot; see proc(5).
+func startTime(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	// The second field, the program's name, may hold anything, also blanks and ")".
+	after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	const starttime = 22 - 3 // field 22; after begins with field 3
+	if len(after) <= starttime {
+		return "", fmt.Errorf("/proc/%d/stat: too short", pid)
+	}
+	return after[starttime], nil
+}
+
+// pidNamespace tells apart containers that share a temporary folder.
+var pidNamespace = sync.OnceValue(func() string {
+	link, err := os.Readlink("/proc/self/ns/pid") // pid:[4026531836]
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(link, "pid:[]")
+})

@@ -1,0 +1,176 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func (p *Process) startNginx(ctx context.Context, library, job string) error {
+	phase := p.spec.Job.Phase
+	if phase == "" {
+		phase = PhaseTimer
+	}
+	if !slices.Contains(Phases, phase) {
+		return fmt.Errorf("no such phase: %q; there are %s", phase, strings.Join(Phases, ", "))
+	}
+	sock, err := newSocket(p.folder)
+	if err != nil {
+		return err
+	}
+	env := environ("MOONLAP_JOB="+job, p.pad(), "NGINX=", "NGINX_BPF_MAPS=")
+	p.conf = &nginxConf{
+		Modules: modules(p.spec.Runtime.LuaModule),
+		User:    workerUser(),
+		Workers: p.spec.Job.Workers,
+		Env:     variableNames(env),
+		Phase:   phase,
+		Socket:  sock.path,
+		Library: library,
+		Call:    fmt.Sprintf(`require("moonlap.bench.process").nginx(%q)`, phase),
+		folder:  p.folder,
+	}
+	if p.spec.Job.Mode == ModeRun {
+		p.conf.Call = `require("moonlap.run").main()`
+	}
+	file, err := p.writeConf()
+	if err != nil {
+		sock.close()
+		return err
+	}
+	args := []string{"-p", p.folder + "/", "-c", file}
+	if hasErrorLogFlag(p.spec.Runtime.Version) {
+		args = append(args, "-e", "stderr")
+	}
+	c, err := startChild(childSpec{
+		path:     p.spec.Runtime.Path,
+		name:     "nginx",
+		args:     args,
+		env:      env,
+		channels: p.spec.Job.Workers,
+		stdin:    p.spec.Stdin,
+		stdout:   p.spec.Stdout,
+		// Not SIGKILL: nobody would tell the workers.
+		parentDeath:    syscall.SIGTERM,
+		shareTerminal:  isTerminal(p.spec.Stdin),
+		outliveOutputs: grace,
+	})
+	if err != nil {
+		sock.close()
+		return fmt.Errorf("start %s: %w", p.spec.Runtime.Path, err)
+	}
+	s := &supervisor{
+		p: p, c: c, nginx: true,
+		log:     &nginxLog{master: c.cmd.Process.Pid},
+		answers: make(chan answer, p.spec.Job.Workers),
+	}
+	asking, enough := context.WithCancel(ctx)
+	s.supervise(ctx, func() {
+		enough()
+		sock.close()
+	})
+	if phase != "init_worker" {
+		for range p.spec.Job.Workers {
+			go func() { s.answers <- sock.startJob(asking, phase) }()
+		}
+	}
+	return nil
+}
+
+// writeConf writes the configuration into the private folder.
+func (p *Process) writeConf() (file string, err error) {
+	if p.conf.MainConf, err = userConf("--main-conf", p.spec.MainConf); err != nil {
+		return "", err
+	}
+	if p.conf.HTTPConf, err = userConf("--http-conf", p.spec.HTTPConf); err != nil {
+		return "", err
+	}
+	text, err := p.conf.render()
+	if err != nil {
+		return "", err
+	}
+	// nginx before 1.19.5 opens this log before it has read its configuration.
+	if err := os.Mkdir(filepath.Join(p.folder, "logs"), 0o700); err != nil {
+		return "", err
+	}
+	file = filepath.Join(p.folder, "nginx.conf")
+	return file, os.WriteFile(file, []byte(text), 0o600)
+}
+
+// modules are the dynamic modules to load, given the Lua module's path.
+func modules(lua string) []string {
+	if lua == "" {
+		return nil
+	}
+	var all []string
+	if ndk := filepath.Join(filepath.Dir(lua), ndkModule); executableOrPlain(ndk) {
+		all = append(all, ndk)
+	}
+	return append(all, lua)
+}
+
+func executableOrPlain(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// workerUser keeps workers from changing to another user, to whom our folder is
+// closed. Only root's workers would, and only root may say so.
+func workerUser() string {
+	if os.Geteuid() != 0 {
+		return ""
+	}
+	root, err := user.LookupId("0")
+	if err != nil {
+		return "root"
+	}
+	group, err := user.LookupGroupId(root.Gid)
+	if err != nil {
+		return root.Username
+	}
+	return root.Username + " " + group.Name
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variableNames are the names that nginx must be told to keep for its workers. NGINX
+// holds inherited sockets and is none of the user's.
+func variableNames(env []string) []string {
+	var names []string
+	for _, s := range env {
+		name, _, _ := strings.Cut(s, "=")
+		if plainName.MatchString(name) && !strings.HasPrefix(name, "NGINX") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+var versionNumber = regexp.MustCompile(`/(\d+)\.(\d+)\.(\d+)`)
+
+// hasErrorLogFlag tells whether nginx knows -e: from 1.19.5 on.
+func hasErrorLogFlag(version string) bool {
+	m := versionNumber.FindStringSubmatch(version)
+	if m == nil {
+		return false
+	}
+	var have [3]int
+	for i := range have {
+		fmt.Sscan(m[i+1], &have[i])
+	}
+	return slices.Compare(have[:], []int{1, 19, 5}) >= 0
+}
+
+// retry is the pause between two requests for a worker without a job: short at
+// first, as workers start in a few milliseconds.
+func retry(n int) time.Duration {
+	return min(time.Millisecond<<min(n, 10), 20*time.Millisecond)
+}

@@ -1,0 +1,9 @@
+// Package lua hands the Lua library to the binary.
+package lua
+
+import "embed"
+
+// Library holds the folder moonlap of the Lua library, as lua/moonlap in the source.
+//
+//go:embed moonlap
+var Library embed.FS
