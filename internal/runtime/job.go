@@ -34,6 +34,7 @@ type Job struct {
 
 	GC          string
 	Laps        bool
+	LapCount    int // laps a process; 0 is by time
 	Concurrency int
 	Rate        float64 // calls a second
 	Workers     int     // nginx workers that do the job at once; 0 is 1
@@ -67,6 +68,7 @@ func (j Job) Lua() string {
 	if j.Laps {
 		t.field("laps", "true")
 	}
+	t.number("lap_count", float64(j.LapCount))
 	t.number("concurrency", float64(j.Concurrency))
 	t.number("rate", j.Rate)
 	t.number("workers", float64(j.Workers))

@@ -297,31 +297,10 @@ function _M.main()
 end
 
 
-local taken = false
-
-
---- Whether this nginx worker has its job already.
--- @treturn boolean
-function _M.taken()
-    return taken
-end
-
-
---- Entry in an nginx worker, called from the phase that the job is to run in. For the
--- phase "timer" it starts a timer and comes back at once.
+--- Entry in an nginx worker, called in the phase that the job is to run in.
 -- @tparam string phase
--- @treturn boolean false: this worker has its job already
 function _M.nginx(phase)
-    if taken then
-        return false
-    end
-    taken = true
-    if phase == "timer" then
-        assert(ngx.timer.at(0, function() run_job(phase) end))
-    else
-        run_job(phase)
-    end
-    return true
+    run_job(phase)
 end
 
 
