@@ -32,7 +32,13 @@ local function escape(c)
 end
 
 
--- Lengths of well-formed UTF-8 sequences by first byte; anything else is not UTF-8.
+-- First bytes whose second byte is bounded closer than 0x80 to 0xBF: overlong forms,
+-- surrogates, and what lies beyond U+10FFFF are not UTF-8.
+local SECOND_LEAST = {[0xE0] = 0xA0, [0xF0] = 0x90}
+local SECOND_MOST = {[0xED] = 0x9F, [0xF4] = 0x8F}
+
+
+-- Length of the well-formed UTF-8 sequence at i, or nil when there is none.
 local function sequence_length(s, i)
     local b = byte(s, i)
     if b < 0x80 then
@@ -43,11 +49,13 @@ local function sequence_length(s, i)
     if not n then
         return nil
     end
+    local least, most = SECOND_LEAST[b] or 0x80, SECOND_MOST[b] or 0xBF
     for k = i + 1, i + n - 1 do
         local c = byte(s, k)
-        if not c or c < 0x80 or c > 0xBF then
+        if not c or c < least or c > most then
             return nil
         end
+        least, most = 0x80, 0xBF
     end
     return n
 end
