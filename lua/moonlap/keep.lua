@@ -3,7 +3,7 @@
 local band = bit.band
 
 -- Slots taken in turn: of two stores to one slot the JIT would drop the first.
-local slots = {false, false, false, false, false, false, false, false}
+local slots = {false, false, false, false, false, false, false, false} -- luacheck: ignore 241
 local turn = 0
 
 

@@ -16,7 +16,7 @@ local function run_in_turns(bodies)
     end
     local alive = #threads
     while alive > 0 do
-        for i, thread in ipairs(threads) do
+        for _, thread in ipairs(threads) do
             if status(thread) == "suspended" then
                 local ok, err = resume(thread)
                 if not ok then
