@@ -26,9 +26,10 @@ type Modes struct {
 const (
 	mostModes = 4
 	// With fewer processes than this, one process may be a mode of its own.
-	loneModeBelow = 12
-	// Modes are at least this far apart, relative to the faster.
+	loneModeBelow = 8
+	// Modes are at least this far apart, relative to the faster, and in ns.
 	leastModeGap = 0.03
+	leastModeNS  = 0.1
 	// A gap must be so many times the spread inside the modes beside it, the largest
 	// gap inside them, and the noise of a process's location. Chosen by simulation:
 	// modes_sim_test.go.
@@ -137,7 +138,7 @@ func cutsHold(line []Located, cuts []int) bool {
 		if min(len(left), len(right)) == 1 {
 			need *= loneFactor
 		}
-		if gap < need || gap < leastModeGap*math.Abs(left[len(left)-1].Floor) {
+		if gap < need || gap < max(leastModeNS, leastModeGap*left[len(left)-1].Floor) {
 			return false
 		}
 		if medianNS(right)-medianNS(left) < gap/4 {
@@ -154,10 +155,10 @@ func allTight(line []Located, clusters [][2]int) bool {
 			return 0
 		}
 		part := line[c[0]:c[1]]
-		return math.Sqrt(squares(part)/float64(len(part)-1)) / math.Abs(part[0].Floor)
+		return math.Sqrt(squares(part)/float64(len(part)-1)) / scale(part[0])
 	}
 	largest := slices.MaxFunc(clusters, func(a, b [2]int) int { return (a[1] - a[0]) - (b[1] - b[0]) })
-	bound := max(tightness, looser*relative(largest), 2*typicalNoise(line)/math.Abs(line[largest[0]].Floor))
+	bound := max(tightness, looser*relative(largest), 2*typicalNoise(line)/scale(line[largest[0]]))
 	for _, c := range clusters {
 		if relative(c) > bound {
 			return false
@@ -165,6 +166,9 @@ func allTight(line []Located, clusters [][2]int) bool {
 	}
 	return true
 }
+
+// scale is what a relative spread is relative to: around zero, 1 ns.
+func scale(p Located) float64 { return max(math.Abs(p.Floor), 1) }
 
 // smallSample widens a spread that was estimated with few degrees of freedom: the
 // chance that it came out too small by that factor is about one in twenty.

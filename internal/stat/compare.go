@@ -1,0 +1,139 @@
+package stat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// Comparing says how cases are compared.
+type Comparing struct {
+	// Level is that of all intervals together; 0 means [Level].
+	Level float64
+	// Margin is the relative difference that does not matter: 0.01 is 1 %, and what 0
+	// means. An interval of the ratio inside it is "no measurable difference".
+	Margin float64
+}
+
+// A Pair names two cases to compare, as b over a.
+type Pair struct{ A, B string }
+
+// defaultMargin is the smallest effect that matters when nobody says otherwise.
+const defaultMargin = 0.01
+
+// Compare compares cases of one set of results, in pairs, by the ratio of their process
+// locations with an interval (see [RatioInterval]). A verdict is a statement about the
+// interval, never the outcome of a failed test: slower or faster when it lies on one
+// side of 1; no measurable difference when it lies inside the margin; undecided
+// otherwise. With several pairs each interval is wider (Bonferroni), so that all of
+// them hold together at the level.
+//
+// A name that the results do not hold is an error.
+func Compare(res *record.Results, pairs []Pair, how Comparing) ([]record.Comparison, error) {
+	if how.Level == 0 {
+		how.Level = Level
+	}
+	if how.Margin == 0 {
+		how.Margin = defaultMargin
+	}
+	how.Level = 1 - (1-how.Level)/float64(max(1, len(pairs)))
+	comparisons := []record.Comparison{}
+	for _, p := range pairs {
+		a, b := caseNamed(res, p.A), caseNamed(res, p.B)
+		if a == nil || b == nil {
+			missing := p.A
+			if a != nil {
+				missing = p.B
+			}
+			return nil, fmt.Errorf("no case %q in this run to compare", missing)
+		}
+		c := compareLocations(steadyLocations(a), steadyLocations(b), how)
+		c.A, c.B = p.A, p.B
+		for _, r := range []*record.CaseResult{a, b} {
+			if len(r.Modes) > 1 {
+				c.Warnings = append(c.Warnings, record.Warning{
+					Code: "modes", Text: fmt.Sprintf("%s settles on %d levels: the ratio is one over all its processes", r.Name, len(r.Modes)),
+					Advice: "compare the modes and their shares before believing the ratio",
+				})
+			}
+		}
+		comparisons = append(comparisons, c)
+	}
+	return comparisons, nil
+}
+
+func caseNamed(res *record.Results, name string) *record.CaseResult {
+	for i := range res.Cases {
+		if res.Cases[i].Name == name {
+			return &res.Cases[i]
+		}
+	}
+	return nil
+}
+
+// steadyLocations are the locations of a case's processes that count, one a process:
+// the mean of its workers.
+func steadyLocations(c *record.CaseResult) []float64 {
+	if c.NSPerCall == nil {
+		return nil
+	}
+	var order []int
+	sum, workers, unsteady := map[int]float64{}, map[int]float64{}, map[int]bool{}
+	for _, p := range c.PerProcess {
+		if workers[p.Process] == 0 {
+			order = append(order, p.Process)
+		}
+		sum[p.Process] += p.NS
+		workers[p.Process]++
+		unsteady[p.Process] = unsteady[p.Process] || p.Steady == record.SteadyNone
+	}
+	var locations []float64
+	for _, process := range order {
+		if !unsteady[process] {
+			locations = append(locations, sum[process]/workers[process])
+		}
+	}
+	return locations
+}
+
+// compareLocations compares two sets of process locations.
+func compareLocations(a, b []float64, how Comparing) record.Comparison {
+	c := record.Comparison{Verdict: record.Undecided, Pairs: min(len(a), len(b))}
+	iv, warnings, err := RatioInterval(a, b, how.Level)
+	c.Warnings = warnings
+	switch {
+	case errors.Is(err, ErrNotPositive):
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code: "at_zero", Text: "a process took no more time than its empty twin: there is no ratio",
+			Advice: "see that the work is not removed by the compiler, with moonlap.keep(x)",
+		})
+		return c
+	case err != nil:
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code: "no_figure", Text: "one of the cases has no figure", Advice: "see its own warnings",
+		})
+		return c
+	}
+	c.Ratio = iv
+	c.Smallest = smallestSeen(iv)
+	switch {
+	case len(warnings) > 0:
+		return c // the interval covers less than it should: no verdict from it
+	case iv.Low > 1/(1+how.Margin) && iv.High < 1+how.Margin:
+		c.Verdict = record.NoDifference
+	case iv.Low > 1:
+		c.Verdict = record.Slower
+	case iv.High < 1:
+		c.Verdict = record.Faster
+	}
+	return c
+}
+
+// smallestSeen is the relative difference that four of five such runs would have told
+// from none: half the interval's width on the logarithm, times (z_0.975+z_0.8)/z_0.975.
+func smallestSeen(iv record.Interval) float64 {
+	half := (math.Log(iv.High) - math.Log(iv.Low)) / 2
+	return math.Expm1(half * (1 + normalQuantile(0.8)/normalQuantile(0.975)))
+}

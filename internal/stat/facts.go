@@ -1,0 +1,64 @@
+package stat
+
+import "github.com/moonlap/moonlap/internal/record"
+
+// facts are what is known of a case when its warnings are made.
+type facts struct {
+	rec    *record.Record
+	r      *record.CaseResult // complete but for its warnings
+	units  []unit             // the healthy processes
+	steady []unit             // those of them that count
+	vms    []vm               // of the healthy processes
+	found  Modes
+	few    []record.Warning // of the figure's interval
+}
+
+func (f *facts) ledgers() []*record.JIT {
+	var ls []*record.JIT
+	for _, v := range f.vms {
+		if v.said.JIT != nil {
+			ls = append(ls, v.said.JIT)
+		}
+	}
+	return ls
+}
+
+// jitOn tells whether any VM of the case has its compiler on.
+func (f *facts) jitOn() bool {
+	for _, v := range f.vms {
+		if v.said.Process.VM.JIT {
+			return true
+		}
+	}
+	return false
+}
+
+// bytesPerCall is the median over the VMs; nil when none measured it.
+func (f *facts) bytesPerCall() *float64 {
+	return f.memory(func(m *record.Memory) (float64, bool) { return m.BytesPerCall, true })
+}
+
+func (f *facts) interpretedBytes() *float64 {
+	return f.memory(func(m *record.Memory) (float64, bool) {
+		if m.InterpretedPerCall == nil {
+			return 0, false
+		}
+		return *m.InterpretedPerCall, true
+	})
+}
+
+func (f *facts) memory(of func(*record.Memory) (float64, bool)) *float64 {
+	var values []float64
+	for _, v := range f.vms {
+		if v.said.Memory != nil {
+			if x, ok := of(v.said.Memory); ok {
+				values = append(values, x)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	m := Median(values)
+	return &m
+}

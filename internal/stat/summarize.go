@@ -1,0 +1,223 @@
+package stat
+
+import (
+	"cmp"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// Summarize turns a record into results: all that can be said of it, with warnings for
+// all that can't. It never fails; what is missing in the record is missing in the
+// results, and said. Comparisons are made only when asked for: see [Compare].
+func Summarize(rec *record.Record) *record.Results {
+	res := &record.Results{
+		Schema:      record.Schema,
+		Kind:        rec.Run.Kind,
+		Environment: rec.Run.Environment,
+		Runtime:     rec.Runtime,
+		Seed:        rec.Run.Seed,
+		Cases:       []record.CaseResult{},
+		Comparisons: []record.Comparison{},
+		Complete:    rec.Complete() && len(rec.Faults) == 0,
+	}
+	for _, p := range rec.Processes {
+		if !slices.ContainsFunc(res.VMs, func(v record.VM) bool { return reflect.DeepEqual(v, p.Process.VM) }) {
+			res.VMs = append(res.VMs, p.Process.VM)
+		}
+		if res.Nginx == nil {
+			res.Nginx = p.Process.Nginx
+		}
+		// The coarsest clock is the one that limits what can be said.
+		if res.Clock == nil || p.Process.Clock.StepNS > res.Clock.StepNS {
+			res.Clock = &p.Process.Clock
+		}
+	}
+	for _, c := range rec.Cases {
+		r := summarizeCase(rec, c)
+		res.Cases = append(res.Cases, r)
+		if r.Failed > 0 || len(r.Faults) > 0 || r.Processes == 0 {
+			res.Complete = false
+		}
+	}
+	res.Warnings = runWarnings(rec, res)
+	return res
+}
+
+// summarizeCase makes the result of one case of the plan.
+func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
+	said := rec.Of(c.Case)
+	units, failed := unitsOf(said)
+	r := record.CaseResult{
+		Name: c.Name, Params: c.Params, Case: c,
+		Failed: failed, Faults: rec.FaultsOf(c.Case),
+		Modes: []record.Mode{}, PerProcess: []record.ProcessResult{},
+		SteadyCounts: map[string]int{},
+	}
+	f := &facts{rec: rec, r: &r, units: units}
+	for _, u := range units {
+		for _, v := range u.vms {
+			f.vms = append(f.vms, v)
+			r.Batches = addTallies(r.Batches, v.own.Batches)
+		}
+	}
+	timed := measured(units)
+	f.steady = classify(&r, timed)
+	if len(timed) == 0 {
+		f.steady = nil
+		r.Processes = len(units)
+	} else {
+		r.Processes = len(f.steady)
+	}
+	r.JIT = jitOf(f.ledgers(), f.jitOn())
+	r.BytesPerCall = f.bytesPerCall()
+	if len(f.steady) > 0 && r.Steady != record.SteadyNone {
+		f.found = FindModes(located(f.steady))
+		for i := range f.steady {
+			f.steady[i].mode = f.found.Of[i]
+		}
+		r.Modes = modesOf(f.steady, f.found.Count)
+		r.NSPerCall, f.few = distributionOf(f.steady)
+		r.GCShare = gcShareOf(f.steady, r.BytesPerCall)
+	}
+	r.EmptyNS = emptyOf(timed)
+	r.PerProcess = perProcess(timed, f.steady)
+	r.Bins = BinsOf(pooled(f.steady))
+	r.Laps = f.laps()
+	r.Warnings = caseWarnings(f)
+	return r
+}
+
+// classify counts the classes of the processes, gives the case its own, and returns the
+// processes that count: those that were steady. A third that never was, and the case
+// has no steady state.
+func classify(r *record.CaseResult, units []unit) (steady []unit) {
+	if len(units) == 0 {
+		return nil
+	}
+	for _, u := range units {
+		class := u.class()
+		r.SteadyCounts[class]++
+		if class != record.SteadyNone {
+			steady = append(steady, u)
+		}
+	}
+	if 3*r.SteadyCounts[record.SteadyNone] >= len(units) {
+		r.Steady = record.SteadyNone
+		return steady
+	}
+	r.Steady = slices.MaxFunc([]string{record.SteadyFlat, record.SteadyWarmup, record.SteadySlowdown},
+		func(a, b string) int { return cmp.Compare(r.SteadyCounts[a], r.SteadyCounts[b]) })
+	return steady
+}
+
+// modesOf describes each mode by the processes in it.
+func modesOf(units []unit, count int) []record.Mode {
+	modes := make([]record.Mode, count)
+	for m := range modes {
+		in := inMode(units, m)
+		modes[m] = record.Mode{
+			Share: float64(len(in)) / float64(len(units)), NS: Median(valuesOf(in, unit.ns)),
+			Processes: len(in), Seed: in[0].seed(),
+		}
+	}
+	if count > 1 {
+		nameTraces(modes, units)
+	}
+	return modes
+}
+
+func inMode(units []unit, mode int) []unit {
+	var in []unit
+	for _, u := range units {
+		if u.mode == mode {
+			in = append(in, u)
+		}
+	}
+	return in
+}
+
+// distributionOf is the figure of a case: location and interval over the processes of
+// its largest mode, and the spread of all batches that count.
+func distributionOf(units []unit) (*record.Distribution, []record.Warning) {
+	iv, few := MedianInterval(valuesOf(inMode(units, 0), unit.ns), Level)
+	s := sorted(pooled(units))
+	return &record.Distribution{
+		Interval: iv, Min: s[0], P50: quantileSorted(s, 0.5), P90: quantileSorted(s, 0.9),
+		P99: quantileSorted(s, 0.99), Max: s[len(s)-1],
+	}, few
+}
+
+// pooled are the batches that count of all processes, for drawing.
+func pooled(units []unit) []float64 {
+	var all []float64
+	for _, u := range units {
+		for _, v := range u.vms {
+			all = append(all, v.own.Samples...)
+		}
+	}
+	return all
+}
+
+// emptyOf is what was taken off: the empty twin over processes.
+func emptyOf(units []unit) *record.Interval {
+	var twins []float64
+	for _, u := range units {
+		if u.vms[0].own.HasTwin {
+			twins = append(twins, u.empty())
+		}
+	}
+	if len(twins) == 0 {
+		return nil
+	}
+	iv, _ := MedianInterval(twins, Level)
+	return &iv
+}
+
+// gcShareOf is the collector's share of the time, over processes; nil when nothing is
+// allocated or the share was not measured.
+func gcShareOf(units []unit, bytes *float64) *record.Interval {
+	if bytes == nil || *bytes <= 0 {
+		return nil
+	}
+	var shares []float64
+	for _, u := range units {
+		if s := u.mean(func(p Process) float64 { return p.GCShare }); !math.IsNaN(s) {
+			shares = append(shares, s)
+		}
+	}
+	if len(shares) == 0 {
+		return nil
+	}
+	iv, _ := MedianInterval(shares, Level)
+	clamp := func(x float64) float64 { return min(max(x, 0), 1) }
+	return &record.Interval{Estimate: clamp(iv.Estimate), Low: clamp(iv.Low), High: clamp(iv.High)}
+}
+
+// perProcess lists every VM that measured, in order of start, with the mode of its
+// process; one that was never steady has mode 0.
+func perProcess(timed, steady []unit) []record.ProcessResult {
+	modes := map[int]int{}
+	for _, u := range steady {
+		modes[u.process] = u.mode
+	}
+	list := []record.ProcessResult{}
+	for _, u := range timed {
+		for _, v := range u.vms {
+			list = append(list, record.ProcessResult{
+				Process: u.process, Worker: v.said.Process.Worker, NS: v.own.NS, MinNS: v.own.MinNS,
+				Mode: modes[u.process], Steady: v.own.Steadiness.Class, Seed: v.said.Process.Seed,
+			})
+		}
+	}
+	return list
+}
+
+func addTallies(a, b record.BatchTally) record.BatchTally {
+	return record.BatchTally{
+		Measured: a.Measured + b.Measured, Traced: a.Traced + b.Traced, Switched: a.Switched + b.Switched,
+		Stolen: a.Stolen + b.Stolen, Unsteady: a.Unsteady + b.Unsteady,
+	}
+}

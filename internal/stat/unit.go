@@ -1,0 +1,109 @@
+package stat
+
+import (
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A vm is one VM of a case: what it said, and its own figure.
+type vm struct {
+	said *record.ProcessRecord
+	own  Process
+}
+
+// A unit is one process of a case, with one VM or, in nginx, one for each worker. Its
+// location is the mean of its workers: they ran at once and shared what they contended
+// for, so they are not independent.
+type unit struct {
+	process int
+	vms     []vm
+	mode    int
+}
+
+func (u unit) ns() float64    { return u.mean(func(p Process) float64 { return p.NS }) }
+func (u unit) floor() float64 { return u.mean(func(p Process) float64 { return p.FloorNS }) }
+func (u unit) pm() float64    { return u.mean(func(p Process) float64 { return p.PM }) }
+func (u unit) empty() float64 { return u.mean(func(p Process) float64 { return p.EmptyNS }) }
+
+func (u unit) mean(of func(Process) float64) float64 {
+	values := make([]float64, len(u.vms))
+	for i, v := range u.vms {
+		values[i] = of(v.own)
+	}
+	return Mean(values)
+}
+
+// class is the first of these that a worker has: none, slowdown, warmup, flat.
+func (u unit) class() string {
+	for _, class := range []string{record.SteadyNone, record.SteadySlowdown, record.SteadyWarmup} {
+		for _, v := range u.vms {
+			if v.own.Steadiness.Class == class {
+				return class
+			}
+		}
+	}
+	return record.SteadyFlat
+}
+
+func (u unit) seed() float64 { return u.vms[0].said.Process.Seed }
+
+// unitsOf groups the healthy VMs that measured something into processes, in order of
+// start, and counts the processes that failed. A process that was cut off with the
+// record, or by an interrupt, neither counts nor failed.
+func unitsOf(said []*record.ProcessRecord) (units []unit, failed int) {
+	bad := map[int]bool{}
+	for _, p := range said {
+		if len(p.Faults) > 0 || p.Finish == nil && p.Exit != nil {
+			bad[p.Process.Process] = true
+		}
+	}
+	at := map[int]int{}
+	for _, p := range said {
+		number := p.Process.Process
+		if bad[number] || p.Finish == nil {
+			continue
+		}
+		own := Locate(p)
+		if !own.Figure() && len(p.Laps) == 0 {
+			continue
+		}
+		if _, ok := at[number]; !ok {
+			at[number] = len(units)
+			units = append(units, unit{process: number})
+		}
+		u := &units[at[number]]
+		u.vms = append(u.vms, vm{p, own})
+	}
+	return units, len(bad)
+}
+
+// measured are the units whose every VM timed batches; the others have laps alone.
+func measured(units []unit) []unit {
+	var m []unit
+	for _, u := range units {
+		all := true
+		for _, v := range u.vms {
+			all = all && v.own.Figure()
+		}
+		if all {
+			m = append(m, u)
+		}
+	}
+	return m
+}
+
+// located is what the search for modes needs of the units.
+func located(units []unit) []Located {
+	ls := make([]Located, len(units))
+	for i, u := range units {
+		ls[i] = Located{NS: u.ns(), Floor: u.floor(), PM: u.pm()}
+	}
+	return ls
+}
+
+func valuesOf(units []unit, of func(unit) float64) []float64 {
+	values := make([]float64, len(units))
+	for i, u := range units {
+		values[i] = of(u)
+	}
+	return values
+}

@@ -1,0 +1,215 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// caseChecks look at one thing each, and return what there is to warn of, or nil.
+var caseChecks = []func(*facts) *record.Warning{
+	warnFew, warnModes, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
+	warnWide, warnDeadCode, warnSunkAllocation, warnNoTwin,
+	warnInterpreted, warnBlacklisted, warnAborts, warnTraceInMeasurement,
+	warnPolluted, warnSaturated, warnOneSeed, warnGCStopped, warnLate,
+}
+
+func caseWarnings(f *facts) []record.Warning {
+	warnings := []record.Warning{}
+	for _, check := range caseChecks {
+		if w := check(f); w != nil {
+			warnings = append(warnings, *w)
+		}
+	}
+	return warnings
+}
+
+func warnFew(f *facts) *record.Warning {
+	if f.r.NSPerCall == nil || len(f.few) == 0 {
+		return nil
+	}
+	n := len(f.steady)
+	w := f.few[0]
+	w.Text = fmt.Sprintf("%s; %s", counted(n, "process", "processes"), w.Text)
+	if n > 1 {
+		w.Text += fmt.Sprintf(", and a mode that fewer than %.0f %% of processes settle on may well be missing",
+			100*(1-math.Pow(1-Level, 1/float64(n))))
+	}
+	return &w
+}
+
+func warnModes(f *facts) *record.Warning {
+	if f.found.Count < 2 {
+		return nil
+	}
+	text := ""
+	for i, m := range f.r.Modes {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%.0f %% of processes at %s ns", 100*m.Share, figure(m.NS))
+		if m.Processes == 1 {
+			text += " (one process)"
+		}
+	}
+	advice := "find what differs in the traces, so that every process takes the fast one"
+	if last := f.r.Modes[len(f.r.Modes)-1]; last.Processes == 1 {
+		advice = fmt.Sprintf("one process shows that a mode may exist, not how frequent it is: use %d processes",
+			max(20, ProcessesToSee(last.Share, Level)))
+	}
+	return &record.Warning{Code: "modes", Text: "the processes settle on different levels: " + text, Advice: advice}
+}
+
+func warnAlone(f *facts) *record.Warning {
+	if len(f.found.Alone) == 0 {
+		return nil
+	}
+	u := f.steady[f.found.Alone[0]]
+	text := fmt.Sprintf("one process of %d at %s ns, far from the others", len(f.steady), figure(u.ns()))
+	if n := len(f.found.Alone); n > 1 {
+		text = fmt.Sprintf("%d processes of %d far from the others and from each other, one at %s ns",
+			n, len(f.steady), figure(u.ns()))
+	}
+	return &record.Warning{
+		Code: "one_process", Text: text,
+		Advice: fmt.Sprintf("a rare mode, or a disturbance that lasted: use %d processes to see a mode of one in %d with 95 %%",
+			ProcessesToSee(1/float64(len(f.steady)), Level), len(f.steady)),
+	}
+}
+
+func warnNeverSteady(f *facts) *record.Warning {
+	if f.r.Steady != record.SteadyNone {
+		return nil
+	}
+	return &record.Warning{
+		Code: "never_steady",
+		Text: fmt.Sprintf("%d of %d processes never reached a steady state, so there is no single figure",
+			f.r.SteadyCounts[record.SteadyNone], len(measured(f.units))),
+		Advice: "look for state that grows from call to call, and reset it in setup; or measure longer with --time",
+	}
+}
+
+func warnSomeNeverSteady(f *facts) *record.Warning {
+	if none := f.r.SteadyCounts[record.SteadyNone]; none > 0 && f.r.Steady != record.SteadyNone {
+		return &record.Warning{
+			Code:   "some_never_steady",
+			Text:   fmt.Sprintf("%d of %d processes never reached a steady state and are left out", none, len(measured(f.units))),
+			Advice: "more processes show whether this belongs to the case or to the machine",
+		}
+	}
+	return nil
+}
+
+func warnFewBatches(f *facts) *record.Warning {
+	few := 0
+	for _, v := range f.vms {
+		if v.own.Figure() && v.own.Steadiness.TooFew {
+			few++
+		}
+	}
+	if few == 0 || 2*few < len(f.vms) {
+		return nil
+	}
+	return &record.Warning{
+		Code:   "few_batches",
+		Text:   fmt.Sprintf("too few batches in a process (fewer than %d) to see whether it became steady", leastBatches),
+		Advice: "give each process more time with --time, or make a call shorter",
+	}
+}
+
+// Precision that needs no warning, and the width that is always good enough, in ns.
+const (
+	goodPrecision = 0.05
+	goodWidth     = 0.1
+)
+
+func warnWide(f *facts) *record.Warning {
+	if f.r.NSPerCall == nil || len(f.few) > 0 {
+		return nil
+	}
+	iv := f.r.NSPerCall.Interval
+	if halfWidth(iv) <= goodWidth || relativeWidth(iv) <= goodPrecision {
+		return nil
+	}
+	// The width falls with the root of the number of processes.
+	factor := math.Pow(relativeWidth(iv)/goodPrecision, 2)
+	return &record.Warning{
+		Code: "wide_interval",
+		Text: fmt.Sprintf("the interval is wide: ± %.0f %% of the figure", 100*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
+		Advice: fmt.Sprintf("about %d processes would bring it to ± %.0f %%; a quieter machine needs fewer",
+			int(math.Ceil(factor*float64(len(f.steady)))), 100*goodPrecision),
+	}
+}
+
+func warnSaturated(f *facts) *record.Warning {
+	short, all := 0, 0
+	for _, v := range f.vms {
+		for _, line := range v.said.Batches {
+			if line.Kind != record.Measure {
+				continue
+			}
+			for _, ns := range line.NS {
+				all++
+				if ns < leastSteps*v.said.Process.Clock.StepNS {
+					short++
+				}
+			}
+		}
+	}
+	if 10*short <= all {
+		return nil
+	}
+	return &record.Warning{
+		Code: "timer_saturated",
+		Text: fmt.Sprintf("%.0f %% of the batches are shorter than %d steps of the clock: its steps show in the figure",
+			100*float64(short)/float64(all), leastSteps),
+		Advice: "give the case more time with --time, so that its batches are longer",
+	}
+}
+
+// leastSteps of the clock make a batch whose time is known to 1 ‰.
+const leastSteps = 1000
+
+func warnOneSeed(f *facts) *record.Warning {
+	if len(f.units) < 2 {
+		return nil
+	}
+	for _, u := range f.units {
+		if u.seed() != f.units[0].seed() {
+			return nil
+		}
+	}
+	return &record.Warning{
+		Code:   "one_seed",
+		Text:   fmt.Sprintf("all %d processes drew from the same seed, which hides modes that hang on it", len(f.units)),
+		Advice: "let each process have its own seed; keep one seed only to replay a process",
+	}
+}
+
+func warnLate(f *facts) *record.Warning {
+	l := f.r.Laps
+	if l == nil || l.Count == 0 || 20*l.Late <= l.Count {
+		return nil
+	}
+	return &record.Warning{
+		Code:   "late",
+		Text:   fmt.Sprintf("%.0f %% of the calls started later than the target rate asks", 100*float64(l.Late)/float64(l.Count)),
+		Advice: "the target can't keep up: the response times tell how long callers wait; lower the rate or raise the concurrency",
+	}
+}
+
+// figure writes a time in ns with three digits.
+func figure(ns float64) string {
+	if math.Abs(ns) >= 1000 {
+		return fmt.Sprintf("%.0f", ns)
+	}
+	return fmt.Sprintf("%.3g", ns)
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
