@@ -23,6 +23,7 @@ var commands = []func(Sys) *cobra.Command{
 // Main runs the command line args (without the program's name) in sys until it is
 // done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, sys Sys, args []string) int {
+	sys.Args = args
 	root := newRootCommand(sys)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

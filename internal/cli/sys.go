@@ -14,6 +14,7 @@ import (
 // Sys is all that a command may touch of the world around it, so that tests can
 // run the real commands on a made-up one.
 type Sys struct {
+	Args           []string // the command line, without the program; Main sets it
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A fakeTerminal is what a terminal of one line shows.
+type fakeTerminal struct {
+	line  []rune
+	at    int
+	shown []string // after each write
+}
+
+func (f *fakeTerminal) Write(b []byte) (int, error) {
+	for rest := string(b); rest != ""; {
+		if after, ok := strings.CutPrefix(rest, "\x1b[K"); ok {
+			f.line, rest = f.line[:f.at], after
+			continue
+		}
+		r := []rune(rest)[0]
+		rest = rest[len(string(r)):]
+		if r == '\r' {
+			f.at = 0
+			continue
+		}
+		f.line = append(f.line[:f.at], append([]rune{r}, f.line[min(f.at+1, len(f.line)):]...)...)
+		f.at++
+	}
+	f.shown = append(f.shown, string(f.line))
+	return len(b), nil
+}
+
+func TestProgressOnTerminal(t *testing.T) {
+	var screen fakeTerminal
+	now := time.Unix(0, 0)
+	p := newProgress(Sys{
+		Stderr: &screen, StderrTerminal: true,
+		Now: func() time.Time { return now }, Width: func() int { return 30 },
+	})
+	p.Update("a rather long case name that wraps", time.Second, time.Minute)
+	now = now.Add(10 * time.Millisecond)
+	p.Update("too soon", time.Second, time.Minute)
+	now = now.Add(time.Second)
+	p.Update("short", 65*time.Second, 0)
+	p.Clear()
+	p.Clear()
+	want := []string{"a rather long case name that…", "short · 1m5s", ""}
+	if strings.Join(screen.shown, "|") != strings.Join(want, "|") {
+		t.Errorf("the terminal showed %q, want %q", screen.shown, want)
+	}
+}
+
+func TestProgressElsewhere(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	p := newProgress(Sys{Stderr: &out, Now: func() time.Time { return now }, Width: func() int { return 80 }})
+	for range 100 {
+		p.Update("case", now.Sub(time.Unix(0, 0)), 2*time.Hour+5*time.Minute)
+		now = now.Add(time.Second)
+	}
+	p.Clear()
+	want := "case · 30s · at most 2h5m left\ncase · 1m0s · at most 2h5m left\ncase · 1m30s · at most 2h5m left\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestClockTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 700 * time.Millisecond: "1s", 59*time.Minute + 59900*time.Millisecond: "1h0m",
+	} {
+		if got := clockTime(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
