@@ -1,0 +1,179 @@
+package report
+
+import (
+	"cmp"
+	"path/filepath"
+	"strconv"
+
+	"charm.land/lipgloss/v2"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// nameWidth is how much of a case's name the table shows before it says less of what
+// the JIT did.
+const nameWidth = 24
+
+// cases draws the table: one line a case, and one for each further mode. Where the
+// terminal is narrow, first the JIT's column becomes a word and then goes, as each
+// case's own part has it in full; then names are shortened.
+func (p *page) cases(cases []record.CaseResult) {
+	headers := []string{"case", "time per call", "p50", "p99", "memory", "JIT"}
+	var rows [][]string
+	var room int
+	for _, jit := range []func(record.JITSummary) string{jitShort, jitWord, nil} {
+		if jit == nil {
+			headers = headers[:5]
+			jit = jitWord
+		}
+		rows = nil
+		for _, c := range cases {
+			for _, row := range p.caseRow(c, jit) {
+				rows = append(rows, row[:len(headers)])
+			}
+		}
+		room = p.opt.Width
+		for col := 1; col < len(headers); col++ {
+			room -= columnWidth(headers, rows, col)
+		}
+		if room >= min(nameWidth, columnWidth(headers, rows, 0)) {
+			break
+		}
+	}
+	for _, row := range rows {
+		row[0] = p.shorten(row[0], room-2)
+	}
+	p.table(headers, rows, 5)
+}
+
+// columnWidth is with the margin.
+func columnWidth(headers []string, rows [][]string, col int) int {
+	w := lipgloss.Width(headers[col])
+	for _, row := range rows {
+		w = max(w, lipgloss.Width(row[col]))
+	}
+	return w + 2
+}
+
+// caseRow is the line of a case and those of its further modes; jit says what the JIT
+// did.
+func (p *page) caseRow(c record.CaseResult, jit func(record.JITSummary) string) [][]string {
+	memory := p.none
+	if c.BytesPerCall != nil {
+		memory = p.size(*c.BytesPerCall)
+	}
+	d := c.NSPerCall
+	if d == nil {
+		p50, p99 := p.none, p.none
+		if q := singleCalls(c.Laps); q != nil {
+			p50, p99 = p.time(q.P50), p.time(q.P99)
+		}
+		return [][]string{{clean(c.Name), noFigure(c), p50, p99, memory, jit(c.JIT)}}
+	}
+	rows := [][]string{{clean(c.Name), p.interval(d.Interval), p.time(d.P50), p.time(d.P99), memory, jit(c.JIT)}}
+	if len(c.Modes) > 1 {
+		main := mainMode(c.Modes)
+		for i, m := range c.Modes {
+			if i != main {
+				rows = append(rows, []string{"  in " + percent(m.Share) + " of processes", p.time(m.NS), "", "", "", ""})
+			}
+		}
+	}
+	return rows
+}
+
+// noFigure says why a case has none, in a word or two.
+func noFigure(c record.CaseResult) string {
+	switch {
+	case c.Laps != nil:
+		return "single calls"
+	case c.Processes == 0 && (c.Failed > 0 || len(c.Faults) > 0):
+		return "failed"
+	case c.Steady == record.SteadyNone:
+		return "never steady"
+	}
+	return "no figure"
+}
+
+// singleCalls are the percentiles that a caller of a yielding target sees.
+func singleCalls(l *record.LapsResult) *record.Percentiles {
+	if l == nil {
+		return nil
+	}
+	return cmp.Or(l.Response, l.Service, l.Calls)
+}
+
+// mainMode is the mode that most processes were in, which the estimate stands for.
+func mainMode(modes []record.Mode) int {
+	best := 0
+	for i, m := range modes {
+		if m.Share > modes[best].Share {
+			best = i
+		}
+	}
+	return best
+}
+
+// jitShort is what matters most about the JIT, for the table.
+func jitShort(j record.JITSummary) string {
+	why := ""
+	switch {
+	case len(j.Aborts) > 0:
+		why = abortText(j.Aborts[0], filepath.Base)
+	case len(j.Blacklisted) > 0:
+		why = "blacklisted " + place(j.Blacklisted[0].Source, filepath.Base)
+	}
+	if why != "" {
+		why = ": " + why
+	}
+	switch j.Compiled {
+	case "interpreted":
+		return "interpreted" + why
+	case "partly":
+		return "partly compiled" + why
+	}
+	return traces(j)
+}
+
+// jitWord is the same in a word.
+func jitWord(j record.JITSummary) string { return j.Compiled }
+
+func traces(j record.JITSummary) string {
+	switch {
+	case j.RootTraces == 0 && j.SideTraces == 0:
+		return ""
+	case j.SideTraces == 0:
+		return median(j.RootTraces) + " root"
+	}
+	return median(j.RootTraces) + " root, " + median(j.SideTraces) + " side"
+}
+
+// median shows a median of counts, which may lie between two.
+func median(x float64) string {
+	if x == float64(int64(x)) {
+		return count(int64(x))
+	}
+	return fixed(x, 1)
+}
+
+// abortText names what could not be compiled: "NYI FNEW app.lua:12".
+func abortText(a record.Abort, name func(string) string) string {
+	s := clean(a.Reason)
+	if a.NYI != "" {
+		s = "NYI " + clean(a.NYI)
+	}
+	if at := place(a.Source, name); at != "" {
+		s += " " + at
+	}
+	return s
+}
+
+// place is "file:line", the file's name as name shows it.
+func place(s record.Source, name func(string) string) string {
+	if s.File == "" {
+		return ""
+	}
+	if s.Line == 0 {
+		return clean(name(s.File))
+	}
+	return clean(name(s.File)) + ":" + strconv.Itoa(s.Line)
+}

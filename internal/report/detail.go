@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// caseDetail draws one case on its own: how it ran, its distribution, its modes, and
+// what the JIT and the collector did.
+func (p *page) caseDetail(c record.CaseResult) {
+	p.blank()
+	p.line(p.strong.Render(p.shorten(clean(c.Name), p.opt.Width)))
+	p.fact("ran", p.ran(c))
+	if d := c.NSPerCall; d != nil {
+		p.fact("time", p.interval(d.Interval)+" per call"+p.taken(c))
+		p.fact("batches", batches(c.Batches))
+		p.fact("spread", p.join("min "+p.time(d.Min), "p50 "+p.time(d.P50), "p90 "+p.time(d.P90),
+			"p99 "+p.time(d.P99), "max "+p.time(d.Max)))
+	} else {
+		p.fact("time", p.without(c))
+	}
+	p.modes(c.Modes)
+	p.laps(c)
+	p.fact("memory", p.memory(c))
+	p.fact("JIT", p.jitLong(c.JIT))
+	p.bars(c.Bins)
+}
+
+func (p *page) ran(c record.CaseResult) string {
+	steady := map[string]string{
+		record.SteadyFlat:     "steady from the start",
+		record.SteadyWarmup:   "steady after warming up",
+		record.SteadySlowdown: "slowed down, then steady",
+		record.SteadyNone:     "never steady",
+	}[c.Steady]
+	if c.NSPerCall == nil && c.Processes == 0 {
+		steady = ""
+	}
+	ran, workers, gc := plural(c.Processes, "process", "processes"), "", ""
+	switch {
+	case c.Failed > 0 && c.Processes == 0:
+		ran = fmt.Sprintf("none of %s finished", plural(c.Failed, "process", "processes"))
+	case c.Failed > 0:
+		ran += fmt.Sprintf(" and %d that failed", c.Failed)
+	}
+	if c.Case.Workers > 1 {
+		workers = fmt.Sprintf("%d workers at once", c.Case.Workers)
+	}
+	switch c.Case.GC {
+	case "stopped":
+		gc = "collector stopped"
+	case "full":
+		gc = "full collection before each batch"
+	}
+	return p.join(place(record.Source{File: c.Case.File, Line: c.Case.Line}, clean),
+		ran, workers, gc, steady)
+}
+
+// batches says how many there were, which are not in the figure, and why.
+func batches(b record.BatchTally) string {
+	if b.Measured == 0 {
+		return ""
+	}
+	var out []string
+	for _, r := range []struct {
+		n    int
+		text string
+	}{
+		{b.Unsteady, "not yet steady"}, {b.Traced, "with a new trace"},
+		{b.Switched, "interrupted"}, {b.Stolen, "without CPU (steal)"},
+	} {
+		if r.n > 0 {
+			out = append(out, count(r.n)+" "+r.text)
+		}
+	}
+	s := count(b.Measured)
+	if len(out) > 0 {
+		s += ", left out: " + strings.Join(out, ", ")
+	}
+	return s
+}
+
+func (p *page) taken(c record.CaseResult) string {
+	if c.EmptyNS == nil {
+		return ""
+	}
+	return p.dot + "empty loop " + p.interval(*c.EmptyNS) + " taken off"
+}
+
+// without explains a missing figure; of processes that disagree it gives the range,
+// never one number.
+func (p *page) without(c record.CaseResult) string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, pr := range c.PerProcess {
+		low, high = math.Min(low, pr.NS), math.Max(high, pr.NS)
+	}
+	switch {
+	case c.Laps != nil:
+		return ""
+	case noFigure(c) == "failed":
+		return "no figure: no process finished; see the faults below"
+	case c.Steady == record.SteadyNone && low < high:
+		return fmt.Sprintf("no figure: it never settled; processes lie from %s to %s", p.time(low), p.time(high))
+	case c.Steady == record.SteadyNone:
+		return "no figure: it never settled on a level"
+	}
+	return "no figure"
+}
+
+func (p *page) modes(modes []record.Mode) {
+	if len(modes) < 2 {
+		return
+	}
+	for i, m := range modes {
+		label := ""
+		if i == 0 {
+			label = "modes"
+		}
+		text := fmt.Sprintf("%s of processes  %s", percent(m.Share), p.time(m.NS))
+		if m.Trace != "" {
+			text += p.dot + clean(m.Trace)
+		}
+		p.fact(label, text+p.dot+fmt.Sprintf("replay with seed %.0f", m.Seed))
+	}
+}
+
+func (p *page) memory(c record.CaseResult) string {
+	bytes, gc := "", ""
+	if c.BytesPerCall != nil {
+		bytes = p.size(*c.BytesPerCall) + " allocated per call"
+	}
+	if g := c.GCShare; g != nil {
+		gc = fmt.Sprintf("collecting garbage takes %s of the time (%s%s%s)", percent(g.Estimate), percent(g.Low), p.dash, percent(g.High))
+	}
+	return p.join(bytes, gc)
+}
+
+func (p *page) jitLong(j record.JITSummary) string {
+	ran := map[string]string{
+		"partly": "partly compiled", "interpreted": "interpreted", "compiled": "compiled",
+	}[j.Compiled]
+	tr, mcode, flushes := traces(j), "", ""
+	if tr != "" {
+		tr += " traces"
+		if j.RootTraces == 1 && j.SideTraces == 0 {
+			tr = "1 root trace"
+		}
+	}
+	if j.MCodeBytes > 0 {
+		mcode = p.size(j.MCodeBytes) + " of machine code"
+	}
+	if j.Flushes > 0 {
+		flushes = "all traces flushed " + p.timesText(j.Flushes)
+	}
+	parts := []string{ran, tr, mcode, flushes}
+	for i, a := range j.Aborts {
+		if i == 3 {
+			parts = append(parts, plural(len(j.Aborts)-i, "more place", "more places"))
+			break
+		}
+		parts = append(parts, "gave up "+p.timesText(a.Count)+": "+abortText(a, clean))
+	}
+	for _, b := range j.Blacklisted {
+		parts = append(parts, strings.TrimSpace("blacklisted "+clean(b.What)+" "+place(b.Source, clean)))
+	}
+	return p.join(parts...)
+}
+
+func (p *page) timesText(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return count(n) + p.times
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// faultWords say what happened to a case, and what to do about it.
+var faultWords = map[string]struct{ what, remedy string }{
+	record.FaultError: {"threw an error",
+		"Correct the code at that line; the other cases are not affected."},
+	record.FaultTimeout: {"did not end in time and was stopped",
+		"Look for a loop that never ends, or allow more time with --timeout."},
+	record.FaultCrash: {"was killed by a signal",
+		"Look at FFI calls and C modules first: they alone can crash a process. -joff tells whether the JIT takes part."},
+	record.FaultExit: {"ended its own process",
+		"Take os.exit and its like out of what is measured; a process ends by itself when it is done."},
+	record.FaultMemory: {"reached the memory limit",
+		"Look for a table that grows with each call, and empty it in setup or in run."},
+	record.FaultStart: {"could not start",
+		"Correct what the runtime complains about; --http-conf and --main-conf add to its configuration."},
+	record.FaultChannel: {"sent a record that cannot be read",
+		"The code may write to a file descriptor that is not its own; what came before was used."},
+}
+
+// A told is one fault, however many processes it befell.
+type told struct {
+	fault     record.Fault
+	name      string // of the case
+	processes int
+}
+
+func faultsOf(cases []record.CaseResult) []*told {
+	type key struct {
+		kase, call, line        int
+		kind, stage, text, file string
+	}
+	var all []*told
+	index := map[key]*told{}
+	for _, c := range cases {
+		for _, f := range c.Faults {
+			k := key{kase: c.Case.Case, call: f.Call, kind: f.Kind, stage: f.Stage, text: f.Text, file: f.File, line: f.Line}
+			if index[k] == nil {
+				index[k] = &told{fault: f, name: clean(c.Name)}
+				all = append(all, index[k])
+			}
+			index[k].processes++
+		}
+	}
+	return all
+}
+
+// text is the fault in a sentence or two: place, what the VM said, and what it means.
+func (t told) text() string {
+	f := t.fault
+	said := clean(f.Text)
+	if at := place(f.Source, clean); at != "" {
+		said = at + ": " + strings.TrimPrefix(said, at+": ")
+	}
+	what := faultWords[f.Kind].what
+	if what == "" {
+		what = "failed"
+	}
+	s := `The case "` + t.name + `" ` + what
+	if f.Stage != "" {
+		s += " in " + clean(f.Stage)
+	}
+	if f.Call > 0 {
+		s += ", on call " + count(f.Call)
+	}
+	if t.processes > 1 {
+		s += fmt.Sprintf(" (in %d processes)", t.processes)
+	}
+	return strings.TrimSuffix(said, ".") + ". " + s + "."
+}
+
+func (t told) remedy() string {
+	if t.fault.Kind == record.FaultError && t.fault.Stage == "check" {
+		return "The result is wrong, so its time means nothing yet: correct the code, or the check."
+	}
+	return faultWords[t.fault.Kind].remedy
+}
+
+func (p *page) faults(cases []record.CaseResult) {
+	faults := faultsOf(cases)
+	if len(faults) == 0 {
+		return
+	}
+	p.section("faults")
+	plain := lipgloss.NewStyle()
+	for _, t := range faults {
+		p.para("  "+p.bad.Render(p.cross)+" ", t.text(), plain)
+		p.para("    "+p.arrow+" ", t.remedy(), plain)
+	}
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/moonlap/moonlap/internal/record"
+	"pgregory.net/rapid"
+)
+
+func TestTime(t *testing.T) {
+	for ns, want := range map[float64]string{
+		0: "0 ns", 0.004: "0.00 ns", 0.283: "0.28 ns", 6.3: "6.30 ns", 99.96: "100 ns", 140.4: "140 ns", 999.4: "999 ns",
+		999.6: "1.00 µs", 1234: "1.23 µs", 151e3: "151 µs", 1.5e6: "1.50 ms", 2e9: "2.00 s", 4e12: "4000 s",
+		-0.2: "-0.20 ns", -0.001: "0.00 ns", math.Inf(1): "?",
+	} {
+		if got := unicodeGlyphs.time(ns); got != want {
+			t.Errorf("time(%v) = %q, want %q", ns, got, want)
+		}
+	}
+	if got := asciiGlyphs.time(1234); got != "1.23 us" {
+		t.Errorf("ASCII: %q", got)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	for _, tt := range []struct {
+		estimate, low, high float64
+		want                string
+	}{
+		{140.23, 139.1, 141.5, "140.2 ± 1.3 ns"},
+		{6.3041, 6.28, 6.33, "6.30 ± 0.03 ns"},
+		{6.3041, 6.3028, 6.3052, "6.304 ± 0.001 ns"},
+		{6.3, 6.299999, 6.300001, "6.300 ± 0.001 ns"},
+		{143, 86, 200, "143 ± 57 ns"},
+		{1234.5, 1222, 1240, "1.234 ± 0.013 µs"},
+		{5e6, 4e6, 7e6, "5 ± 2 ms"},
+		{0.02, -0.28, 0.3, "0.0 ± 0.3 ns"},
+		{-0.1, -0.3, 0.1, "-0.1 ± 0.2 ns"},
+		{140.2, 140.2, 140.2, "140 ± ? ns"},
+		{140.2, 0, 0, "140 ± 140 ns"},
+		{10, 10, math.Inf(1), "10.0 ± ? ns"},
+		{math.NaN(), 0, 0, "?"},
+	} {
+		if got := unicodeGlyphs.interval(record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}); got != tt.want {
+			t.Errorf("interval(%v, %v, %v) = %q, want %q", tt.estimate, tt.low, tt.high, got, tt.want)
+		}
+	}
+}
+
+func TestSizeRatePercentCount(t *testing.T) {
+	g := unicodeGlyphs
+	for got, want := range map[string]string{
+		g.size(0): "0 B", g.size(31.97): "32 B", g.size(31.5): "31.5 B", g.size(0.42): "0.42 B", g.size(-8): "-8 B",
+		g.size(1500): "1.50 kB", g.size(3.2e6): "3.20 MB",
+		g.rate(950): "950", g.rate(7.13e6): "7.13 M", g.rate(0.5): "0.50",
+		percent(0.83): "83 %", percent(0.004): "0.4 %", percent(0): "0 %", percent(1): "100 %", percent(0.0166): "1.7 %", percent(0.03): "3 %",
+		count(0): "0", count(999): "999", count(1203): "1,203", count(12345678): "12,345,678", count(-1234): "-1,234", count(-123): "-123",
+		plural(1, "process", "processes"): "1 process", plural(30, "process", "processes"): "30 processes",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestShortenFitsAndKeepsTheEnds(t *testing.T) {
+	if got := unicodeGlyphs.shorten("string.concat/how=table.concat/n=100", 20); got != "string.con…cat/n=100" {
+		t.Errorf("shorten: %q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.SampledFrom([]rune("ab/=月ラé́👍🏽"))).Draw(t, "s")
+		width := rapid.IntRange(-1, 40).Draw(t, "width")
+		for _, g := range []glyphs{unicodeGlyphs, asciiGlyphs} {
+			got := g.shorten(s, width)
+			if lipgloss.Width(got) > max(0, width) {
+				t.Fatalf("%q is %d columns wide, more than %d", got, lipgloss.Width(got), width)
+			}
+			if lipgloss.Width(s) <= width && got != s {
+				t.Fatalf("%q fits and became %q", s, got)
+			}
+		}
+	})
+}
+
+func TestCleanDisarms(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nb\tc":                "a b c",
+		"\x1b[2J\x1b[31mred\x07": "red?",
+		"\xff\x00x":              "?x",
+		"größe = 月":              "größe = 月",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test ./internal/report -update writes it", err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
+}
+
+var goldens = map[string]func() *record.Results{
+	"ordinary": ordinary, "modes": withModes, "no_figure": noFigures, "faults": everyFault, "laps": withLaps,
+	"workers": withWorkers, "comparisons": withComparisons, "one_process": oneProcess, "many": manyCases,
+}
+
+func draw(t *testing.T, res *record.Results, opt Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Terminal(&b, res, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestTerminal(t *testing.T) {
+	for name, res := range goldens {
+		golden(t, name+".80.txt", draw(t, res(), Options{}))
+	}
+	golden(t, "ordinary.120.txt", draw(t, ordinary(), Options{Width: 120}))
+	golden(t, "laps.60.txt", draw(t, withLaps(), Options{Width: 60}))
+	golden(t, "modes.ascii.txt", draw(t, withModes(), Options{ASCII: true}))
+	golden(t, "comparisons.color.txt", draw(t, withComparisons(), Options{Color: true}))
+}
+
+func TestMarkdown(t *testing.T) {
+	for name, res := range goldens {
+		var b bytes.Buffer
+		if err := Markdown(&b, res()); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".md", b.Bytes())
+	}
+}
+
+func TestNoLineIsTooWide(t *testing.T) {
+	for name, res := range goldens {
+		for _, width := range []int{60, 80, 97, 120, 200} {
+			for _, ascii := range []bool{false, true} {
+				for line := range strings.Lines(string(draw(t, res(), Options{Width: width, ASCII: ascii, Color: true}))) {
+					line = strings.TrimSuffix(line, "\n")
+					if w := lipgloss.Width(line); w > width {
+						t.Errorf("%s at %d: %d columns: %q", name, width, w, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// Colours add nothing but colours, and without them nothing is escaped.
+func TestColoursAreOnlyColours(t *testing.T) {
+	for name, res := range goldens {
+		plain := draw(t, res(), Options{})
+		if bytes.Contains(plain, []byte("\x1b")) {
+			t.Errorf("%s: an escape sequence without colours", name)
+		}
+		colored := draw(t, res(), Options{Color: true})
+		if !sequence.Match(colored) {
+			t.Errorf("%s: no colours", name)
+		}
+		if d := cmp.Diff(string(plain), string(sequence.ReplaceAll(colored, nil))); d != "" {
+			t.Errorf("%s (-plain +coloured):\n%s", name, d)
+		}
+	}
+}
+
+func TestASCIIIsASCII(t *testing.T) {
+	for name, res := range goldens {
+		for _, r := range string(draw(t, res(), Options{ASCII: true})) {
+			if r > 127 {
+				t.Errorf("%s: %q", name, r)
+			}
+		}
+	}
+}
+
+// A case without a figure must not be given one anywhere.
+func TestNoFigureIsNoNumber(t *testing.T) {
+	res := noFigures()
+	res.Cases = res.Cases[:1]
+	out := string(draw(t, res, Options{}))
+	if !strings.Contains(out, "never steady") || !strings.Contains(out, "from 20.0 ns to 41.7 ns") {
+		t.Errorf("the missing figure is not explained:\n%s", out)
+	}
+	if strings.Contains(out, " ns ± ") || strings.Contains(out, "p50 ") && strings.Contains(out, "p50 2") {
+		t.Errorf("there is a figure:\n%s", out)
+	}
+}
+
+func TestEmptyResults(t *testing.T) {
+	if out := draw(t, &record.Results{}, Options{}); len(out) == 0 {
+		t.Error("nothing was drawn")
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	for _, err := range []error{Terminal(fullDisk{}, ordinary(), Options{}), Markdown(fullDisk{}, ordinary())} {
+		if err == nil || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("error %v", err)
+		}
+	}
+}

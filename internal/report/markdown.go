@@ -1,0 +1,126 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// Markdown writes the report as GitHub renders it: the table of the cases, modes,
+// comparisons, notes and faults, without histograms. Its only error is that of w.
+func Markdown(w io.Writer, res *record.Results) error {
+	p := newPage(Options{})
+	m := &markdown{page: p}
+	m.cases(res.Cases)
+	m.scaling(res.Cases)
+	m.comparisons(res.Comparisons)
+	m.notes(res)
+	m.faults(res.Cases)
+	if !res.Complete {
+		p.line("**Partial result.**")
+		p.blank()
+	}
+	m.head(res)
+	return p.writeTo(w)
+}
+
+type markdown struct{ *page }
+
+// row is one line of a table.
+func (m *markdown) row(cells ...string) { m.line("| " + strings.Join(cells, " | ") + " |") }
+
+func (m *markdown) cases(cases []record.CaseResult) {
+	if len(cases) == 0 {
+		return
+	}
+	m.row("case", "time per call", "p50", "p99", "memory", "JIT")
+	m.line("| --- | ---: | ---: | ---: | ---: | --- |")
+	for _, c := range cases {
+		for i, row := range m.caseRow(c, jitShort) {
+			row[0] = escape(row[0])
+			if i > 0 { // a further mode
+				row[0] = "*" + strings.TrimSpace(row[0]) + "*"
+			}
+			row[5] = escape(row[5])
+			m.row(row...)
+		}
+		if c.Laps != nil {
+			m.lapRows(c)
+		}
+	}
+	m.blank()
+}
+
+// lapRows give the percentiles of single calls below those of the batches.
+func (m *markdown) lapRows(c record.CaseResult) {
+	for _, r := range []struct {
+		name string
+		p    *record.Percentiles
+	}{{"single calls", c.Laps.Calls}, {"service", c.Laps.Service}, {"response", c.Laps.Response}} {
+		if r.p != nil {
+			m.row("*"+r.name+"*", "", m.time(r.p.P50), m.time(r.p.P99), "", "p99.9 "+m.time(r.p.P999)+", max "+m.time(r.p.Max))
+		}
+	}
+}
+
+func (m *markdown) scaling(cases []record.CaseResult) {
+	for _, group := range byWorkers(cases) {
+		m.line(escape(clean(group[0].Case.Benchmark)) + " with several workers:")
+		m.blank()
+		m.row(scalingHeaders...)
+		m.line("| ---: | ---: | ---: | ---: |")
+		for _, row := range m.scalingRows(group) {
+			m.row(row...)
+		}
+		m.blank()
+	}
+}
+
+func (m *markdown) comparisons(list []record.Comparison) {
+	for _, c := range list {
+		m.line("- " + escape(clean(c.B)) + " against " + escape(clean(c.A)) + ": **" + m.verdict(c) + "**")
+	}
+	if len(list) > 0 {
+		m.blank()
+	}
+}
+
+func (m *markdown) notes(res *record.Results) {
+	notes := notesOf(res)
+	for _, n := range notes {
+		texts := n.lines(len(res.Cases))
+		m.line("- " + escape(strings.Join(append(texts, n.advice), " ")))
+	}
+	if len(notes) > 0 {
+		m.blank()
+	}
+}
+
+func (m *markdown) faults(cases []record.CaseResult) {
+	faults := faultsOf(cases)
+	for _, t := range faults {
+		m.line("- **fault** " + escape(t.text()+" "+t.remedy()))
+	}
+	if len(faults) > 0 {
+		m.blank()
+	}
+}
+
+// head comes last: in a pull request the figures are what is read first.
+func (m *markdown) head(res *record.Results) {
+	m.line("<details><summary>What was measured</summary>")
+	m.blank()
+	for _, f := range m.headFacts(res) {
+		m.line("- " + f.label + ": " + escape(f.text))
+	}
+	m.line(fmt.Sprintf("- seed: %d", res.Seed))
+	m.blank()
+	m.line("</details>")
+}
+
+// escape keeps a text from being read as Markdown or HTML, also inside a table.
+var escape = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "&", "&amp;",
+).Replace

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A note is one warning, however many cases it is about.
+type note struct {
+	advice string
+	texts  []string   // distinct, as they may hold figures of the case
+	whose  [][]string // the cases of each text
+	run    bool       // it is about the whole run
+}
+
+// notesOf collects the warnings, those with the same code and advice as one.
+func notesOf(res *record.Results) []note {
+	var notes []note
+	index := map[[2]string]int{}
+	add := func(w record.Warning, whose string) {
+		key := [2]string{w.Code, w.Advice}
+		i, ok := index[key]
+		if !ok {
+			i = len(notes)
+			index[key] = i
+			notes = append(notes, note{advice: clean(w.Advice)})
+		}
+		n := &notes[i]
+		text := clean(w.Text)
+		at := slices.Index(n.texts, text)
+		if at < 0 {
+			at = len(n.texts)
+			n.texts, n.whose = append(n.texts, text), append(n.whose, nil)
+		}
+		if whose == "" {
+			n.run = true
+		} else if !slices.Contains(n.whose[at], whose) {
+			n.whose[at] = append(n.whose[at], whose)
+		}
+	}
+	for _, w := range res.Warnings {
+		add(w, "")
+	}
+	for _, c := range res.Cases {
+		for _, w := range c.Warnings {
+			add(w, clean(c.Name))
+		}
+	}
+	for _, c := range res.Comparisons {
+		for _, w := range c.Warnings {
+			add(w, clean(c.B)+" against "+clean(c.A))
+		}
+	}
+	return notes
+}
+
+const mostNames = 3 // of cases in a note, before the rest is counted
+
+// lines are what a note says, without its advice.
+func (n note) lines(cases int) []string {
+	if len(n.texts) == 1 {
+		return []string{n.texts[0] + whose(n.whose[0], n.run || cases == 1, cases)}
+	}
+	var out []string
+	for i, text := range n.texts {
+		if i == mostNames {
+			out = append(out, "The same of "+plural(len(n.texts)-i, "more case.", "more cases."))
+			break
+		}
+		out = append(out, text+whose(n.whose[i], cases == 1, cases))
+	}
+	return out
+}
+
+func whose(names []string, all bool, cases int) string {
+	switch {
+	case all || len(names) == 0:
+		return ""
+	case len(names) == cases:
+		return " (all cases)"
+	case len(names) > mostNames:
+		return " (" + strings.Join(names[:mostNames], ", ") + " and " + count(len(names)-mostNames) + " more)"
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+func (p *page) notes(res *record.Results) {
+	notes := notesOf(res)
+	if len(notes) == 0 {
+		return
+	}
+	p.section("notes")
+	plain := lipgloss.NewStyle()
+	for _, n := range notes {
+		for _, text := range n.lines(len(res.Cases)) {
+			p.para("  "+p.warn.Render("!")+" ", text, plain)
+		}
+		p.para("    "+p.arrow+" ", n.advice, plain)
+	}
+}

@@ -1,0 +1,71 @@
+// Package report draws results for people: in a terminal, and as Markdown. It
+// computes no statistics; every figure it shows stands in the results.
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// Terminal draws the report of a run: what was measured, a line a case, the cases in
+// detail, comparisons, then notes and faults. Its only error is that of w.
+func Terminal(w io.Writer, res *record.Results, opt Options) error {
+	p := newPage(opt)
+	p.head(res)
+	if len(res.Cases) > 0 {
+		p.blank()
+		p.cases(res.Cases)
+		p.scaling(res.Cases)
+		p.details(res.Cases)
+	}
+	p.comparisons(res.Comparisons)
+	p.notes(res)
+	p.faults(res.Cases)
+	p.footer(res)
+	return p.writeTo(w)
+}
+
+// details draws each case on its own, or, of many, those that need a look.
+func (p *page) details(cases []record.CaseResult) {
+	left := 0
+	for _, c := range cases {
+		if len(cases) > p.opt.Detail && !needsLook(c) {
+			left++
+			continue
+		}
+		p.caseDetail(c)
+	}
+	if left > 0 && left < len(cases) {
+		p.blank()
+		p.para("", fmt.Sprintf("%s without detail, as nothing about them stands out; --filter shows one alone.",
+			plural(left, "case is", "cases are")), p.faint)
+	} else if left > 0 {
+		p.blank()
+		p.para("", "With so many cases the histograms are left out; --filter shows one alone.", p.faint)
+	}
+}
+
+func needsLook(c record.CaseResult) bool {
+	return len(c.Modes) > 1 || len(c.Faults) > 0 || c.Laps != nil || c.NSPerCall == nil
+}
+
+// footer says last, where it is read first, that a result is not whole.
+func (p *page) footer(res *record.Results) {
+	if res.Complete {
+		return
+	}
+	none := 0
+	for _, c := range res.Cases {
+		if c.NSPerCall == nil && c.Laps == nil {
+			none++
+		}
+	}
+	text := "Partial result: the run did not end as planned."
+	if none > 0 {
+		text = fmt.Sprintf("Partial result: %d of %s without a figure.", none, plural(len(res.Cases), "case is", "cases are"))
+	}
+	p.blank()
+	p.para("", text, p.bad)
+}

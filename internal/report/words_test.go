@@ -1,0 +1,112 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+func TestVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		verdict             string
+		estimate, low, high float64
+		want                string
+	}{
+		{record.Slower, 1.0312, 1.0244, 1.0379, "1.031× slower (1.024–1.038)"},
+		{record.Slower, 302.4, 290, 318, "302× slower (290–318)"},
+		{record.Faster, 0.5, 0.48, 0.52, "2.00× faster (1.92–2.08)"},
+		{record.NoDifference, 1, 0.992, 1.006, "no measurable difference (within ±0.8 %)"},
+		{record.Undecided, 1.01, 0.979, 1.034, "undecided: between 2.1 % faster and 3.4 % slower"},
+		{record.Undecided, 1.02, 1, 1.04, "undecided: between equal and 4 % slower"},
+	} {
+		c := record.Comparison{Verdict: tt.verdict, Ratio: record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}}
+		if got := unicodeGlyphs.verdict(c); got != tt.want {
+			t.Errorf("%s %v: %q, want %q", tt.verdict, tt.estimate, got, tt.want)
+		}
+	}
+}
+
+func TestNotesAreToldOnce(t *testing.T) {
+	var res record.Results
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		res.Cases = append(res.Cases, record.CaseResult{Name: name, Warnings: []record.Warning{
+			{Code: "all", Text: "All.", Advice: "Do."},
+			{Code: "own", Text: "Only " + name + ".", Advice: "Do."},
+		}})
+	}
+	res.Cases[1].Warnings = append(res.Cases[1].Warnings, record.Warning{Code: "one", Text: "One."})
+	for i := range 4 {
+		res.Cases[i].Warnings = append(res.Cases[i].Warnings, record.Warning{Code: "four", Text: "Four."})
+	}
+	res.Warnings = []record.Warning{{Code: "run", Text: "The run."}}
+	var got []string
+	for _, n := range notesOf(&res) {
+		got = append(got, strings.Join(n.lines(len(res.Cases)), " / "))
+	}
+	want := []string{"The run.", "All. (all cases)", "Only a. (a) / Only b. (b) / Only c. (c) / The same of 2 more cases.", "Four. (a, b, c and 1 more)", "One. (b)"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestByWorkers(t *testing.T) {
+	mk := func(name, benchmark string, workers int, size float64) record.CaseResult {
+		return record.CaseResult{Name: name, Case: record.Case{Benchmark: benchmark, Workers: workers,
+			Params: map[string]any{"size": size, "workers": float64(workers)}}}
+	}
+	groups := byWorkers([]record.CaseResult{
+		mk("b4", "b", 4, 1), mk("a", "a", 1, 1), mk("b1", "b", 0, 1), mk("other size", "b", 2, 9), mk("b2", "b", 2, 1),
+	})
+	if len(groups) != 1 {
+		t.Fatalf("%d groups, want one", len(groups))
+	}
+	var names []string
+	for _, c := range groups[0] {
+		names = append(names, c.Name)
+	}
+	if d := cmp.Diff([]string{"b1", "b2", "b4"}, names); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestJITShort(t *testing.T) {
+	nyi := []record.Abort{{Source: record.Source{File: "/srv/app.lua", Line: 12}, Reason: "NYI: bytecode 51", NYI: "FNEW"}}
+	for want, j := range map[string]record.JITSummary{
+		"1 root, 2 side":                       {RootTraces: 1, SideTraces: 2, Compiled: "compiled", Aborts: nyi},
+		"1.5 root":                             {RootTraces: 1.5, Compiled: "compiled"},
+		"partly compiled: NYI FNEW app.lua:12": {RootTraces: 1, Compiled: "partly", Aborts: nyi},
+		"interpreted":                          {Compiled: "interpreted"},
+		"interpreted: blacklisted app.lua:9":   {Compiled: "interpreted", Blacklisted: []record.Blacklist{{Source: record.Source{File: "x/app.lua", Line: 9}}}},
+		"":                                     {},
+	} {
+		if got := jitShort(j); got != want {
+			t.Errorf("jitShort = %q, want %q", got, want)
+		}
+	}
+}
+
+func TestJITOpt(t *testing.T) {
+	for want, flags := range map[string]string{
+		"-O3":      "SSE4.1 BMI2 " + allOptimizations,
+		"fold cse": "BMI2 fold cse",
+	} {
+		if got := jitOpt(strings.Fields(flags)); got != want {
+			t.Errorf("jitOpt(%q) = %q, want %q", flags, got, want)
+		}
+	}
+}
+
+// Names and texts of the user's code do not break a table, nor become Markdown.
+func TestMarkdownEscapes(t *testing.T) {
+	c := plain(0, "a|b *c* <script>`x`\n\x1b[31m", 5)
+	var b strings.Builder
+	if err := Markdown(&b, &record.Results{Cases: []record.CaseResult{c}, Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := "| a\\|b \\*c\\* &lt;script&gt;\\`x\\` | 5.00 ± 0.06 ns |"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
+	}
+}
