@@ -60,6 +60,12 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[i]++
 }
 
+// setSum replaces the sum, which is below 2^63 in magnitude.
+func (h *Histogram) setSum(sum float64) {
+	v := int64(math.Round(sum))
+	h.sumHigh, h.sumLow = v>>63, uint64(v)
+}
+
 // Reset forgets all values.
 func (h *Histogram) Reset() {
 	clear(h.counts)
@@ -163,3 +169,6 @@ func (h *Histogram) Buckets(yield func(Bucket) bool) {
 		}
 	}
 }
+
+// String draws the histogram with ten bars.
+func (h *Histogram) String() string { return h.Summary(10).String() }

@@ -1,0 +1,156 @@
+package lap_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/lap"
+)
+
+var clocks = []struct {
+	name string
+	laps func(int) *lap.Benchmark
+	open func(time.Duration) *lap.Benchmark
+}{
+	{"monotonic", lap.NewBenchmark, lap.NewBenchmarkFor},
+	{"counter", lap.NewBenchmarkTSC, lap.NewBenchmarkTSCFor},
+}
+
+func TestBenchmarkCountsItsLaps(t *testing.T) {
+	for _, c := range clocks {
+		for _, count := range []int{-1, 0, 1, 2, 1000} {
+			b, turns := c.laps(count), 0
+			for b.Next() {
+				turns++
+			}
+			for range 3 {
+				if b.Next() {
+					t.Errorf("%s %d: another lap after the last", c.name, count)
+				}
+			}
+			want := max(0, count)
+			if got := b.Result().Count(); turns != want || got != int64(want) {
+				t.Errorf("%s %d: %d turns, %d laps", c.name, count, turns, got)
+			}
+		}
+	}
+}
+
+// hrtime gave raw clock readings before the end, and panicked on an early one.
+func TestReadingBeforeTheEnd(t *testing.T) {
+	for _, c := range clocks {
+		b := c.laps(10)
+		if n := b.Result().Count(); n != 0 {
+			t.Errorf("%s: %d laps before the start", c.name, n)
+		}
+		for turn := 0; b.Next(); turn++ {
+			if n := b.Result().Count(); n != int64(turn) {
+				t.Errorf("%s: %d laps in turn %d", c.name, n, turn)
+			}
+		}
+		if n := b.Result().Count(); n != 10 {
+			t.Errorf("%s: %d laps in the end", c.name, n)
+		}
+		b = c.laps(10)
+		for turn := 0; b.Next(); turn++ {
+			if turn == 4 {
+				break
+			}
+		}
+		if n := b.Result().Count(); n != 4 {
+			t.Errorf("%s: %d laps after break, the lap left by it must not count", c.name, n)
+		}
+	}
+}
+
+func TestBenchmarkByTime(t *testing.T) {
+	const d = 5 * time.Millisecond
+	for _, c := range clocks {
+		start := time.Now()
+		b, turns := c.open(d), 0
+		for b.Next() {
+			turns++
+		}
+		elapsed := time.Since(start)
+		if turns == 0 || b.Result().Count() != int64(turns) {
+			t.Errorf("%s: %d turns, %d laps", c.name, turns, b.Result().Count())
+		}
+		// A counter is a few millionths off at most.
+		if elapsed < d-d/1000 {
+			t.Errorf("%s: ended after %v of %v", c.name, elapsed, d)
+		}
+	}
+}
+
+func TestOpenEndedBenchmark(t *testing.T) {
+	for _, c := range clocks {
+		b, turns := c.open(0), 0
+		for b.Next() {
+			if turns++; turns > 10_000 {
+				break
+			}
+		}
+		if n := b.Result().Count(); n != 10_000 {
+			t.Errorf("%s: %d laps", c.name, n)
+		}
+	}
+}
+
+// Laps lie inside the time around them, in ns whatever the clock: hrtime reported
+// ns as tsc, and read the clock once in its last lap but twice in all others.
+func TestLapsFillTheTimeBetweenFirstAndLast(t *testing.T) {
+	for _, c := range clocks {
+		b := c.laps(200)
+		before := time.Now()
+		for b.Next() {
+			time.Sleep(50 * time.Microsecond)
+		}
+		outer := float64(time.Since(before))
+		r := b.Result()
+		inner := (r.Mean() + r.Overhead) * float64(r.Count())
+		if inner > outer*1.001 {
+			t.Errorf("%s: laps of %.0f ns in %.0f ns", c.name, inner, outer)
+		}
+		if slept := 200 * 50e3; inner < slept*0.999 {
+			t.Errorf("%s: laps of %.0f ns, though the sleeps alone are %.0f ns", c.name, inner, slept)
+		}
+		if r.Min() < 49*time.Microsecond {
+			t.Errorf("%s: a lap with a sleep of 50 µs took %v", c.name, r.Min())
+		}
+	}
+}
+
+func TestLapsTakeNoMemory(t *testing.T) {
+	for _, c := range clocks {
+		b := c.open(0)
+		b.Next()
+		if n := testing.AllocsPerRun(1000, func() { b.Next() }); n != 0 {
+			t.Errorf("%s: %v allocations a lap", c.name, n)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100_000 {
+			b.Next()
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.Mallocs - before.Mallocs; n > 100 { // the runtime's own
+			t.Errorf("%s: %d allocations in 100000 laps", c.name, n)
+		}
+	}
+}
+
+func TestResultSaysWhatTimingCost(t *testing.T) {
+	for _, c := range clocks {
+		b := c.laps(1000)
+		for b.Next() {
+		}
+		r := b.Result()
+		if !(r.Overhead > 0) || !(r.OverheadPM >= 0) || r.Clock == "" || r.Min() < 0 {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+		if c.name == "counter" && lap.TSCSupported() == (r.Clock == "monotonic") {
+			t.Errorf("clock %q", r.Clock)
+		}
+	}
+}
