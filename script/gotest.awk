@@ -49,9 +49,8 @@ test == "" && (action == "pass" || action == "fail") {
         record("fail", package ": did not build, or ended outside a test")
         printf "%s", said[package, ""]
     }
-    match($0, /"Elapsed":[0-9.]*/)
-    printf "%s %s: %d passed, %d failed, %d skipped in %s s\n", action == "pass" ? "ok  " : "FAIL", package, \
-        counted["pass", package], counted["fail", package], counted["skip", package], \
-        RLENGTH > 0 ? substr($0, RSTART + 10, RLENGTH - 10) : "?"
+    seconds = match($0, /"Elapsed":[0-9.]+/) ? substr($0, RSTART + 10, RLENGTH - 10) : "?"
+    printf "%s %s: %d passed, %d failed, %d skipped in %s s\n", (action == "pass" ? "ok  " : "FAIL"), package, \
+        counted["pass", package], counted["fail", package], counted["skip", package], seconds
     fflush()
 }
