@@ -90,6 +90,7 @@ func TestCleanDisarms(t *testing.T) {
 		"\x1b[2J\x1b[31mred\x07": "red?",
 		"\xff\x00x":              "?x",
 		"größe = 月":              "größe = 月",
+		"a\u202eb":               "a?b",
 	} {
 		if got := clean(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)

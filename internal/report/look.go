@@ -78,11 +78,11 @@ func themeOf(color bool) theme {
 }
 
 // clean makes a text of the user's code fit for one line of a terminal: no control
-// characters, which could move the cursor, and single spaces.
+// characters, which could move the cursor or turn the text around, and single spaces.
 func clean(s string) string {
 	s = strings.Join(strings.Fields(ansi.Strip(s)), " ")
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
 			return '?'
 		}
 		return r

@@ -91,7 +91,7 @@ func (m *markdown) notes(res *record.Results) {
 	notes := notesOf(res)
 	for _, n := range notes {
 		texts := n.lines(len(res.Cases))
-		m.line("- " + escape(strings.Join(append(texts, n.advice), " ")))
+		m.line("- " + escape(strings.TrimSpace(strings.Join(append(texts, n.advice), " "))))
 	}
 	if len(notes) > 0 {
 		m.blank()

@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
@@ -26,10 +28,10 @@ func notesOf(res *record.Results) []note {
 		if !ok {
 			i = len(notes)
 			index[key] = i
-			notes = append(notes, note{advice: clean(w.Advice)})
+			notes = append(notes, note{advice: sentence(clean(w.Advice))})
 		}
 		n := &notes[i]
-		text := clean(w.Text)
+		text := sentence(clean(w.Text))
 		at := slices.Index(n.texts, text)
 		if at < 0 {
 			at = len(n.texts)
@@ -55,6 +57,23 @@ func notesOf(res *record.Results) []note {
 		}
 	}
 	return notes
+}
+
+// sentence begins with a capital and ends with a full stop, unless it begins with a
+// piece of code.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	word, _, _ := strings.Cut(s, " ")
+	if !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) }) {
+		first, n := utf8.DecodeRuneInString(s)
+		s = string(unicode.ToUpper(first)) + s[n:]
+	}
+	if last, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".!?:", last) {
+		s += "."
+	}
+	return s
 }
 
 const mostNames = 3 // of cases in a note, before the rest is counted

@@ -3,9 +3,12 @@ package report
 import (
 	"strings"
 	"testing"
+	"unicode"
 
+	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/moonlap/moonlap/internal/record"
+	"pgregory.net/rapid"
 )
 
 func TestVerdict(t *testing.T) {
@@ -109,4 +112,47 @@ func TestMarkdownEscapes(t *testing.T) {
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
+}
+
+func TestSentence(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "stop what else runs": "Stop what else runs.", "jit.off was called (12 %)": "jit.off was called (12 %).",
+		"LuaJIT gave up.": "LuaJIT gave up.", "é": "É.",
+	} {
+		if got := sentence(in); got != want {
+			t.Errorf("sentence(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Whatever the user's code calls its cases and says when it fails, the report keeps
+// its width and sends the terminal nothing but text.
+func TestAnythingFits(t *testing.T) {
+	nasty := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("a/= -月\x1b\x07\n\t|`"))))
+	rapid.Check(t, func(t *rapid.T) {
+		res := noFigures()
+		for i := range res.Cases {
+			c := &res.Cases[i]
+			c.Name = nasty.Draw(t, "name")
+			c.Case.File = nasty.Draw(t, "file")
+			c.Modes = []record.Mode{{Share: 0.7, NS: 1}, {Share: 0.3, NS: 2, Trace: nasty.Draw(t, "trace")}}
+			c.Faults = append(c.Faults, record.Fault{Kind: nasty.Draw(t, "kind"), Text: nasty.Draw(t, "text"), Source: record.Source{File: "x", Line: 1}})
+			c.Warnings = []record.Warning{{Text: nasty.Draw(t, "warning"), Advice: nasty.Draw(t, "advice")}}
+			c.JIT.Aborts = []record.Abort{{Reason: nasty.Draw(t, "reason")}}
+		}
+		width := rapid.IntRange(minWidth, 130).Draw(t, "width")
+		var b strings.Builder
+		if err := Terminal(&b, res, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if w := lipgloss.Width(line); w > width {
+				t.Fatalf("%d columns, more than %d: %q", w, width, line)
+			}
+			if strings.ContainsFunc(line, unicode.IsControl) {
+				t.Fatalf("a control character: %q", line)
+			}
+		}
+	})
 }
