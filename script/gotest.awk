@@ -37,7 +37,7 @@ test != "" && (action == "pass" || action == "fail" || action == "skip") {
         for (up = parent(test); up != ""; up = parent(up)) failed_below[package, up] = 1
         printf "--- FAIL: %s %s\n%s", package, test, words
     } else if (action == "skip") {
-        gsub(/\n */, " ", words); sub(/^ */, "", words)
+        gsub(/\n */, " ", words); gsub(/^ +| +$/, "", words)
         record("skip", package " " test ": " words)
     } else if (!children[package, test]) {
         record("pass", package " " test)
