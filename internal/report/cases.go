@@ -11,7 +11,7 @@ import (
 
 // nameWidth is how much of a case's name the table shows before it says less of what
 // the JIT did.
-const nameWidth = 24
+const nameWidth = 22
 
 // cases draws the table: one line a case, and one for each further mode. Where the
 // terminal is narrow, first the JIT's column becomes a word and then goes, as each
@@ -61,20 +61,24 @@ func (p *page) caseRow(c record.CaseResult, jit func(record.JITSummary) string) 
 	if c.BytesPerCall != nil {
 		memory = p.size(*c.BytesPerCall)
 	}
+	did := ""
+	if c.Processes > 0 {
+		did = jit(c.JIT)
+	}
 	d := c.NSPerCall
 	if d == nil {
 		p50, p99 := p.none, p.none
 		if q := singleCalls(c.Laps); q != nil {
 			p50, p99 = p.time(q.P50), p.time(q.P99)
 		}
-		return [][]string{{clean(c.Name), noFigure(c), p50, p99, memory, jit(c.JIT)}}
+		return [][]string{{clean(c.Name), noFigure(c), p50, p99, memory, did}}
 	}
-	rows := [][]string{{clean(c.Name), p.interval(d.Interval), p.time(d.P50), p.time(d.P99), memory, jit(c.JIT)}}
+	rows := [][]string{{clean(c.Name), p.interval(d.Interval), p.time(d.P50), p.time(d.P99), memory, did}}
 	if len(c.Modes) > 1 {
 		main := mainMode(c.Modes)
 		for i, m := range c.Modes {
 			if i != main {
-				rows = append(rows, []string{"  in " + percent(m.Share) + " of processes", p.time(m.NS), "", "", "", ""})
+				rows = append(rows, []string{"  " + percent(m.Share) + " of processes", p.time(m.NS), "", "", "", ""})
 			}
 		}
 	}

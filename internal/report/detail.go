@@ -25,7 +25,9 @@ func (p *page) caseDetail(c record.CaseResult) {
 	p.modes(c.Modes)
 	p.laps(c)
 	p.fact("memory", p.memory(c))
-	p.fact("JIT", p.jitLong(c.JIT))
+	if c.Processes > 0 {
+		p.fact("JIT", p.jitLong(c.JIT))
+	}
 	p.bars(c.Bins)
 }
 

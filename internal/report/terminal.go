@@ -64,7 +64,11 @@ func (p *page) footer(res *record.Results) {
 	}
 	text := "Partial result: the run did not end as planned."
 	if none > 0 {
-		text = fmt.Sprintf("Partial result: %d of %s without a figure.", none, plural(len(res.Cases), "case is", "cases are"))
+		have := "have"
+		if none == 1 {
+			have = "has"
+		}
+		text = fmt.Sprintf("Partial result: %d of %s %s no figure.", none, plural(len(res.Cases), "case", "cases"), have)
 	}
 	p.blank()
 	p.para("", text, p.bad)
