@@ -9,7 +9,8 @@ local _M = {}
 local mt = {__index = _M}
 
 local C = ffi.C
-local PAUSE = 50 -- µs
+local PAUSE = 50        -- µs
+local PAUSE_YIELD = 0.001 -- s
 
 ffi.cdef [[
 int moonlap_barrier_usleep(unsigned int usec) __asm__("usleep");
@@ -19,9 +20,12 @@ int moonlap_barrier_usleep(unsigned int usec) __asm__("usleep");
 --- A barrier of several workers, by a shared dict of nginx; of one worker, none.
 -- @tparam int workers
 -- @tparam[opt] table dict `ngx.shared.moonlap_internal`
+-- @tparam[opt] boolean can_yield whether nginx lets the calling code yield
 -- @treturn table
-function _M.new(workers, dict)
-    return setmetatable({workers = workers, dict = workers > 1 and dict or nil}, mt)
+function _M.new(workers, dict, can_yield)
+    return setmetatable({
+        workers = workers, dict = workers > 1 and dict or nil, can_yield = can_yield,
+    }, mt)
 end
 
 
@@ -30,7 +34,8 @@ local function arrived(self, name)
 end
 
 
---- Blocks the worker (not only its coroutine) until all have come here.
+--- Waits until all have come here. Where it may, it lets the worker go on serving:
+-- the request that is to start the next worker's job may have come to this one.
 -- @tparam string name of the place
 function _M:wait(name)
     if not self.dict then
@@ -38,7 +43,11 @@ function _M:wait(name)
     end
     self.dict:incr(name, 1, 0)
     while not arrived(self, name) do
-        C.moonlap_barrier_usleep(PAUSE)
+        if self.can_yield then
+            ngx.sleep(PAUSE_YIELD)
+        else
+            C.moonlap_barrier_usleep(PAUSE)
+        end
     end
 end
 

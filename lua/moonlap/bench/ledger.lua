@@ -27,7 +27,7 @@ local MAX_LINES = 64
 
 
 -- File and line of a bytecode; for a function written in C, its name instead.
-local function locate(func, pc)
+local function locate_code(func, pc)
     local info = funcinfo(func, pc)
     if info.source then
         return place.file(info.source), info.currentline
@@ -36,6 +36,16 @@ local function locate(func, pc)
         return vmdef.ffnames[info.ffid], 0
     end
     return "C function", 0
+end
+
+
+-- The same for the reader of a report: the loop made for a case stands where the case does.
+local function locate(self, func, pc)
+    local file, line = locate_code(func, pc)
+    if place.is_generated(file) and self.line > 0 then
+        return self.file, self.line
+    end
+    return file, line
 end
 
 
@@ -55,7 +65,7 @@ local function explain(code, detail)
         return "NYI: cannot assemble IR instruction " .. name, name
     end
     if type(detail) == "function" then
-        local file, line = locate(detail)
+        local file, line = locate_code(detail)
         detail = line > 0 and (file .. ":" .. line) or file
     end
     text = text:find("%", 1, true) and format(text, detail) or text
@@ -67,12 +77,16 @@ end
 
 
 local function on_record(self, func, pc)
-    local lines = self.recording and self.recording.lines
-    if not lines or #lines >= MAX_LINES or pc < 0 then
+    local trace = self.recording
+    if not trace or pc < 0 then
         return
     end
-    local file, line = locate(func, pc)
-    if file == self.file and line > 0 and lines[#lines] ~= line then
+    local file, line = locate_code(func, pc)
+    if line > 0 then
+        trace.at_file, trace.at_line = locate(self, func, pc)
+    end
+    local lines = trace.lines
+    if file == self.file and line > 0 and lines[#lines] ~= line and #lines < MAX_LINES then
         lines[#lines + 1] = line
     end
 end
@@ -87,12 +101,12 @@ end
 
 
 local function on_start(self, tr, func, pc, parent, exit)
-    local file, line = locate(func, pc)
+    local file, line = locate(self, func, pc)
     self.recording = {
         id = tr, parent = parent, exit = exit and exit >= 0 and exit or nil,
         stage = self.stage, file = file, line = line,
         func = func, pc = pc, lines = {},
-        own = self.own and is_own(file, line),
+        own = self.own and is_own(locate_code(func, pc)),
     }
 end
 
@@ -111,7 +125,7 @@ local function on_stop(self, tr)
     if info and info.linktype == "interpreter" then
         return -- a stub for an exit that was given up, no trace
     end
-    trace.func, trace.pc = nil, nil
+    trace.func, trace.pc, trace.at_file, trace.at_line = nil, nil, nil, nil
     trace.lines = concat(trace.lines, "-")
     trace.link = info and info.linktype or "none"
     trace.ins = info and info.nins or 0
@@ -122,11 +136,17 @@ end
 local function on_abort(self, func, pc, code, detail)
     local trace = self.recording
     self.recording = nil
-    local file, line = locate(func, pc)
-    if trace and trace.parent and place.is_generated(trace.file) then
-        return -- the end of our loop: it leads into code that is never compiled
+    local file, line = locate_code(func, pc)
+    if place.is_generated(file) and line >= loops.END_LINE then
+        return -- the loop is over, and what follows is never compiled
     end
+    file, line = locate(self, func, pc)
     local reason, nyi = explain(code, detail)
+    if line == 0 and trace then -- inside a function written in C: say who called it, too
+        nyi = nyi or reason == "trace too short" and file or nil
+        reason = reason:find(file, 1, true) and reason or reason .. " in " .. file
+        file, line = trace.at_file or trace.file, trace.at_line or trace.line
+    end
     local key = concat({file, line, reason, self.stage}, "\0")
     local site = self.aborts[key]
     if not site then
@@ -149,11 +169,11 @@ end
 
 --- Opens the ledger and begins to listen.
 -- @treturn table the ledger; set `stage` to say what runs now, `own` to whether it is
--- the case's own code, `file` to the file whose lines are of interest
+-- the case's own code, `file` and `line` to where the case is declared
 function _M.open()
     local self = setmetatable({
-        events = 0, stage = "load", own = false, file = "",
-        traces = {}, aborts = {}, abort_keys = {}, starts = {}, flushes = 0,
+        events = 0, stage = "load", own = false, file = "", line = 0,
+        traces = {}, aborts = {}, abort_keys = {}, starts = {}, flushes = 0, flushed = 0,
     }, mt)
 
     function self.on_trace(what, tr, func, pc, otr, oex)
@@ -166,6 +186,7 @@ function _M.open()
             on_abort(self, func, pc, otr, oex)
         elseif what == "flush" then
             self.flushes = self.flushes + 1
+            self.flushed = #self.traces -- their numbers will be given anew
         end
     end
 
@@ -212,8 +233,8 @@ end
 -- @treturn table
 function _M:report()
     local total = 0
-    for _, trace in ipairs(self.traces) do
-        local mcode = jit_util.tracemc(trace.id)
+    for i, trace in ipairs(self.traces) do
+        local mcode = i > self.flushed and jit_util.tracemc(trace.id)
         trace.mcode = mcode and #mcode or 0
         total = total + trace.mcode
     end

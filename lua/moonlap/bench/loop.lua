@@ -49,8 +49,9 @@ local function generate(source, name, ...)
 end
 
 
--- Where the generated functions begin: a trace that starts here is ours, not the case's.
-_M.ENTRY_LINE = 2
+-- Where the generated functions begin, and where a batch ends: what the JIT does there is
+-- about our loop, not about the case.
+_M.ENTRY_LINE, _M.END_LINE = 2, 6
 
 
 --- A loop that runs a function n times, as call number `first` and so on.

@@ -10,11 +10,13 @@ jit.off(true, true)
 local _M = {}
 
 local collectgarbage = collectgarbage
-local ceil, floor, max = math.ceil, math.floor, math.max
+local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 
 local SERIES = 5          -- each begins with a full collection
 local LEAST_STEPS = 1000  -- of the clock in a batch
 local LEAST_BATCHES = 10  -- unless calls are so slow that 3 must do
+local RESIZED_BATCHES = 10 -- of warm-up, when batches became longer
+local LONGEST_BATCH = 1e7 -- ns, of a batch that waits for the collector
 local JITTER = 0.2        -- batches vary in length, never to lock to a periodic disturbance
 local EMPTY_BATCHES = 20  -- of the empty twin after each series
 local MOST_NUMBER = 2 ^ 30 -- a call's number stays an integer in the JIT's eyes
@@ -72,6 +74,18 @@ end
 -- With the collector stopped no more may run than the heap can hold.
 local function measured_batches(self, n)
     return self.gc == "stopped" and max(1, stopped_batches(self, n)) or 1 / 0
+end
+
+
+-- A batch of a case that allocates holds a whole cycle of the collector, or batches would
+-- differ by where in the cycle they lie. A cycle begins when the heap has doubled.
+local function calls_a_cycle(self, n, ns_per_call)
+    if self.gc ~= "natural" or self.bytes_per_call < 1 then
+        return n
+    end
+    local heap = collectgarbage("count") * 1024
+    local most = LONGEST_BATCH / max(ns_per_call, 1)
+    return max(n, ceil(min(1.5 * heap / self.bytes_per_call, most)))
 end
 
 
@@ -149,6 +163,15 @@ function _M.run(self)
     enter_stage(self.ledger, "memory", false)
     local calls
     self.bytes_per_call, calls = memory.per_call(loop, ns_per_call)
+
+    collectgarbage("collect")
+    local longer = calls_a_cycle(self, n, ns_per_call)
+    if longer > n then
+        n = longer
+        for _ = 1, RESIZED_BATCHES do
+            self.series:time("warmup", 0, loop, jittered(n, self.random))
+        end
+    end
 
     -- Made now, when it is known what the case returns.
     enter_stage(self.ledger, "empty", false)

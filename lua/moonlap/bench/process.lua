@@ -187,11 +187,14 @@ local function first_call(self)
     local function call()
         self.sink[1] = spec.run(state, 1)
     end
+    -- A loop inside the case may be compiled in this very call.
+    self.ledger.stage, self.ledger.own = "warmup", true
     if vm.can_yield(self.phase) then
         self.yields = threads.yields(self.in_nginx, call)
     else
         call()
     end
+    self.ledger.own = false
     self.calls = 1
     check(self)
 end
@@ -199,7 +202,7 @@ end
 
 local function measure(self)
     self.case = find_case(self)
-    self.ledger.file = self.case.file
+    self.ledger.file, self.ledger.line = self.case.file, self.case.line
     local spec = self.case.spec
     self.stage, self.ledger.stage = "setup", "setup"
     self.state = self.case.params
@@ -240,7 +243,7 @@ local function open_process(phase)
         job = job, phase = phase, in_nginx = in_nginx, channel = lines,
         stage = "load", calls = 0, sink = {false},
         barrier = require("moonlap.bench.barrier").new(
-            job.workers or 1, in_nginx and ngx.shared.moonlap_internal),
+            job.workers or 1, in_nginx and ngx.shared.moonlap_internal, vm.can_yield(phase)),
     }
 end
 
@@ -280,8 +283,9 @@ local function run_job(phase)
     local ok, fault = xpcall(run, new_handler(self), self)
     if not ok then
         collectgarbage("restart")
-        if type(fault) ~= "table" then -- the handler itself failed: no memory left
-            fault = new_fault(self, "memory", tostring(fault))
+        if type(fault) ~= "table" then -- no handler ran: no memory left, or it failed itself
+            local kind = fault == ERROR_MEMORY and "memory" or "error"
+            fault = new_fault(self, kind, tostring(fault))
         end
         fault.moonlap_fault = nil
         self.channel:write(fault)
