@@ -10,7 +10,7 @@ import (
 	"github.com/moonlap/moonlap/lap"
 )
 
-func repeated(pairs ...int) *lap.Histogram {
+func repeated(pairs ...int64) *lap.Histogram {
 	h := lap.NewHistogram()
 	for i := 0; i < len(pairs); i += 2 {
 		for range pairs[i+1] {
@@ -38,7 +38,7 @@ func TestSummaryText(t *testing.T) {
 
 // hrtime drew bars from minus 292 years on.
 func TestSummaryOfEqualValues(t *testing.T) {
-	for _, value := range []int{0, 1, 90, 3_000_000} {
+	for _, value := range []int64{0, 1, 90, 3_000_000} {
 		s := repeated(value, 1000).Summary(10)
 		if len(s.Bins) != 1 || s.Bins[0].Start > float64(value) || s.Bins[0].Count != 1000 || s.Bins[0].Width != 1 {
 			t.Errorf("%d: %+v", value, s.Bins)
@@ -88,7 +88,7 @@ func TestSummaryOfNothing(t *testing.T) {
 
 func TestDurationsHaveThreeDigits(t *testing.T) {
 	for _, c := range []struct {
-		value int
+		value int64
 		want  string
 	}{{999, "max 999ns"}, {9999, "max 10µs"}, {999_900, "max 1ms"}, {1_234_567, "max 1.23ms"}, {59_000_000_000, "max 59s"}, {3_599_000_000_000, "max 3599s"}} {
 		if got := repeated(c.value, 1).String(); !strings.Contains(got, c.want+";") {
