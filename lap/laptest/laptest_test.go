@@ -1,0 +1,162 @@
+package laptest_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/lap/laptest"
+)
+
+var sink string
+
+// run is testing.Benchmark with a fixed number of iterations.
+func run(t *testing.T, iterations int, f func(*testing.B)) testing.BenchmarkResult {
+	t.Helper()
+	value := flag.Lookup("test.benchtime").Value
+	before := value.String()
+	defer value.Set(before)
+	if err := value.Set(fmt.Sprintf("%dx", iterations)); err != nil {
+		t.Fatal(err)
+	}
+	return testing.Benchmark(f)
+}
+
+// Two allocations an iteration, and a sleep that percentiles can't miss.
+func work(i int) {
+	sink = fmt.Sprintf("%d", i+1_000_000)
+	if i%10 == 0 {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+var styles = map[string]func(*testing.B){
+	"b.N": func(b *testing.B) {
+		b.ReportAllocs()
+		laps := laptest.NewBenchmark(b)
+		for i := 0; laps.Next(); i++ {
+			work(i)
+		}
+	},
+	"b.Loop": func(b *testing.B) {
+		b.ReportAllocs()
+		laps, i := laptest.NewBenchmark(b), 0
+		for b.Loop() {
+			laps.Lap()
+			work(i)
+			i++
+		}
+	},
+	"b.N, reported": func(b *testing.B) {
+		b.ReportAllocs()
+		laps := laptest.NewBenchmark(b)
+		defer laps.Report()
+		for i := 0; laps.Next(); i++ {
+			work(i)
+		}
+	},
+	"RunParallel": func(b *testing.B) {
+		b.ReportAllocs()
+		laptest.NewBenchmark(b).RunParallel(2, func(pb *laptest.PB) {
+			for i := 0; pb.Next(); i++ {
+				work(i)
+			}
+		})
+	},
+}
+
+func TestMetrics(t *testing.T) {
+	plain := run(t, 2000, func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			work(i)
+		}
+	})
+	for name, f := range styles {
+		r := run(t, 2000, f)
+		if r.N != 2000 {
+			t.Fatalf("%s: %d iterations", name, r.N)
+		}
+		p50, p90, p99, p999 := r.Extra["ns/p50"], r.Extra["ns/p90"], r.Extra["ns/p99"], r.Extra["ns/p999"]
+		if !(0 < p50 && p50 <= p90 && p90 <= p99 && p99 <= p999) {
+			t.Errorf("%s: percentiles %v", name, r.Extra)
+		}
+		if p99 < 99e3 {
+			t.Errorf("%s: one iteration in ten sleeps for 100 µs, yet p99 is %v ns", name, p99)
+		}
+		perOp := r.Extra["ns/op"]
+		if elapsed := float64(r.T) / float64(r.N); !(0 < perOp && perOp <= elapsed) {
+			t.Errorf("%s: ns/op %v of %v elapsed", name, perOp, elapsed)
+		}
+		if r.AllocsPerOp() != plain.AllocsPerOp() {
+			t.Errorf("%s: %d allocs/op, plain has %d", name, r.AllocsPerOp(), plain.AllocsPerOp())
+		}
+		// hrtime's slice of laps was 8 bytes more; a tally counted in would be 144.
+		if d := r.AllocedBytesPerOp() - plain.AllocedBytesPerOp(); d < 0 || d > 3 {
+			t.Errorf("%s: %d B/op, plain has %d", name, r.AllocedBytesPerOp(), plain.AllocedBytesPerOp())
+		}
+	}
+}
+
+// NewBenchmark leaves the timer as it was: set-up before StartTimer is not charged.
+func TestTimerStaysAsItWas(t *testing.T) {
+	run(t, 1, func(b *testing.B) {
+		elapsed := func() time.Duration {
+			before := b.Elapsed()
+			time.Sleep(time.Millisecond)
+			return b.Elapsed() - before
+		}
+		b.StopTimer()
+		laptest.NewBenchmark(b)
+		if d := elapsed(); d != 0 {
+			t.Errorf("a stopped timer runs: %v", d)
+		}
+		b.StartTimer()
+		laptest.NewBenchmark(b)
+		if d := elapsed(); d == 0 {
+			t.Error("a running timer stands")
+		}
+	})
+}
+
+func TestFewIterations(t *testing.T) {
+	for name, f := range styles {
+		r := run(t, 1, f)
+		if _, found := r.Extra["ns/p50"]; found != (name != "b.Loop") {
+			t.Errorf("%s: %v", name, r.Extra)
+		}
+	}
+}
+
+// Under the real go test: sub-benchmarks and -count, read by stock benchstat.
+func TestUnderGoTest(t *testing.T) {
+	out, err := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStyles$", "-test.benchtime=100x", "-test.count=3", "-test.benchmem").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := 0
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "BenchmarkStyles/") {
+			continue
+		}
+		lines++
+		for _, unit := range []string{" ns/op", " ns/p50", " ns/p90", " ns/p99", " ns/p999", " B/op", " allocs/op"} {
+			if strings.Count(line, unit+"\t")+strings.Count(line, unit+"\n") != 1 {
+				t.Errorf("unit%s: %s", unit, line)
+			}
+		}
+	}
+	if lines != 3*len(styles) {
+		t.Errorf("%d lines:\n%s", lines, out)
+	}
+}
+
+func BenchmarkStyles(b *testing.B) {
+	for name, f := range styles {
+		b.Run(name, f)
+	}
+}
