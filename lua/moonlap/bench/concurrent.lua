@@ -95,7 +95,7 @@ local function run_for(self, duration)
     for i = 1, self.concurrency do
         bodies[i] = body
     end
-    threads.run(self.in_nginx, bodies)
+    threads.run(self.in_nginx, bodies, self.handler)
     tally.elapsed = self.clock.now() - start
     return tally
 end

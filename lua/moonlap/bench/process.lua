@@ -83,7 +83,8 @@ local function new_handler(self)
         if type(err) == "table" and err.moonlap_fault then
             return err
         end
-        local text = tostring(err)
+        local said, text = pcall(tostring, err)
+        text = said and text or "an error object whose own __tostring throws"
         local kind = text == ERROR_MEMORY and "memory" or "error"
         local file, line, rest = split_position(text)
         if not file then
@@ -119,12 +120,11 @@ local function load_code(self)
         local name = "=(-e " .. i .. ")"
         -- An expression is worth keeping; anything else is a block.
         local chunk = load(setup .. "return function(...) return " .. code .. "\nend", name)
-        local err
+            or load(setup .. "return function(...) " .. code .. "\nend", name)
         if not chunk then
-            chunk, err = load(setup .. "return function(...) " .. code .. "\nend", name)
-        end
-        if not chunk then
-            error(err, 0)
+            -- Complain about the user's code, not about what stands around it.
+            assert(load(setup, "=(--setup)"))
+            error(select(2, load(code, name)) or name:sub(2) .. ": not a block of code", 0)
         end
         registry.bench(code:gsub("%s+", " "):sub(1, 80), chunk())
     end
@@ -190,7 +190,7 @@ local function first_call(self)
     -- A loop inside the case may be compiled in this very call.
     self.ledger.stage, self.ledger.own = "warmup", true
     if vm.can_yield(self.phase) then
-        self.yields = threads.yields(self.in_nginx, call)
+        self.yields = threads.yields(self.in_nginx, call, self.handler)
     else
         call()
     end
@@ -280,7 +280,8 @@ local function run_job(phase)
         return false
     end
     watch_exit(self)
-    local ok, fault = xpcall(run, new_handler(self), self)
+    self.handler = new_handler(self)
+    local ok, fault = xpcall(run, self.handler, self)
     if not ok then
         collectgarbage("restart")
         if type(fault) ~= "table" then -- no handler ran: no memory left, or it failed itself

@@ -8,6 +8,25 @@ local _M = {}
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
 
 
+-- The handler sees the stack where the error was thrown; outside the thread it is gone.
+local function guarded(body, handler)
+    if not handler then
+        return body
+    end
+    return function()
+        local ok, err = xpcall(body, handler)
+        if not ok then
+            error(err, 0)
+        end
+    end
+end
+
+
+local function rethrow(thread, err)
+    error(type(err) == "string" and debug.traceback(thread, err) or err, 0)
+end
+
+
 -- Plain LuaJIT has no event loop: a thread that yields is resumed on its next turn.
 local function run_in_turns(bodies)
     local threads = {}
@@ -20,7 +39,7 @@ local function run_in_turns(bodies)
             if status(thread) == "suspended" then
                 local ok, err = resume(thread)
                 if not ok then
-                    error(debug.traceback(thread, tostring(err)), 0)
+                    rethrow(thread, err)
                 end
                 if status(thread) == "dead" then
                     alive = alive - 1
@@ -48,8 +67,13 @@ end
 --- Runs functions as light threads at once, until all have ended. The first error ends it.
 -- @tparam boolean in_nginx
 -- @tparam {function,...} bodies
-function _M.run(in_nginx, bodies)
-    return (in_nginx and run_in_nginx or run_in_turns)(bodies)
+-- @tparam[opt] function handler of errors, as for `xpcall`: called where they're thrown
+function _M.run(in_nginx, bodies, handler)
+    local all = {}
+    for i, body in ipairs(bodies) do
+        all[i] = guarded(body, handler)
+    end
+    return (in_nginx and run_in_nginx or run_in_turns)(all)
 end
 
 
@@ -79,8 +103,10 @@ end
 --- Calls a function once and tells whether it yielded on the way.
 -- @tparam boolean in_nginx
 -- @tparam function body
+-- @tparam[opt] function handler of errors, as for `xpcall`
 -- @treturn boolean
-function _M.yields(in_nginx, body)
+function _M.yields(in_nginx, body, handler)
+    body = guarded(body, handler)
     if in_nginx then
         local thread = assert(ngx.thread.spawn(body))
         -- spawn comes back when the thread first yields, or has ended.
@@ -97,7 +123,7 @@ function _M.yields(in_nginx, body)
     while true do
         local ok, err = resume(thread)
         if not ok then
-            error(debug.traceback(thread, tostring(err)), 0)
+            rethrow(thread, err)
         end
         if status(thread) == "dead" then
             return yielded
