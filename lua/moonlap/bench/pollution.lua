@@ -13,11 +13,11 @@ local RUSAGE_THREAD = 1
 local NIVCSW = 34 -- of the int32_t view of struct rusage on 64-bit Linux: its last long
 local STEAL_EVERY = 1e7 -- ns: /proc/stat counts in clock ticks of 10 ms
 
--- int32_t views, so that interpreted reads allocate nothing.
+-- int32_t views and int results, so that interpreted reads allocate nothing.
 ffi.cdef [[
 int moonlap_getrusage(int who, int32_t *usage) __asm__("getrusage");
 int moonlap_open(const char *path, int flags, ...) __asm__("open");
-long moonlap_pread(int fd, uint8_t *buffer, size_t size, long offset) __asm__("pread");
+int moonlap_pread(int fd, uint8_t *buffer, size_t size, long offset) __asm__("pread");
 ]]
 
 
@@ -79,7 +79,7 @@ function _M:stolen(now)
         return false, false
     end
     self.checked = now
-    local size = tonumber(C.moonlap_pread(self.stat, self.buffer, 256, 0))
+    local size = C.moonlap_pread(self.stat, self.buffer, 256, 0)
     local steal = size > 0 and parse_steal(self.buffer, size)
     local stolen = steal and self.last_steal and steal > self.last_steal
     self.last_steal = steal or nil
