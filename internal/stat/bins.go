@@ -19,8 +19,18 @@ func BinsOf(values []float64) []record.Bin {
 		return nil
 	}
 	s := sorted(values)
+	counts := make([]int64, len(s))
+	for i := range counts {
+		counts[i] = 1
+	}
+	return binsOfCounts(s, counts, quantileSorted(s, binQuantile))
+}
+
+// binsOfCounts does the same for ascending values that occur counts times each, whose
+// 99.9 % quantile is high.
+func binsOfCounts(s []float64, counts []int64, high float64) []record.Bin {
 	top := s[len(s)-1]
-	low, high := s[0], quantileSorted(s, binQuantile)
+	low := s[0]
 	width := niceWidth(high - low)
 	if high-low <= 1e-9*math.Abs(high) { // all equal, or nearly
 		width = niceWidth(max(math.Abs(low)/10, 1e-3))
@@ -37,9 +47,9 @@ func BinsOf(values []float64) []record.Bin {
 	if top >= edge {
 		bins = append(bins, record.Bin{Low: edge, High: top})
 	}
-	for _, v := range s {
+	for j, v := range s {
 		i := int(math.Floor(v/width) - first)
-		bins[min(max(i, 0), len(bins)-1)].Count++
+		bins[min(max(i, 0), len(bins)-1)].Count += counts[j]
 	}
 	return bins
 }

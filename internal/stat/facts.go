@@ -11,6 +11,8 @@ type facts struct {
 	vms    []vm               // of the healthy processes
 	found  Modes
 	few    []record.Warning // of the figure's interval
+
+	lapFaults []error // of histograms that can't be read
 }
 
 func (f *facts) ledgers() []*record.JIT {

@@ -75,7 +75,7 @@ func Locate(p *record.ProcessRecord) Process {
 	}
 	gross, _ := MedianInterval(samples, Level)
 	l.NS = gross.Estimate - twin.Estimate
-	l.PM = math.Hypot(halfWidth(gross), halfWidth(twin))
+	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(sequence, l.Steadiness)), halfWidth(twin))
 	l.MinNS = slices.Min(samples) - twin.Estimate
 	l.FloorNS = Quantile(samples, 0.10) - twin.Estimate
 	l.Samples = make([]float64, len(samples))
@@ -86,6 +86,26 @@ func Locate(p *record.ProcessRecord) Process {
 		l.GCShare = (gross.Estimate - Median(stopped)) / l.NS
 	}
 	return l
+}
+
+// betweenSeries is ± of a process's location from what its series differ by: twice the
+// standard error over their medians. Batches of one series are not independent, as they
+// share where memory was dealt out.
+func betweenSeries(sequence []Batch, steady Steadiness) float64 {
+	bySeries := map[int][]float64{}
+	for i, b := range sequence {
+		if !b.Warmup && b.Clean() && steady.Counts(i) {
+			bySeries[b.Series] = append(bySeries[b.Series], b.NS)
+		}
+	}
+	var medians []float64
+	for _, ns := range bySeries {
+		medians = append(medians, Median(ns))
+	}
+	if len(medians) < 2 {
+		return 0
+	}
+	return 2 * deviation(medians) / math.Sqrt(float64(len(medians)))
 }
 
 // count tallies what was inside the measured batches.
@@ -150,6 +170,7 @@ func batchesOf(p *record.ProcessRecord, kinds ...string) []Batch {
 			batches = append(batches, Batch{
 				NS:       ns / float64(l.Calls[i]),
 				Warmup:   l.Kind == record.Warmup,
+				Series:   l.Series,
 				Traced:   at(l.Traces, i),
 				Polluted: at(l.Switches, i) || at(l.Steal, i),
 			})

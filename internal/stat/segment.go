@@ -2,6 +2,13 @@ package stat
 
 import "math"
 
+const (
+	// The changepoint search sees at most this many points of a stretch, each of which
+	// stands for a block of batches; see blockFloors.
+	steadyPoints = 400
+	leastSegment = 5 // points
+)
+
 // A segment is a stretch of batches between changepoints; its levels are logarithms.
 type segment struct {
 	from, to int
@@ -23,25 +30,35 @@ func (s segment) slowerThan(steady segment) bool {
 	return s.floor-steady.floor > steady.band()
 }
 
-// segmentsOf cuts the logarithms of batch times at their changepoints.
-func segmentsOf(ys []float64) []segment {
-	points, size := blockFloors(ys, steadyPoints, 0.25)
+// newSegment measures the levels of ys[from:to].
+func newSegment(ys []float64, from, to int) segment {
+	s := sorted(ys[from:to])
+	return segment{
+		from: from, to: to,
+		floor:  quantileSorted(s, 0.10),
+		spread: quantileSorted(s, 0.25) - quantileSorted(s, 0.05),
+		high:   quantileSorted(s, 0.90),
+	}
+}
+
+// segmentsOf cuts ys[from:to], logarithms of batch times, at its changepoints.
+func segmentsOf(ys []float64, from, to int) []segment {
+	points, size := blockFloors(ys[from:to], steadyPoints, 0.25)
 	changes := Changepoints(points, changepointPenalty(len(points)), leastSegment)
 	var segments []segment
-	from := 0
+	at := from
 	for _, c := range append(changes, len(points)) {
-		to := min(c*size, len(ys))
-		s := sorted(ys[from:to])
-		segments = append(segments, segment{
-			from: from, to: to,
-			floor:  quantileSorted(s, 0.10),
-			spread: quantileSorted(s, 0.25) - quantileSorted(s, 0.05),
-			high:   quantileSorted(s, 0.90),
-		})
-		from = to
+		end := min(from+c*size, to)
+		segments = append(segments, newSegment(ys, at, end))
+		at = end
 	}
 	return segments
 }
+
+// changepointPenalty is what a change must gain among n points. It is low enough for
+// changes in few points; a segment that chance cuts off has its neighbour's level and
+// does no harm.
+func changepointPenalty(n int) float64 { return 1.5 * math.Log(float64(n)) }
 
 // blockFloors gives a low quantile of each block of consecutive values, at most
 // limit blocks of equal size, so that a search is quick and sees what the batches
@@ -53,7 +70,3 @@ func blockFloors(ys []float64, limit int, p float64) (points []float64, size int
 	}
 	return points, size
 }
-
-// changepointPenalty is what a change must gain among n points. Together with the
-// cost of [Changepoints] it finds no change in 98 of 100 sequences without one.
-func changepointPenalty(n int) float64 { return 2 * math.Log(float64(n)) }

@@ -10,6 +10,7 @@ import (
 type Batch struct {
 	NS       float64 // per call, the empty twin not taken off
 	Warmup   bool    // of the harness's warm-up; the others are measured
+	Series   int     // of the measured batches: a full collection comes before each
 	Traced   bool    // a trace event fell inside
 	Polluted bool    // a context switch or steal fell inside
 }
@@ -23,8 +24,9 @@ type Steadiness struct {
 	// From is the index of the first batch that counts. With the class none it is
 	// where the last level begins, for those who want to look at it.
 	From int
-	// Excursions are ranges [from, to) behind From that do not count: short stretches
-	// slower than the steady level, which came and went, as interference does.
+	// Excursions are ranges [from, to) behind From that do not count: what was slower
+	// than the steady level and went back to it, as interference does, and how a series
+	// began before it had its level again.
 	Excursions [][2]int
 	// TooFew says that there were too few batches to look for a change.
 	TooFew bool
@@ -42,17 +44,13 @@ func (s Steadiness) Counts(i int) bool {
 
 const (
 	// Levels closer than this (logarithmic, so nearly relative) are the same level.
-	levelTolerance = 0.02
+	levelTolerance = 0.03
 	// Interference may take this share of the measured batches before it is no
 	// longer excused; at the very end, where no return is seen, less.
-	excusedShare    = 0.15
-	excusedEndShare = 0.05
+	excusedShare    = 0.25
+	excusedEndShare = 0.08
 	// A change in the last third of the measured batches leaves too little behind it.
 	latestSteady = 2.0 / 3
-	// The changepoint search sees at most this many points, each of which stands for
-	// a block of batches; see blockFloors.
-	steadyPoints = 400
-	leastSegment = 5  // points
 	leastBatches = 20 // fewer can't show a change
 )
 
@@ -63,76 +61,98 @@ const (
 // Theirs compares means, after the removal of outliers, on machines made quiet with
 // great care. Here the machine may be busy, and what disturbs a batch only ever adds
 // time. So a segment's level is its 10 % quantile, which a disturbance leaves alone
-// unless it touches nearly every batch; the band of equality is the larger of 2 % and
-// the spread of the steady segment's lower part; and a short slower stretch that
-// goes back to the level is an excursion, not a change. Drift and levels that
-// alternate too fast for changepoints are looked for separately.
+// unless it touches nearly every batch; the band of equality is the larger of 3 % and
+// the spread of the steady segment's lower part; and a slower stretch that goes back
+// to the level is an excursion, not a change, as long as all of them are short.
+//
+// A full collection between two series deals memory out anew, and a case's time may
+// hang on where its objects lie; a small heap also collects more often until it has
+// grown again. So a change of level between series, or where one begins, is no change of
+// course, unless the series follow a trend or a large step divides them.
 func FindSteady(batches []Batch) Steadiness {
 	at := usable(batches)
 	if len(at) < leastBatches {
 		return Steadiness{Class: record.SteadyFlat, TooFew: true}
 	}
 	ys := logarithms(batches, at)
-	segments := segmentsOf(ys)
-	measured := firstMeasured(batches, at)
+	var warmup, series []stretch
+	for _, s := range stretchesOf(batches, at, ys) {
+		if batches[at[s.from()]].Warmup {
+			warmup = append(warmup, s)
+		} else {
+			series = append(series, s)
+		}
+	}
+	if len(series) == 0 { // a process that ended in its warm-up is judged by that
+		warmup, series = nil, warmup
+	}
+	measured := series[0].from()
 	span := float64(len(ys) - measured)
 
 	var s Steadiness
-	last := len(segments) - 1
-	if last > 0 && segments[last].slowerThan(segments[last-1]) &&
-		float64(segments[last].size()) <= excusedEndShare*span {
-		// The run ended inside a disturbance.
-		s.Excursions = append(s.Excursions, [2]int{at[segments[last].from], len(batches)})
-		last--
+	excuse := func(from, to int) { s.Excursions = append(s.Excursions, [2]int{at[from], at[to-1] + 1}) }
+	allowance := int(excusedShare * span)
+	for i := len(series) - 1; i >= 0; i-- {
+		var next *stretch
+		if i+1 < len(series) {
+			next = &series[i+1]
+		}
+		if end := series[i].settle(next, &allowance, int(excusedEndShare*span)); end != nil {
+			excuse(end.from, end.to)
+		}
 	}
-	steady := segments[last]
-	first, passed := walkBack(segments, last, int(excusedShare*span))
-	for _, p := range passed {
-		s.Excursions = append(s.Excursions, [2]int{at[p.from], at[p.to]})
+	level := commonLevel(series)
+	from := measured
+	var before []segment // everything that lies before the steady state
+	for i, t := range series {
+		start, _ := t.tail()
+		switch {
+		case i > 0 && stepsBefore(series, i):
+			before = append(before, joined(series[:i])...)
+			from = t.from()
+			level = commonLevel(series[i:])
+		case t.first == 0:
+		case len(series) > 1 && t.startsAnew(series[max(i-1, 0)]):
+			excuse(t.from(), start)
+		default: // a change inside
+			before = append(before, t.segments[:t.first]...)
+			from = start
+		}
 	}
-	from, to := segments[first].from, steady.to
-	if from > 0 {
-		s.From = at[from]
-	} else {
-		s.From = leadingTraces(batches, steady)
+	if from == measured && len(warmup) > 0 {
+		w := joined(warmup)
+		first, passed := walkBack(w, level, &allowance)
+		for _, p := range passed {
+			excuse(p.from, p.to)
+		}
+		before = w[:first]
+		if first < len(w) {
+			from = w[first].from
+		}
+	}
+	for _, t := range series {
+		for _, p := range t.passed {
+			if p.from >= from {
+				excuse(p.from, p.to)
+			}
+		}
 	}
 
+	s.From = at[from]
+	if from == 0 {
+		s.From = leadingTraces(batches, level)
+	}
 	switch {
-	case float64(from-measured) > latestSteady*span,
-		drifts(ys[from:to]),
-		alternates(at[from:to], ys[from:to]):
+	case float64(from-measured) > latestSteady*span, trend(series, ys), alternates(series, at, ys):
 		s.Class = record.SteadyNone
 	case s.From == 0:
 		s.Class = record.SteadyFlat
-	case anyFaster(segments[:first], steady):
+	case anyFaster(before, level):
 		s.Class = record.SteadySlowdown
 	default:
 		s.Class = record.SteadyWarmup
 	}
 	return s
-}
-
-// walkBack goes from the steady segment towards the start as long as the segments
-// are at its level. It passes over slower ones while they fit into the allowance, a
-// number of batches, and the level is found again before them.
-func walkBack(segments []segment, last, allowance int) (first int, passed []segment) {
-	first = last
-	var pending []segment
-	for i := last - 1; i >= 0; i-- {
-		s := segments[i]
-		switch {
-		case s.sameLevel(segments[last]):
-			first = i
-			passed = append(passed, pending...)
-			pending = nil
-		case s.slowerThan(segments[last]) && s.size() <= allowance:
-			allowance -= s.size()
-			pending = append(pending, s)
-		default:
-			return first, passed
-		}
-	}
-	return first, passed
 }
 
 // usable returns the indices of the batches to judge by: the clean ones; where they
@@ -175,16 +195,6 @@ func logarithms(batches []Batch, at []int) []float64 {
 		ys[k] = math.Log(max(batches[i].NS, smallest))
 	}
 	return ys
-}
-
-// firstMeasured returns which of the usable batches is the first measured one.
-func firstMeasured(batches []Batch, at []int) int {
-	for k, i := range at {
-		if !batches[i].Warmup {
-			return k
-		}
-	}
-	return 0 // a process that ended in its warm-up is judged by that
 }
 
 // leadingTraces counts the batches at the very start that were slow while traces

@@ -84,8 +84,12 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	}
 	r.EmptyNS = emptyOf(timed)
 	r.PerProcess = perProcess(timed, f.steady)
-	r.Bins = BinsOf(pooled(f.steady))
 	r.Laps = f.laps()
+	if r.Laps != nil {
+		r.Bins = lapBins(r.Laps.Histogram)
+	} else {
+		r.Bins = BinsOf(pooled(f.steady))
+	}
 	r.Warnings = caseWarnings(f)
 	return r
 }

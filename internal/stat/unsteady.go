@@ -23,15 +23,53 @@ func drifts(ys []float64) bool {
 	return math.Abs(moved) > levelTolerance && math.Abs(rho) > max(0.5, 2/math.Sqrt(float64(len(order)-1)))
 }
 
-// alternates tells whether levels alternate too fast for changepoints. at holds each
-// value's index in the whole sequence.
-func alternates(at []int, ys []float64) bool {
-	for period := 2; period <= 4 && len(ys) >= 16*period; period++ {
-		if phasesDiffer(at, ys, period) {
-			return true
+// trend tells whether the measured series move in one direction: a single one drifts
+// inside; of several, at least four levels follow their order, further than levels may
+// differ, and inside most of them the batches go the same way.
+func trend(series []stretch, ys []float64) bool {
+	if len(series) < 4 {
+		drifting := 0
+		for _, t := range series {
+			if from, to := t.tail(); drifts(ys[from:to]) {
+				drifting++
+			}
+		}
+		return 2*drifting > len(series)
+	}
+	first, last := series[0].steady().floor, series[len(series)-1].steady().floor
+	direction := 1.0
+	if last < first {
+		direction = -1
+	}
+	along := 0
+	for i, t := range series {
+		if i > 0 && direction*(t.steady().floor-series[i-1].steady().floor) <= 0 {
+			return false
+		}
+		from, to := t.tail()
+		half := (from + to) / 2
+		if direction*(Quantile(ys[half:to], 0.10)-Quantile(ys[from:half], 0.10)) > 0 {
+			along++
 		}
 	}
-	return oscillates(ys)
+	return direction*(last-first) > levelTolerance && 2*along > len(series)
+}
+
+// alternates tells whether levels alternate from batch to batch with a period of two
+// to four, in most series. Longer cycles are not looked for: a case that allocates has
+// them, in step with the collector, and is steady all the same.
+func alternates(series []stretch, at []int, ys []float64) bool {
+	alternating := 0
+	for _, t := range series {
+		from, to := t.tail()
+		for period := 2; period <= 4 && to-from >= 16*period; period++ {
+			if phasesDiffer(at[from:to], ys[from:to], period) {
+				alternating++
+				break
+			}
+		}
+	}
+	return 2*alternating > len(series)
 }
 
 // phasesDiffer tells whether the floor of a batch depends on its index modulo the
@@ -51,24 +89,6 @@ func phasesDiffer(at []int, ys []float64, period int) bool {
 		spreads = append(spreads, quantileSorted(s, 0.25)-quantileSorted(s, 0.05))
 	}
 	return slices.Max(floors)-slices.Min(floors) > max(levelTolerance, 2.5*Median(spreads))
-}
-
-// oscillates tells whether the ranks are clearly anticorrelated at some lag and
-// correlated again at twice that lag, as levels are that alternate in runs of it.
-// Neighbours that come and go make positive correlations only.
-func oscillates(ys []float64) bool {
-	r := ranks(ys)
-	least := max(0.25, 4/math.Sqrt(float64(len(r))))
-	for lag := 2; lag <= 64 && 8*lag <= len(r); lag++ {
-		if autocorrelation(r, lag) < -least && autocorrelation(r, 2*lag) > least {
-			return true
-		}
-	}
-	return false
-}
-
-func autocorrelation(xs []float64, lag int) float64 {
-	return correlation(xs[lag:], xs[:len(xs)-lag])
 }
 
 // ranks returns each value's rank from 0, ties sharing their mean rank.

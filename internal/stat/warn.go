@@ -12,7 +12,7 @@ var caseChecks = []func(*facts) *record.Warning{
 	warnFew, warnModes, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
 	warnWide, warnDeadCode, warnSunkAllocation, warnNoTwin,
 	warnInterpreted, warnBlacklisted, warnAborts, warnTraceInMeasurement,
-	warnPolluted, warnSaturated, warnOneSeed, warnGCStopped, warnLate,
+	warnPolluted, warnSaturated, warnOneSeed, warnGCStopped, warnLate, warnLapsSpoiled,
 }
 
 func caseWarnings(f *facts) []record.Warning {
@@ -196,6 +196,18 @@ func warnLate(f *facts) *record.Warning {
 		Code:   "late",
 		Text:   fmt.Sprintf("%.0f %% of the calls started later than the target rate asks", 100*float64(l.Late)/float64(l.Count)),
 		Advice: "the target can't keep up: the response times tell how long callers wait; lower the rate or raise the concurrency",
+	}
+}
+
+func warnLapsSpoiled(f *facts) *record.Warning {
+	if len(f.lapFaults) == 0 {
+		return nil
+	}
+	return &record.Warning{
+		Code: "laps_spoiled",
+		Text: fmt.Sprintf("%s of laps can't be read and %s left out: %v",
+			counted(len(f.lapFaults), "histogram", "histograms"), map[bool]string{true: "is", false: "are"}[len(f.lapFaults) == 1], f.lapFaults[0]),
+		Advice: "the record is damaged, or was written by another program: run again",
 	}
 }
 
