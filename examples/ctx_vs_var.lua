@@ -1,30 +1,36 @@
 -- Where should a request keep its data? ngx.ctx is a Lua table; ngx.var goes through
 -- nginx's variables, and copies each string both ways.
 --
--- moonlap: --phase content --http-conf 'map "" $moonlap_example { default ""; }'
+-- The second map is there because nginx lets Lua assign only to variables that something
+-- in the configuration reads.
+--
+-- moonlap: --phase content
+-- moonlap: --http-conf 'map "" $moonlap_example { default ""; }'
+-- moonlap: --http-conf 'map $moonlap_example $moonlap_reader { default ""; }'
 local moonlap = require "moonlap"
 
 local ngx = ngx
+local values = {"a value", "another"}
 
 moonlap.bench {
     name = "ctx_write_read",
-    run = function()
-        ngx.ctx.example = "a value"
+    run = function(_, i)
+        ngx.ctx.example = values[i % 2 + 1]
         return ngx.ctx.example
     end,
     check = function(value)
-        assert(value == "a value")
+        assert(value == values[1] or value == values[2])
     end,
 }
 
 moonlap.bench {
     name = "var_write_read",
-    run = function()
-        ngx.var.moonlap_example = "a value"
+    run = function(_, i)
+        ngx.var.moonlap_example = values[i % 2 + 1]
         return ngx.var.moonlap_example
     end,
     check = function(value)
-        assert(value == "a value")
+        assert(value == values[1] or value == values[2])
     end,
 }
 
@@ -33,8 +39,8 @@ moonlap.bench {
     setup = function()
         return ngx.ctx
     end,
-    run = function(ctx)
-        ctx.example = "a value"
+    run = function(ctx, i)
+        ctx.example = values[i % 2 + 1]
         return ctx.example
     end,
 }

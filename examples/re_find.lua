@@ -1,7 +1,7 @@
 -- How long does ngx.re.find take, and does caching the function in a local matter?
 -- The experiment of the tutorial that this project began with.
 --
--- moonlap: --runtime nginx
+-- moonlap: --runtime nginx --compare
 local moonlap = require "moonlap"
 
 local re_find = ngx.re.find

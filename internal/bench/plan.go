@@ -43,7 +43,9 @@ type Options struct {
 	Time      time.Duration // budget a case
 	Timeout   time.Duration // a process
 	Seed      uint64
-	Keep      bool
+	// ProcessSeed replays one draw: every process gets this seed.
+	ProcessSeed *uint64
+	Keep        bool
 }
 
 // A planned case is a line of the record and what the VM calls it.

@@ -130,7 +130,7 @@ func (r *run) measure(ctx context.Context, s *state, round int) error {
 	job := r.options.job(runtime.ModeMeasure)
 	job.Process, job.Case, job.Index = r.process, s.Case.Case, s.Index
 	job.Name, job.Round, job.Workers = s.nameInVM, round, s.Workers
-	job.Seed = float64(r.random.Uint64N(1 << 53))
+	job.Seed = r.processSeed()
 	job.MeasureNS = float64(r.measureTime())
 	job.WarmupNS = float64(warmupLimit)
 	r.process++
@@ -174,6 +174,15 @@ func (r *run) location(s *state, process int) (ns float64, ok bool) {
 		}
 	}
 	return sum / count, count > 0
+}
+
+// processSeed is the draw of the next process: what its math.random and its JIT begin
+// with, where the VM lets them be set.
+func (r *run) processSeed() float64 {
+	if r.options.ProcessSeed != nil {
+		return float64(*r.options.ProcessSeed)
+	}
+	return float64(r.random.Uint64N(1 << 53))
 }
 
 // measureTime is how long a process measures: short, so that the budget is spent on

@@ -16,6 +16,8 @@ var version = "dev"
 
 // commands are moonlap's commands, in the order in which the help lists them.
 var commands = []func(Sys) *cobra.Command{
+	newBenchCommand,
+	newReportCommand,
 	newRunCommand,
 	newVersionCommand,
 }

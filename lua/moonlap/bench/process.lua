@@ -211,7 +211,10 @@ local function measure(self)
     end
     first_call(self)
 
+    -- Again, and with all hot counters reset: a replay begins where the draw did.
     self.stage = "run"
+    vm.seed(self.job)
+    vm.cool(self.job)
     local concurrent = self.yields or self.job.concurrency or self.job.rate
         or spec.concurrency or spec.rate
     local how = concurrent and "moonlap.bench.concurrent" or "moonlap.bench.measure"

@@ -58,6 +58,16 @@ function _M.seed(job)
 end
 
 
+--- Resets all hot counters: every loop and function is as cold as in a fresh VM.
+-- @tparam table job
+function _M.cool(job)
+    if job.jit ~= "off" then
+        jit.off()
+        jit.on()
+    end
+end
+
+
 local function prng()
     local ok, state = pcall(jit.prngstate or error)
     if not ok then

@@ -48,7 +48,12 @@ local function next_size(n, ns, target)
     if ns >= 0.8 * target and (ns <= 1.6 * target or n == 1) then
         return n
     end
-    local wanted = ns > 0 and n * target / ns or n * 10
+    -- The first steps are the same whatever the clock says: by then a loop has become
+    -- hot, and which call that was must not hang on time, or no draw could be replayed.
+    local wanted = ns > 0 and n >= 1000 and n * target / ns or n * 10
+    if ns > target then
+        wanted = n * target / ns
+    end
     return max(1, min(ceil(wanted), n * 10, MOST_CALLS))
 end
 

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+type benchOptions struct {
+	bench.Options
+	runtime, luajit, nginx string
+	filter                 string
+	format, out            string
+	list, compare          bool
+	replay                 uint64
+	laps                   lapsFlag
+	memory                 sizeFlag
+}
+
+func newBenchCommand(sys Sys) *cobra.Command {
+	o := benchOptions{memory: 2 << 30}
+	cmd := &cobra.Command{
+		Use:   "bench [flags] FILE | -e CODE [-e CODE2 …]",
+		Short: "Time Lua functions, on LuaJIT or in a real nginx worker",
+		Long: `Time the benchmarks that a Lua file declares, each in several fresh processes.
+
+A bench file is plain Lua:
+
+  local moonlap = require "moonlap"
+  moonlap.bench("concat", function() return table.concat({"a", "b"}) end)
+
+A LuaJIT process is one sample, because the JIT's choice of traces differs from
+process to process. So each case runs once a round in a process of its own, in
+random order, until its interval is narrow enough (--precision) or its time
+(--time) is spent.
+
+A file may say in its first comment lines which flags it needs:
+
+  -- moonlap: --phase content --http-conf 'lua_shared_dict cats 1m;'`,
+		Example: `  moonlap bench examples/re_find.lua
+  moonlap bench -e 'ngx.re.find("hello", "l+", "jo")' --setup 'require "resty.core"'
+  moonlap bench --runtime luajit --filter concat --laps examples/string_concat.lua
+  moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
+  moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd, args); err != nil {
+				return err
+			}
+			return runBench(cmd.Context(), sys, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *benchOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVarP(&o.Code, "eval", "e", nil, "benchmark this `CODE` instead of a file; repeat to compare")
+	f.StringVar(&o.Setup, "setup", "", "`CODE` that runs before -e, untimed; its locals are seen there")
+	f.StringVar(&o.filter, "filter", "", "only cases whose name or a tag matches `RE`")
+	f.BoolVar(&o.list, "list", false, "list the cases and measure nothing")
+
+	f.BoolVar(&o.compare, "compare", false, "compare every case with the first (with -e, always)")
+
+	f.StringVar(&o.runtime, "runtime", "auto", "luajit, nginx, or auto: nginx where there is one with Lua")
+	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT to use")
+	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to use")
+	f.StringArrayVar(&o.HTTPConf, "http-conf", nil, "`DIRECTIVES` for nginx's http block; @FILE includes a file")
+	f.StringArrayVar(&o.MainConf, "main-conf", nil, "`DIRECTIVES` for nginx's top level; @FILE includes a file")
+	f.StringVar(&o.Phase, "phase", runtime.PhaseTimer, "nginx phase that the code runs in: timer, init_worker,\nrewrite, access, content, header_filter, body_filter, log")
+	f.IntSliceVar(&o.Workers, "workers", []int{1}, "nginx workers that run a case at once; `N` alone is compared\nwith 1")
+	f.StringVar(&o.JIT, "jit", "", "off, or jit.opt `FLAGS`: hotloop=10,-fold")
+
+	f.IntVar(&o.Processes, "processes", 0, "exactly `N` fresh processes a case, instead of --time")
+	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a case")
+	f.Float64Var(&o.Precision, "precision", 0.01, "stop a case when its interval is ± this share of the time")
+	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a process that has not ended by then is killed")
+	f.Var(&o.memory, "memory", "most memory of a process")
+	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
+
+	f.Uint64Var(&o.replay, "replay", 0, "one process a case, with the `SEED` that a report gave; memory\naddresses still differ, so not every replay takes the same path")
+
+	f.StringVar(&o.GC, "gc", "natural", "garbage collector: natural, stopped, or full (a collection\nbefore each batch)")
+	f.StringVar(&o.Clock, "clock", "auto", "auto, tsc or monotonic")
+	f.Var(&o.laps, "laps", "time every call singly too; =`N` laps a process")
+	f.Lookup("laps").NoOptDefVal = "0"
+	f.IntVar(&o.Concurrency, "concurrency", 0, "yielding targets: light threads that call at once")
+	f.Float64Var(&o.Rate, "rate", 0, "yielding targets: calls a second, open loop")
+
+	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
+	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
+	f.BoolVar(&o.Keep, "keep", false, "leave the temporary folders behind")
+	f.Lookup("keep").Hidden = true
+}
+
+// complete checks the flags against each other and fills in what follows from them.
+func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return usageErrorf("one bench file, not %d", len(args))
+	case len(args) == 1 && len(o.Code) > 0:
+		return usageErrorf("a bench file or -e CODE, not both")
+	case len(args) == 0 && len(o.Code) == 0:
+		return usageErrorf("which bench file? Or -e CODE")
+	case len(args) == 1 && o.Setup != "":
+		return usageErrorf("--setup goes with -e; in a bench file, use setup = function() … end")
+	case len(args) == 1:
+		o.File = args[0]
+		if err := applyFileFlags(o.File, cmd.Flags()); err != nil {
+			return err
+		}
+	}
+	if err := oneOf("--runtime", o.runtime, "auto", "luajit", "nginx"); err != nil {
+		return err
+	}
+	if err := oneOf("--gc", o.GC, "natural", "stopped", "full"); err != nil {
+		return err
+	}
+	if err := oneOf("--clock", o.Clock, "auto", "tsc", "monotonic"); err != nil {
+		return err
+	}
+	if err := oneOf("--format", o.format, formats...); err != nil {
+		return err
+	}
+	if o.Processes < 0 || o.Time <= 0 || o.Timeout <= 0 || o.Precision <= 0 || o.Rate < 0 || o.Concurrency < 0 {
+		return usageErrorf("--processes, --time, --timeout, --precision, --rate and --concurrency are above 0")
+	}
+	for _, n := range o.Workers {
+		if n < 1 || n > 256 {
+			return usageErrorf("--workers %d: from 1 to 256", n)
+		}
+	}
+	slices.Sort(o.Workers)
+	o.Workers = slices.Compact(o.Workers)
+	if len(o.Workers) == 1 && o.Workers[0] > 1 {
+		o.Workers = []int{1, o.Workers[0]}
+	}
+	if o.filter != "" {
+		re, err := regexp.Compile(o.filter)
+		if err != nil {
+			return usageErrorf("--filter: %w", err)
+		}
+		o.Filter = re
+	}
+	if !cmd.Flags().Changed("seed") {
+		o.Seed = rand.Uint64N(1 << 53)
+	}
+	if cmd.Flags().Changed("replay") {
+		o.Processes, o.ProcessSeed = 1, &o.replay
+	}
+	o.Laps, o.LapCount = o.laps.on, o.laps.count
+	o.MemoryBytes = int64(o.memory)
+	return o.onlyInNginx(cmd)
+}
+
+// onlyInNginx refuses flags that plain LuaJIT has no meaning for, and lets them decide
+// what "auto" is.
+func (o *benchOptions) onlyInNginx(cmd *cobra.Command) error {
+	for _, name := range []string{"nginx", "http-conf", "main-conf", "phase", "workers"} {
+		if !cmd.Flags().Changed(name) {
+			continue
+		}
+		if o.runtime == "luajit" {
+			return usageErrorf("--%s needs --runtime nginx", name)
+		}
+		o.runtime = "nginx"
+	}
+	if o.runtime == "auto" && o.luajit != "" {
+		o.runtime = "luajit"
+	}
+	return nil
+}
+
+func runBench(ctx context.Context, sys Sys, o benchOptions) error {
+	var err error
+	o.Runtime, err = runtime.Find(ctx, o.runtime, runtime.Options{
+		LuaJIT: o.luajit, Nginx: o.nginx, Path: sys.Getenv("PATH"),
+	})
+	if err != nil {
+		return err
+	}
+	if o.list {
+		return listCases(ctx, sys, o)
+	}
+
+	sink, err := newSink(sys, o.out)
+	if err != nil {
+		return err
+	}
+	line := newProgress(sys)
+	rec, err := bench.Run(ctx, o.Options, opening(sys, o), sink.write, func(p bench.Progress) {
+		line.Update(benchProgress(p), p.Elapsed, p.Left)
+	})
+	line.Clear()
+	if closeErr := sink.close(); err == nil {
+		err = closeErr
+	}
+	return conclude(sys, o, rec, err)
+}
+
+// conclude reports what there is, whatever ended the run.
+func conclude(sys Sys, o benchOptions, rec *record.Record, err error) error {
+	var plan *bench.PlanError
+	if errors.As(err, &plan) {
+		printOutput(sys.Stderr, plan.Exit)
+		return err
+	}
+	if len(rec.Processes) == 0 && err != nil {
+		return err
+	}
+	results := stat.Summarize(rec)
+	if o.compare || len(o.Code) > 1 {
+		if err := compareWithFirst(results); err != nil {
+			return err
+		}
+	}
+	if o.out != "-" {
+		if reportErr := writeReport(sys, results, o.format); reportErr != nil {
+			return errors.Join(err, reportErr)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return outcome(results)
+}
+
+// compareWithFirst compares every case that has a figure with the first that has one.
+func compareWithFirst(results *record.Results) error {
+	var first string
+	var pairs []stat.Pair
+	for _, c := range results.Cases {
+		switch {
+		case c.NSPerCall == nil:
+		case first == "":
+			first = c.Name
+		default:
+			pairs = append(pairs, stat.Pair{A: first, B: c.Name})
+		}
+	}
+	var err error
+	results.Comparisons, err = stat.Compare(results, pairs, stat.Comparing{})
+	return err
+}
+
+func benchProgress(p bench.Progress) string {
+	return fmt.Sprintf("round %d, %s", p.Round, p.Case)
+}
+
+func opening(sys Sys, o benchOptions) record.Run {
+	return record.Run{
+		Schema: record.Schema, Kind: "bench", Moonlap: version, Args: sys.Args,
+		Started: sys.Now().Format(time.RFC3339), Seed: o.Seed, BudgetNS: float64(o.Time),
+		Environment: runtime.Environment(o.File),
+	}
+}
+
+func listCases(ctx context.Context, sys Sys, o benchOptions) error {
+	cases, err := bench.Plan(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	for _, c := range cases {
+		if _, err := fmt.Fprintln(sys.Stdout, c.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printOutput shows what a process that failed to load had printed.
+func printOutput(w io.Writer, exit *record.Exit) {
+	if exit == nil {
+		return
+	}
+	for _, output := range []*record.Output{exit.Stdout, exit.Stderr} {
+		if output != nil && output.Head != "" {
+			fmt.Fprintln(w, output.Head)
+		}
+	}
+}
+
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usageErrorf("%s %q: one of %v", flag, value, allowed)
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// formats of results, for --format.
+var formats = []string{"text", "json", "csv", "markdown", "benchfmt"}
+
+func newReportCommand(sys Sys) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report [flags] RECORD",
+		Short: "Draw the report of a record again",
+		Long: `Draw the report of a record that 'moonlap bench --out' kept.
+
+All figures are computed anew from what was measured. A record that is cut off or
+corrupt is read up to the fault, which is told.`,
+		Example: `  moonlap bench --out today.jsonl app.lua
+  moonlap report today.jsonl
+  moonlap report --format benchfmt today.jsonl > today.txt && benchstat today.txt`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("--format", format, formats...); err != nil {
+				return err
+			}
+			return runReport(sys, args[0], format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt")
+	return cmd
+}
+
+func runReport(sys Sys, path, format string) error {
+	rec, err := readRecord(sys, path)
+	if rec == nil || len(rec.Cases) == 0 {
+		if err == nil {
+			err = fmt.Errorf("%s holds no case", path)
+		}
+		return err
+	}
+	results := stat.Summarize(rec)
+	if reportErr := writeReport(sys, results, format); reportErr != nil {
+		return errors.Join(err, reportErr)
+	}
+	if err != nil {
+		return exitWith(ExitPartial, err)
+	}
+	return outcome(results)
+}
+
+func readRecord(sys Sys, path string) (*record.Record, error) {
+	if path == "-" {
+		return record.Read(sys.Stdin, "standard input")
+	}
+	return record.ReadFile(path)
+}
+
+// writeReport writes results to stdout in a format.
+func writeReport(sys Sys, results *record.Results, format string) error {
+	switch format {
+	case "json":
+		return record.WriteJSON(sys.Stdout, results)
+	case "csv":
+		return record.WriteCSV(sys.Stdout, results)
+	case "benchfmt":
+		return record.WriteBenchfmt(sys.Stdout, results)
+	case "markdown":
+		return report.Markdown(sys.Stdout, results)
+	}
+	return report.Terminal(sys.Stdout, results, report.Options{
+		Width: sys.Width(),
+		Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
+	})
+}
+
+// outcome is the exit code that results deserve: partial when a case has no figure
+// for a fault, an error when none has one.
+func outcome(results *record.Results) error {
+	failed := 0
+	for _, c := range results.Cases {
+		if len(c.Faults) > 0 {
+			failed++
+		}
+	}
+	switch {
+	case failed == 0 && results.Complete:
+		return nil
+	case failed == len(results.Cases) && failed > 0:
+		return exitWith(ExitError, nil)
+	}
+	return exitWith(ExitPartial, nil)
+}
+
+// A sink keeps the record's lines in a file, or nowhere.
+type sink struct {
+	write func(record.Line) error
+	close func() error
+}
+
+func newSink(sys Sys, path string) (*sink, error) {
+	nothing := func() error { return nil }
+	switch path {
+	case "":
+		return &sink{func(record.Line) error { return nil }, nothing}, nil
+	case "-":
+		return &sink{record.NewWriter(sys.Stdout).Write, nothing}, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("no record can be kept: %w", err)
+	}
+	var w io.Writer = f
+	return &sink{record.NewWriter(w).Write, f.Close}, nil
+}
