@@ -78,6 +78,9 @@ func (l *nginxLog) line(b []byte) {
 			if len(l.refusal) > 10 {
 				l.refusal = l.refusal[1:]
 			}
+			if level == "emerg" {
+				return // it becomes the fault's text
+			}
 		case "notice", "info", "debug":
 			if !strings.Contains(message, "[lua]") {
 				return

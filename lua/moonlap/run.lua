@@ -1,0 +1,97 @@
+--- A plain script in a real nginx worker: what `moonlap run` calls.
+--
+-- The script finds what it would find under `luajit` (stdin, stdout, `arg`, `os.exit`) and
+-- what nginx offers in a timer (cosockets, `ngx.sleep`, light threads, shared dicts, …).
+-- It ends the worker, whose exit status moonlap hands on.
+-- @module moonlap.run
+local limits = require "moonlap.bench.limits"
+local vm = require "moonlap.bench.vm"
+local output = require "moonlap.run.output"
+local status = require "moonlap.run.status"
+local threads = require "moonlap.run.threads"
+
+local _M = {}
+
+
+-- A traceback without what lies below the script: our own functions.
+local function trim(traceback)
+    local lines = {}
+    for line in traceback:gmatch("[^\n]+") do
+        if line:find("moonlap/run.lua:", 1, true) then -- the front of a long path is cut off
+            lines[#lines] = nil -- the xpcall of the script
+            break
+        end
+        lines[#lines + 1] = line
+    end
+    return table.concat(lines, "\n")
+end
+
+
+local function explain(err)
+    local kind = type(err)
+    local meta = getmetatable(err)
+    if kind ~= "string" and kind ~= "number" and not (type(meta) == "table" and meta.__tostring) then
+        err = "(error object is a " .. kind .. " value)"
+    end
+    return trim(debug.traceback(tostring(err), 2))
+end
+
+
+local function load_chunks(job)
+    local chunks = {}
+    for i, code in ipairs(job.code or {}) do
+        -- The first line may be for the shell; it stays a line, so that numbers are right.
+        local chunk, err = loadstring(code:gsub("^#[^\n]*", ""), job.name or "=(-e " .. i .. ")")
+        if not chunk then
+            return nil, err
+        end
+        chunks[i] = chunk
+    end
+    if job.file and not job.code then
+        local chunk, err = loadfile(job.file)
+        if not chunk then
+            return nil, err
+        end
+        chunks[1] = chunk
+    end
+    return chunks
+end
+
+
+local function run(job)
+    vm.configure(job)
+    local args = job.args or {}
+    arg = args -- luacheck: ignore 121
+    args[0] = job.file or job.name or "-e"
+    local chunks, err = load_chunks(job)
+    if not chunks then
+        io.stderr:write("moonlap: ", err, "\n")
+        return status.ERROR
+    end
+    for _, chunk in ipairs(chunks) do
+        local ok, trace = xpcall(chunk, explain, unpack(args))
+        if not ok then
+            io.stdout:flush()
+            io.stderr:write("moonlap: ", trace, "\n")
+            return status.ERROR
+        end
+    end
+    threads.wait()
+    return status.OK
+end
+
+
+--- Entry in an nginx worker, called in a timer. Ends the worker.
+function _M.main()
+    limits.apply()
+    -- The Lua module warns of new globals, which requests would share. A script may have some.
+    setmetatable(_G, nil)
+    output.install()
+    status.install()
+    threads.install()
+    local job = assert(loadstring(os.getenv("MOONLAP_JOB"), "=MOONLAP_JOB"))()
+    os.exit(run(job))
+end
+
+
+return _M
