@@ -32,9 +32,9 @@ local function closed_loop(self, tally, deadline)
     return function()
         repeat
             local start = now()
-            sink[1] = run(state, self.calls + 1)
-            local service = now() - start
             self.calls = self.calls + 1
+            sink[1] = run(state, self.calls)
+            local service = now() - start
             tally.service:record(service)
             tally.sum = tally.sum + service
             tally.count = tally.count + 1
@@ -70,9 +70,9 @@ local function open_loop(self, tally, start, deadline, interval)
                 return
             end
             local begun = now()
-            sink[1] = run(state, self.calls + 1)
-            local ended = now()
             self.calls = self.calls + 1
+            sink[1] = run(state, self.calls)
+            local ended = now()
             tally.service:record(ended - begun)
             tally.response:record(ended - due)
             tally.sum = tally.sum + (ended - begun)

@@ -125,7 +125,7 @@ end
 -- and `/param=value` for each parameter in alphabetical order.
 -- @treturn {table,...} cases: name, benchmark, params, spec, file, line, index (from 0)
 function _M.cases()
-    local cases = {}
+    local cases, taken = {}, {}
     for _, benchmark in ipairs(benchmarks) do
         local all, keys = combinations(benchmark.spec.params or {})
         for _, params in ipairs(all) do
@@ -133,9 +133,15 @@ function _M.cases()
             for _, key in ipairs(keys) do
                 name[#name + 1] = key .. "=" .. tostring(params[key])
             end
+            name = concat(name, "/")
+            if taken[name] then
+                error(format("%s:%d: two cases are named '%s'; make the values of params differ",
+                    benchmark.file, benchmark.line, name), 0)
+            end
+            taken[name] = true
             cases[#cases + 1] = {
                 index = #cases,
-                name = concat(name, "/"),
+                name = name,
                 benchmark = benchmark.spec.name,
                 params = params,
                 spec = benchmark.spec,
