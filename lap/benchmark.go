@@ -18,7 +18,7 @@ type Benchmark struct {
 	tally
 	clock
 	useCounter bool
-	// The lap between the last two readings is tallied only after the next reading:
+	// The lap between the last two readings is tallied only with the next reading:
 	// nothing then waits for that reading's value, so that the processor does both
 	// at once.
 	pending     int64
@@ -54,7 +54,7 @@ func NewBenchmarkFor(d time.Duration) *Benchmark {
 }
 
 // NewBenchmarkTSC is [NewBenchmark] on the processor's counter, where one may be
-// used ([TSCSupported]): a third of the monotonic clock's cost.
+// used ([TSCSupported]): cheaper than the monotonic clock by a third.
 func NewBenchmarkTSC(count int) *Benchmark {
 	return newBenchmark(counterClock(), int64(count), 0)
 }
@@ -66,7 +66,7 @@ func NewBenchmarkTSCFor(d time.Duration) *Benchmark {
 
 func newBenchmark(c clock, limit int64, d time.Duration) *Benchmark {
 	b := &Benchmark{clock: c, useCounter: c.name == counterName}
-	b.overhead = calibrate(b.empty)
+	b.overhead = b.calibrate()
 	b.reset(limit)
 	if d > 0 {
 		b.duration = int64(float64(d) / c.scale())
@@ -79,17 +79,28 @@ func (b *Benchmark) reset(limit int64) {
 	b.limit, b.pending, b.state = limit, none, fresh
 }
 
-// empty is the mean of so many laps around nothing, in clock units.
-func (b *Benchmark) empty(laps int) float64 {
-	b.reset(int64(laps))
-	for b.Next() {
-	}
-	return float64(b.last-b.first) / float64(laps)
+// calibrate uses b itself, which has to be reset afterwards.
+func (b *Benchmark) calibrate() calibration {
+	mean := func(laps int) float64 { return float64(b.last-b.first) / float64(laps) }
+	var x uint64
+	return calibrate(func(laps int) float64 {
+		b.reset(int64(laps))
+		for b.Next() {
+		}
+		return mean(laps)
+	}, func(laps int) float64 {
+		b.reset(int64(laps))
+		for b.Next() {
+			x = chain(x)
+		}
+		return mean(laps)
+	}, chainAlone(b.read))
 }
 
 // Next ends a lap and starts another. It returns false when that was the last one,
 // and from then on.
 func (b *Benchmark) Next() bool {
+	fence()
 	var reading int64
 	if b.useCounter {
 		reading = counter()
@@ -105,6 +116,7 @@ func (b *Benchmark) Next() bool {
 	b.pending = reading - b.last
 	b.last = reading
 	b.count++
+	fence()
 	if b.count >= b.limit || reading >= b.until {
 		b.state = ended
 		return false
@@ -141,7 +153,7 @@ func (b *Benchmark) Result() *Result {
 	}
 	b.sum = float64(b.last - b.first) // laps are gapless
 	scratch := &Benchmark{clock: b.clock, useCounter: b.useCounter}
-	b.overhead = b.overhead.again(calibrate(scratch.empty))
+	b.overhead = b.overhead.again(scratch.calibrate())
 	return newResult(&b.tally, b.clock, b.overhead)
 }
 

@@ -7,10 +7,13 @@ import (
 
 const counterName = "tsc"
 
-// counter reads the time-stamp counter. It is not fenced: a fence would double its
-// cost. The processor may so move instructions across a lap's edge, but what one
-// lap loses the next one gains.
+// counter reads the time-stamp counter, unfenced.
 func counter() int64
+
+// fence lets no instruction after it begin before all before it are done. Without,
+// the body of a lap would run at the same time as the reading before it, and the
+// reading's cost would be in short laps but not in long ones.
+func fence()
 
 func cpuid(leaf uint32) (eax, edx uint32)
 

@@ -16,3 +16,8 @@ TEXT ·cpuid(SB), NOSPLIT, $0-16
 	MOVL AX, eax+8(FP)
 	MOVL DX, edx+12(FP)
 	RET
+
+// func fence()
+TEXT ·fence(SB), NOSPLIT, $0-0
+	LFENCE
+	RET

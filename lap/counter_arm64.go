@@ -2,7 +2,11 @@ package lap
 
 const counterName = "cntvct"
 
-// counter reads the virtual counter, which runs at a constant speed by definition.
+// counter reads the virtual counter, which runs at a constant speed by definition;
+// unfenced.
 func counter() int64
+
+// fence lets no instruction after it begin before all before it are done: see amd64.
+func fence()
 
 func counterUsable() bool { return true }

@@ -67,19 +67,31 @@ func newStopwatch(c clock, count int) *Stopwatch {
 	s := &Stopwatch{clock: c, useCounter: c.name == counterName, done: make(chan struct{})}
 	s.bits = max(1, uint(bits.Len(uint(count-1))))
 	s.slots = make([]slot, 1<<s.bits)
-	s.overhead = calibrate(s.empty)
+	s.overhead = s.calibrate()
 	s.spans.reset()
 	s.awaited = int64(count)
 	return s
 }
 
-// empty is the mean of so many spans around nothing, in clock units.
-func (s *Stopwatch) empty(laps int) float64 {
-	before := s.spans.sum.Load()
-	for range laps {
-		s.Stop(s.Start())
+// calibrate records spans, which have to be forgotten afterwards.
+func (s *Stopwatch) calibrate() calibration {
+	mean := func(laps int, span func()) float64 {
+		before := s.spans.sum.Load()
+		for range laps {
+			span()
+		}
+		return float64(s.spans.sum.Load()-before) / float64(laps)
 	}
-	return float64(s.spans.sum.Load()-before) / float64(laps)
+	var x uint64
+	return calibrate(func(laps int) float64 {
+		return mean(laps, func() { s.Stop(s.Start()) })
+	}, func(laps int) float64 {
+		return mean(laps, func() {
+			id := s.Start()
+			x = chain(x)
+			s.Stop(id)
+		})
+	}, chainAlone(s.clock.read))
 }
 
 func (s *Stopwatch) reading() int64 {
@@ -99,6 +111,7 @@ func (s *Stopwatch) Start() int64 {
 	for range s.slots {
 		at &= mask
 		if s.slots[at].start.CompareAndSwap(0, start) {
+			fence()
 			return s.id(at, start)
 		}
 		at++
@@ -115,6 +128,7 @@ func (s *Stopwatch) id(slot uint64, start int64) int64 {
 // Stop closes a span. [Full] is ignored; an id that is not of an open span is an
 // error and changes nothing.
 func (s *Stopwatch) Stop(id int64) error {
+	fence()
 	end := s.reading()
 	if id < 0 {
 		if id == Full {
@@ -154,7 +168,7 @@ func (s *Stopwatch) Dropped() int64 { return s.full.Load() }
 // the overhead again, for some milliseconds.
 func (s *Stopwatch) Result() *Result {
 	scratch := &Stopwatch{clock: s.clock, useCounter: s.useCounter, slots: make([]slot, 2), bits: 1}
-	overhead := s.overhead.again(calibrate(scratch.empty))
+	overhead := s.overhead.again(scratch.calibrate())
 	return newResult(s.spans.tally(), s.clock, overhead)
 }
 

@@ -65,7 +65,7 @@ func TestLapsShorterThanTheOverhead(t *testing.T) {
 
 func TestCalibrationIsTheMinimum(t *testing.T) {
 	calls := 0
-	c := calibrate(func(laps int) float64 {
+	c := lowest(func(laps int) float64 {
 		calls++
 		group := (calls - 1) / calibrationBlocks
 		if calls%calibrationBlocks == 7 {
@@ -73,10 +73,18 @@ func TestCalibrationIsTheMinimum(t *testing.T) {
 		}
 		return 100 + float64(calls)
 	})
-	if c.cost != 25 || math.Abs(c.pm-0.7) > 1e-9 {
+	if c.cost != 25 || math.Abs(c.pm-0.3) > 1e-9 {
 		t.Errorf("%+v", c)
 	}
-	if j := c.again(calibration{cost: 24, pm: 0.5}); j.cost != 24 || math.Abs(j.pm-1.7) > 1e-9 {
+}
+
+func TestCalibrationCoversWhatHidesBehindTheBody(t *testing.T) {
+	constant := func(v float64) func(int) float64 { return func(int) float64 { return v } }
+	c := calibrate(constant(30), constant(46), constant(20))
+	if c != (calibration{28, 2}) {
+		t.Errorf("%+v", c)
+	}
+	if j := c.again(calibration{27, 0.5}); j != (calibration{27.5, 2}) {
 		t.Errorf("%+v", j)
 	}
 }
