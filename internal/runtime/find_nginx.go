@@ -114,20 +114,14 @@ func argument(re *regexp.Regexp, out string) string {
 	return ""
 }
 
-// moduleFolders are the folders where this nginx's dynamic modules may be.
+// moduleFolders are the folders where this nginx's dynamic modules may be: the one it
+// was built for, else the usual ones. Modules of another build would not load.
 func (b nginxBuild) moduleFolders() []string {
-	var folders []string
-	if b.modulesPath != "" {
-		if !filepath.IsAbs(b.modulesPath) {
-			b.modulesPath = filepath.Join(b.prefix, b.modulesPath)
-		}
-		folders = append(folders, b.modulesPath)
-	} else if b.prefix != "" {
-		folders = append(folders, filepath.Join(b.prefix, "modules"))
+	switch {
+	case filepath.IsAbs(b.modulesPath):
+		return []string{b.modulesPath}
+	case b.modulesPath != "":
+		return []string{filepath.Join(b.prefix, b.modulesPath)}
 	}
-	const debian = "/usr/lib/nginx/modules"
-	if len(folders) == 0 || folders[0] != debian {
-		folders = append(folders, debian)
-	}
-	return folders
+	return []string{filepath.Join(b.prefix, "modules"), "/usr/lib/nginx/modules"}
 }

@@ -30,7 +30,8 @@ end
 local function explain(err)
     local kind = type(err)
     local meta = getmetatable(err)
-    if kind ~= "string" and kind ~= "number" and not (type(meta) == "table" and meta.__tostring) then
+    local has_text = type(meta) == "table" and meta.__tostring
+    if kind ~= "string" and kind ~= "number" and not has_text then
         err = "(error object is a " .. kind .. " value)"
     end
     return trim(debug.traceback(tostring(err), 2))
