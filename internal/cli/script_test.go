@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
 )
 
 // TestMain makes the test binary moonlap itself where a script calls it.
@@ -38,9 +38,9 @@ func TestScripts(t *testing.T) {
 			tmp := filepath.Join(env.WorkDir, ".tmp")
 			env.Setenv("TMPDIR", tmp)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
-			env.Setenv("MOONLAP_TEST_MARK", env.WorkDir)
+			env.Setenv(runtimetest.Mark, env.WorkDir)
 			env.Defer(func() {
-				if left := leftBehind(tmp, env.WorkDir); left != "" {
+				if left := runtimetest.Left(tmp, env.WorkDir); left != "" {
 					t.Errorf("%s: %s", filepath.Base(env.WorkDir), left)
 				}
 			})
@@ -72,7 +72,7 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: clean")
 	}
-	if left := leftBehind(ts.Getenv("TMPDIR"), ts.Getenv("MOONLAP_TEST_MARK")); left != "" {
+	if left := runtimetest.Left(ts.Getenv("TMPDIR"), ts.Getenv(runtimetest.Mark)); left != "" {
 		ts.Fatalf("%s", left)
 	}
 }
@@ -85,7 +85,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(args[2], args[3:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "TMPDIR", "XDG_CACHE_HOME", "MOONLAP_TEST_MARK", "HOME"} {
+	for _, name := range []string{"PATH", "TMPDIR", "XDG_CACHE_HOME", runtimetest.Mark, "HOME"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	if path, err := exec.LookPath(args[2]); err == nil {
@@ -105,38 +105,4 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(exec.Command("kill", "-"+args[0], fmt.Sprint(cmd.Process.Pid)).Run())
 	cmd.Wait()
 	fmt.Fprintf(ts.Stdout(), "exit %d\n", cmd.ProcessState.ExitCode())
-}
-
-// leftBehind says what there is in the folder tmp, and which processes have the mark in
-// their environment. What is just about to end gets the time to.
-func leftBehind(tmp, mark string) string {
-	var left string
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		left = ""
-		if files, _ := filepath.Glob(filepath.Join(tmp, "*")); len(files) > 0 {
-			left += fmt.Sprintf("folders left behind: %q\n", files)
-		}
-		if processes := marked(mark); len(processes) > 0 {
-			left += fmt.Sprintf("processes left behind: %q\n", processes)
-		}
-		if left == "" {
-			break
-		}
-	}
-	return left
-}
-
-// marked are the command lines of the processes whose environment has
-// MOONLAP_TEST_MARK=mark.
-func marked(mark string) []string {
-	var found []string
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range files {
-		env, _ := os.ReadFile(file)
-		if strings.Contains("\x00"+string(env), "\x00MOONLAP_TEST_MARK="+mark+"\x00") {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
-		}
-	}
-	return found
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
 )
 
 // both runs a test on LuaJIT and in nginx.
@@ -98,7 +99,7 @@ func TestEscapedChildHoldsNothingUp(t *testing.T) {
 		if took := time.Duration(o.exit.ElapsedNS); took > 4*time.Second {
 			t.Errorf("waited %s for a child that had escaped", took)
 		}
-		for len(marked(os.Getenv("TMPDIR"))) > 0 {
+		for len(runtimetest.Marked(os.Getenv(runtimetest.Mark))) > 0 {
 			time.Sleep(50 * time.Millisecond) // let it go before standIn looks
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
 )
 
 // find returns a runtime of this machine. Where there is none the test is skipped,
@@ -34,37 +35,19 @@ func standIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("MOONLAP_LUA_DIR", lua)
-	emptyAfterwards(t)
-}
-
-func emptyAfterwards(t *testing.T) {
-	t.Helper()
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	t.Setenv("MOONLAP_TEST_MARK", dir)
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv(runtimetest.Mark, dir)
 	t.Cleanup(func() {
-		if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
-			t.Errorf("left behind: %q", left)
-		}
-		if left := marked(dir); len(left) > 0 {
-			t.Errorf("processes left behind: %q", left)
+		if left := runtimetest.Left(tmp, dir); left != "" {
+			t.Error(left)
 		}
 	})
-}
-
-// marked are the command lines of other processes whose environment has
-// MOONLAP_TEST_MARK=mark.
-func marked(mark string) []string {
-	var found []string
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range environs {
-		env, _ := os.ReadFile(file)
-		if strings.Contains(string(env), "MOONLAP_TEST_MARK="+mark+"\x00") {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
-		}
-	}
-	return found
 }
 
 // outcome is what came of a process.
