@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// vector reads vectors/stat/<name>; vectors/stat/README.md says how it was made.
+// vector reads vectors/stat/<name>; make.py beside it made it.
 func vector(t *testing.T, name string, into any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "vectors", "stat", name))

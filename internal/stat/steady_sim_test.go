@@ -197,3 +197,42 @@ func TestFindSteadyPlace(t *testing.T) {
 		}
 	}
 }
+
+// With five series whose levels are drawn anew, and slow beginnings, a busy machine must
+// not make a process never steady either; a drift through all of them must.
+func TestFindSteadyRatesOverSeries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	const runs = 40
+	for _, n := range []int{200, 1000} {
+		for _, m := range machines {
+			none, drift := 0, 0
+			for range runs {
+				redrawn := inSeries(simulate(rng, courses[0], m, n))
+				drawn := [6]float64{}
+				for i := range drawn {
+					drawn[i] = 1 + 0.04*rng.NormFloat64()
+				}
+				for i := range redrawn {
+					redrawn[i].NS *= drawn[redrawn[i].Series]
+					if 5*i%n < n/4 { // the first quarter of each series
+						redrawn[i].NS *= 1.06
+					}
+				}
+				if FindSteady(redrawn).Class == record.SteadyNone {
+					none++
+				}
+				if FindSteady(inSeries(simulate(rng, courses[5], m, n))).Class == record.SteadyNone {
+					drift++
+				}
+			}
+			t.Logf("%4d batches on a %-10s machine: redrawn levels never steady %3d %%, drift never steady %3d %%",
+				n, m.name, 100*none/runs, 100*drift/runs)
+			if none > 15*runs/100 {
+				t.Errorf("%d batches on a %s machine: %d of %d processes with redrawn levels are never steady", n, m.name, none, runs)
+			}
+			if (m.name == "quiet" || m.name == "skewed" || m.name == "spikes") && drift < 9*runs/10 {
+				t.Errorf("%d batches on a %s machine: only %d of %d drifting processes are never steady", n, m.name, drift, runs)
+			}
+		}
+	}
+}

@@ -76,6 +76,62 @@ func TestFindSteady(t *testing.T) {
 	}
 }
 
+// inSeries cuts measured batches into five series of equal length.
+func inSeries(all []Batch) []Batch {
+	for i := range all {
+		all[i].Series = 1 + 5*i/len(all)
+	}
+	return all
+}
+
+// ramp is n batches from one time to another.
+func ramp(n int, from, to float64) []Batch {
+	batches := level(n, 1)
+	for i := range batches {
+		batches[i].NS *= from + (to-from)*u(i, n)
+	}
+	return batches
+}
+
+func TestFindSteadyOverSeries(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		batches []Batch
+		want    string
+		counts  int // at least so many batches of the 500
+	}{
+		{"one level", level(500, 5), record.SteadyFlat, 500},
+		{"each series at a level of its own", join(level(100, 5), level(100, 5.4), level(100, 4.9), level(100, 5.3), level(100, 5.1)),
+			record.SteadyFlat, 500},
+		{"each series begins slowly", join(level(40, 6), level(60, 5), level(40, 6), level(60, 5), level(40, 6), level(60, 5),
+			level(40, 6), level(60, 5), level(40, 6), level(60, 5)), record.SteadyFlat, 280},
+		{"a hump over the border of two series", join(level(370, 5), level(60, 8), level(70, 5)), record.SteadyFlat, 430},
+		{"a fall inside the second series", join(level(150, 6), level(350, 5)), record.SteadyWarmup, 340},
+		{"a late rise inside the fourth series", join(level(345, 5), level(155, 5.6)), record.SteadyNone, 500},
+		{"a late fall inside the last series", join(level(460, 5.6), level(40, 5)), record.SteadyNone, 0},
+		{"a large step before the last series", join(level(400, 5), level(100, 8)), record.SteadyNone, 0},
+		{"a large step before the third series", join(level(200, 5), level(300, 8)), record.SteadySlowdown, 300},
+		{"drift over all series", ramp(500, 5, 6), record.SteadyNone, 0},
+		{"drift down over all series", ramp(500, 6, 5), record.SteadyNone, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := FindSteady(inSeries(c.batches))
+			if s.Class != c.want {
+				t.Fatalf("%+v, want %s", s, c.want)
+			}
+			counts := 0
+			for i := range c.batches {
+				if s.Counts(i) {
+					counts++
+				}
+			}
+			if c.want != record.SteadyNone && (counts < c.counts-5 || counts > c.counts+20) {
+				t.Errorf("%d batches count, want about %d: %+v", counts, c.counts, s)
+			}
+		})
+	}
+}
+
 func TestSteadinessCounts(t *testing.T) {
 	s := Steadiness{From: 2, Excursions: [][2]int{{4, 6}}}
 	var counts []int

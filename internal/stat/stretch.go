@@ -60,11 +60,9 @@ func (t stretch) startsAnew(before stretch) bool {
 	if 3*lead <= size {
 		return true
 	}
-	slower := newest(t.segments[:t.first]).slowerThan(t.steady())
-	return slower && 3*lead <= 2*size && !before.steady().slowerThan(t.steady())
+	begin, own, other := t.segments[t.first-1], t.steady(), before.steady()
+	return 3*lead <= 2*size && begin.slowerThan(own) && (begin.slowerThan(other) || !other.slowerThan(own))
 }
-
-func newest(segments []segment) segment { return segments[len(segments)-1] }
 
 // A step between series is a change of course, not a new draw, when it is this large
 // and all series on each side agree.

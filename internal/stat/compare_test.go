@@ -1,0 +1,114 @@
+package stat
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+func result(name string, locations ...float64) record.CaseResult {
+	c := record.CaseResult{Name: name, NSPerCall: &record.Distribution{}}
+	for i, ns := range locations {
+		c.PerProcess = append(c.PerProcess, record.ProcessResult{Process: i, NS: ns, Steady: record.SteadyFlat})
+	}
+	return c
+}
+
+func TestCompareVerdicts(t *testing.T) {
+	slower := result("five of eight unsteady", around(8, 20)...)
+	for i := range 5 {
+		slower.PerProcess[i].Steady = record.SteadyNone
+	}
+	none := result("no figure")
+	none.NSPerCall = nil
+	modes := result("modes", around(10, 20)...)
+	modes.Modes = make([]record.Mode, 2)
+	res := &record.Results{Cases: []record.CaseResult{
+		result("base", around(10, 20)...), result("same", around(10, 20.02)...), result("slower", around(10, 21)...),
+		result("a little slower", around(10, 20.08)...), result("wide", 14, 16, 18, 20, 22, 24, 26, 28),
+		result("few", 25, 26, 27), result("zero", around(10, 0)...), slower, none, modes,
+	}}
+	for _, c := range []struct{ a, b, verdict, warning string }{
+		{"base", "same", record.NoDifference, ""},
+		{"base", "slower", record.Slower, ""},
+		{"slower", "base", record.Faster, ""},
+		{"base", "a little slower", record.NoDifference, ""},
+		{"base", "wide", record.Undecided, ""},
+		{"base", "few", record.Slower, ""},
+		{"few", "few", record.Undecided, "few_processes"},
+		{"base", "zero", record.Undecided, "at_zero"},
+		{"base", "no figure", record.Undecided, "no_figure"},
+		{"base", "modes", record.NoDifference, "modes"},
+		{"five of eight unsteady", "five of eight unsteady", record.Undecided, "few_processes"},
+	} {
+		got, err := Compare(res, []Pair{{c.a, c.b}}, Comparing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0].Verdict != c.verdict || got[0].A != c.a || got[0].B != c.b {
+			t.Errorf("%s to %s: %s, want %s (%+v)", c.b, c.a, got[0].Verdict, c.verdict, got[0])
+		}
+		if ws := codes(got[0].Warnings); c.warning != "" && !slices.Contains(ws, c.warning) || c.warning == "" && len(ws) > 0 {
+			t.Errorf("%s to %s: warnings %v, want %q", c.b, c.a, ws, c.warning)
+		}
+	}
+	if _, err := Compare(res, []Pair{{"base", "bass"}}, Comparing{}); err == nil || !contains(err.Error(), `"bass"`) {
+		t.Errorf("a name that is not there: %v", err)
+	}
+}
+
+func TestMarginDecides(t *testing.T) {
+	res := &record.Results{Cases: []record.CaseResult{result("a", around(10, 20)...), result("b", around(10, 20.14)...)}}
+	got, err := Compare(res, []Pair{{"a", "b"}}, Comparing{Margin: 0.001})
+	if err != nil || got[0].Verdict != record.Slower {
+		t.Errorf("0.7 %% with a margin of 0.1 %%: %v %v", got, err)
+	}
+}
+
+// More comparisons make each interval wider, and the smallest difference that could
+// have been seen with it.
+func TestComparisonsAreCorrected(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	noisy := func() []float64 { return each(20, func(int) float64 { return 20 + rng.NormFloat64() }) }
+	res := &record.Results{Cases: []record.CaseResult{result("a", noisy()...), result("b", noisy()...)}}
+	pair := Pair{"a", "b"}
+	alone, _ := Compare(res, []Pair{pair}, Comparing{})
+	among, _ := Compare(res, []Pair{pair, pair, pair, pair, pair}, Comparing{})
+	a, b := alone[0], among[0]
+	if b.Ratio.Low >= a.Ratio.Low || b.Ratio.High <= a.Ratio.High || b.Smallest <= a.Smallest || b.Ratio.Estimate != a.Ratio.Estimate {
+		t.Errorf("alone %+v, among five %+v", a, b)
+	}
+}
+
+// An A/A comparison calls a difference in 5 % of runs at most, and one of Smallest is
+// found in four of five.
+func TestCompareRates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	how := Comparing{Level: 0.95, Margin: 0.01}
+	rate := func(ratio float64, n int) (called, smallest float64) {
+		const runs = 800
+		for range runs {
+			a := each(n, func(int) float64 { return 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
+			b := each(n, func(int) float64 { return ratio * 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
+			c := compareLocations(a, b, how)
+			if c.Verdict == record.Slower || c.Verdict == record.Faster {
+				called += 1.0 / runs
+			}
+			smallest += c.Smallest / runs
+		}
+		return called, smallest
+	}
+	for _, n := range []int{8, 15, 30} {
+		alarms, smallest := rate(1, n)
+		found, _ := rate(1+smallest, n)
+		t.Logf("%2d processes: %.1f %% false alarms; a difference of %.1f %% found in %.0f %%", n, 100*alarms, 100*smallest, 100*found)
+		if alarms > 0.065 { // 5 % and two standard errors of the simulation
+			t.Errorf("%d processes: %.1f %% false alarms", n, 100*alarms)
+		}
+		if found < 0.7 || found > 0.95 {
+			t.Errorf("%d processes: the smallest difference, %.1f %%, is found in %.0f %%, want about 80 %%", n, 100*smallest, 100*found)
+		}
+	}
+}
