@@ -29,7 +29,7 @@ type Benchmark struct {
 	b        *testing.B
 	laps     *lap.Benchmark
 	started  int
-	parallel *parallel
+	parallel []*lap.Benchmark // of RunParallel's goroutines
 	reported bool
 }
 
@@ -81,18 +81,15 @@ func (l *Benchmark) Report() {
 	l.reported = true
 	l.b.StopTimer()
 	r := l.laps.Result()
-	procs := 1
-	if l.parallel != nil {
-		procs = min(runtime.GOMAXPROCS(0), len(l.parallel.laps))
-		for _, g := range l.parallel.used() {
-			if err := r.Merge(g.Result().Histogram); err != nil {
-				l.b.Error(err)
-			}
+	for _, g := range l.parallel {
+		if err := r.Merge(g.Result().Histogram); err != nil {
+			l.b.Error(err)
 		}
 	}
 	if r.Count() == 0 {
 		return // b.N was 1, with b.Loop: nothing to report a percentile of
 	}
+	procs := max(1, min(runtime.GOMAXPROCS(0), len(l.parallel)))
 	timing := r.Overhead * float64(r.Count()) / float64(procs)
 	l.b.ReportMetric(max(0, float64(l.b.Elapsed())-timing)/float64(l.b.N), "ns/op")
 	for _, m := range []struct {

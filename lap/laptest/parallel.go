@@ -8,16 +8,6 @@ import (
 	"github.com/moonlap/moonlap/lap"
 )
 
-// parallel holds a lap.Benchmark for each goroutine, made before the timer runs.
-type parallel struct {
-	laps  []*lap.Benchmark
-	taken atomic.Int64
-}
-
-func (p *parallel) used() []*lap.Benchmark {
-	return p.laps[:min(int(p.taken.Load()), len(p.laps))]
-}
-
 // A PB is testing.PB with laps.
 type PB struct {
 	pb   *testing.PB
@@ -33,16 +23,16 @@ func (p *PB) Next() bool {
 // RunParallel is b.RunParallel, with laps in each goroutine. As parallelism give what
 // b.SetParallelism would be given, normally 1: goroutines for each of GOMAXPROCS.
 func (l *Benchmark) RunParallel(parallelism int, body func(*PB)) {
-	parallelism = max(1, parallelism)
+	var laps []*lap.Benchmark // made before the timer runs
 	untimed(l.b, func() {
-		l.parallel = &parallel{}
-		for range parallelism * runtime.GOMAXPROCS(0) {
-			l.parallel.laps = append(l.parallel.laps, lap.NewBenchmarkTSCFor(0))
+		for range max(1, parallelism) * runtime.GOMAXPROCS(0) {
+			laps = append(laps, lap.NewBenchmarkTSCFor(0))
 		}
 	})
 	l.b.SetParallelism(parallelism)
+	var goroutines atomic.Int64
 	l.b.RunParallel(func(pb *testing.PB) {
-		g := l.parallel.taken.Add(1) - 1
-		body(&PB{pb: pb, laps: l.parallel.laps[g]})
+		body(&PB{pb: pb, laps: laps[goroutines.Add(1)-1]})
 	})
+	untimed(l.b, func() { l.parallel = append(l.parallel, laps[:goroutines.Load()]...) })
 }
