@@ -165,6 +165,23 @@ describe("histogram", function()
         end)
     end)
 
+    it("reads stored encodings without libz, and says what compressed ones need", function()
+        local compressed = "HISTFAAAACB4nJNpmSzMwMDAzAABMJoRQnEw2H+AsP7LMwEARZgDpQ=="
+        assert.equal(1, histogram.decode(compressed):count())
+        child.with_folder(function(folder)
+            child.write(folder .. "/decode.lua", ([[
+                require("ffi").load = function() error "no such library" end
+                local histogram = require "moonlap.histogram"
+                print(histogram.decode(histogram.new():encode()):count())
+                print(histogram.decode "%s")
+            ]]):format(compressed))
+            local said = child.start(folder, { args = { "decode.lua" } })
+            assert.equal("", said.stderr)
+            assert.equal("0\nnil\thistogram encoding: the zlib stream is compressed and libz is "
+                .. "not on this machine\n", said.stdout)
+        end)
+    end)
+
     it("refuses misuse at the caller's line", function()
         local h = histogram.new()
         for text, misuse in pairs {

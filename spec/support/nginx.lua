@@ -49,15 +49,18 @@ local function output(command)
     return (text:gsub("%s+$", ""))
 end
 
+local function exists(path)
+    local file = io.open(path)
+    return file ~= nil and file:close()
+end
+
 local function main_directives()
     local lines = {}
     if output "id -u" == "0" then
         lines[1] = "user root;" -- the prefix is private
     end
     for _, module in ipairs { "ndk_http_module.so", "ngx_http_lua_module.so" } do
-        local file = io.open(MODULES .. module)
-        if file then -- else built in, as in OpenResty
-            file:close()
+        if exists(MODULES .. module) then -- else built in, as in OpenResty
             lines[#lines + 1] = ("load_module %s%s;"):format(MODULES, module)
         end
     end
@@ -134,8 +137,14 @@ function _M.with(options, body)
         if ready then
             ok, err = pcall(body, server)
         end
-        os.execute(("kill %s 2>/dev/null; while kill -0 %s 2>/dev/null; do sleep 0.02; done")
-            :format(pid, pid))
+        os.execute("kill " .. pid .. " 2>/dev/null")
+        -- nginx removes its pid file last; the process itself may stay unreaped in a container.
+        for _ = 1, 500 do
+            if not exists(folder .. "/nginx.pid") then
+                break
+            end
+            C.usleep(10000)
+        end
         if not ready then
             error("nginx did not start:\n" .. child.read(folder .. "/out"))
         elseif not ok then
