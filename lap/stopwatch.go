@@ -84,12 +84,12 @@ func (s *Stopwatch) calibrate() calibration {
 	}
 	var x uint64
 	return calibrate(func(laps int) float64 {
-		return mean(laps, func() { s.Stop(s.Start()) })
+		return mean(laps, func() { _ = s.Stop(s.Start()) })
 	}, func(laps int) float64 {
 		return mean(laps, func() {
 			id := s.Start()
 			x = chain(x)
-			s.Stop(id)
+			_ = s.Stop(id)
 		})
 	}, chainAlone(s.clock.read))
 }
