@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -101,16 +103,22 @@ func marker(flag string, i int) string { return fmt.Sprintf("# %s, number %d:", 
 
 // OwnEvents tells whether the user's directives have an events block, of which there
 // can be but one.
-func (c *nginxConf) OwnEvents() bool {
-	for _, text := range c.MainConf {
-		if eventsBlock.MatchString(text) {
-			return true
-		}
-	}
-	return false
+func (c *nginxConf) OwnEvents() bool { return c.mainHas(eventsBlock) }
+
+// Spread tells whether each worker gets a CPU of its own, where there are enough: the
+// kernel may well put two busy workers on one, where they take turns and never contend.
+func (c *nginxConf) Spread() bool {
+	return c.Workers > 1 && c.Workers <= goruntime.NumCPU() && !c.mainHas(affinity)
 }
 
-var eventsBlock = regexp.MustCompile(`(?m)^\s*events\s*\{`)
+func (c *nginxConf) mainHas(directive *regexp.Regexp) bool {
+	return slices.ContainsFunc(c.MainConf, directive.MatchString)
+}
+
+var (
+	eventsBlock = regexp.MustCompile(`(?m)^\s*events\s*\{`)
+	affinity    = regexp.MustCompile(`(?m)^\s*worker_cpu_affinity\s`)
+)
 
 // Enter is the Lua that does the job where it stands. An error there means that the
 // library itself failed: the worker ends, and so everything.
