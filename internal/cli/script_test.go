@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,8 +49,9 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(tmp, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"clean":  clean,
-			"signal": sendSignal,
+			"clean":      clean,
+			"echoserver": echoServer,
+			"signal":     sendSignal,
 		},
 	})
 }
@@ -105,4 +108,28 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(exec.Command("kill", "-"+args[0], fmt.Sprint(cmd.Process.Pid)).Run())
 	cmd.Wait()
 	fmt.Fprintf(ts.Stdout(), "exit %d\n", cmd.ProcessState.ExitCode())
+}
+
+// echoServer is the script command `echoserver NAME`: a TCP server on loopback that
+// sends back what it gets; NAME becomes its address.
+func echoServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: echoserver NAME")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { listener.Close() })
+	ts.Setenv(args[0], listener.Addr().String())
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				io.Copy(conn, conn)
+			}()
+		}
+	}()
 }
