@@ -32,9 +32,15 @@ func (u unit) mean(of func(Process) float64) float64 {
 	return Mean(values)
 }
 
-// class is the first of these that a worker has: none, slowdown, warmup, flat.
+// class is the first of these that a worker has: none, slowdown, warmup, flat. Where
+// several workers run at once, levels that come and go are how contention looks, and
+// are part of the figure: none does not count.
 func (u unit) class() string {
-	for _, class := range []string{record.SteadyNone, record.SteadySlowdown, record.SteadyWarmup} {
+	classes := []string{record.SteadyNone, record.SteadySlowdown, record.SteadyWarmup}
+	if len(u.vms) > 1 {
+		classes = classes[1:]
+	}
+	for _, class := range classes {
 		for _, v := range u.vms {
 			if v.own.Steadiness.Class == class {
 				return class

@@ -16,7 +16,10 @@ local _M = {
     keep = keep,
 }
 
-local SUBMODULES = {clock = true, histogram = true, stopwatch = true, ctx = true}
+local SUBMODULES = {
+    clock = true, histogram = true, stopwatch = true, ctx = true, workers = true,
+    prometheus = true,
+}
 
 
 return setmetatable(_M, {
