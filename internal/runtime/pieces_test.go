@@ -213,7 +213,7 @@ func TestReadLine(t *testing.T) {
 func TestConfGolden(t *testing.T) {
 	c := &nginxConf{
 		Modules: []string{"/m/ndk_http_module.so", "/m/ngx_http_lua_module.so"}, User: "root root",
-		Workers: 2, Env: []string{"HOME", "MOONLAP_JOB"}, Phase: "log", Socket: "/tmp/x/s",
+		Workers: 1, Env: []string{"HOME", "MOONLAP_JOB"}, Phase: "log", Socket: "/tmp/x/s",
 		MainConf: []string{"worker_priority 1;"}, HTTPConf: []string{"lua_shared_dict cats 1m;"},
 		Library: "/lib", Call: `require("moonlap.bench.process").nginx("log")`, folder: "/tmp/x",
 	}
