@@ -8,6 +8,9 @@ local getinfo = debug.getinfo
 
 -- The folder of this library, as sources begin that were loaded from it.
 local LIBRARY = getinfo(1, "S").source:match("^@(.*)bench/place%.lua$") or "@"
+-- What calls the user's code: below it on the stack there is only the runtime's entry, a
+-- chunk of nginx's configuration or of luajit's command line.
+local CALLER = LIBRARY .. "bench/process.lua"
 local GENERATED = "^moonlap %l+$" -- what moonlap.bench.loop makes
 
 
@@ -51,6 +54,9 @@ function _M.of_user(level)
             return nil
         end
         local file = _M.file(info.source)
+        if file == CALLER then
+            return nil
+        end
         if info.currentline > 0 and not _M.is_library(file) and not _M.is_generated(file) then
             return file, info.currentline
         end

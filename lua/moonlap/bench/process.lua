@@ -18,7 +18,7 @@ local _M = {}
 local getinfo, getlocal = debug.getinfo, debug.getlocal
 local xpcall, tostring = xpcall, tostring
 
-local ERROR_MEMORY = "not enough memory"
+local ERROR_MEMORY = "not enough memory" -- LuaJIT's words
 
 
 -- Number of the call that was under way: the turn of the timed loop on the stack.
@@ -77,20 +77,44 @@ local function trim(traceback)
 end
 
 
+-- What was thrown, in words. Errors may be of any type.
+local function words(err)
+    local ok, text = pcall(tostring, err)
+    if not ok then
+        return "an error object whose own __tostring throws"
+    elseif type(err) ~= "table" or text:sub(1, 6) ~= "table:" then
+        return text
+    end
+    ok, text = pcall(json.encode, err) -- its address would say nothing
+    return "an error object, " .. (ok and text or "a table")
+end
+
+
+-- The kind of a fault and its text, from the words that were thrown.
+local function judge(self, text)
+    if text ~= ERROR_MEMORY then
+        return "error", text
+    end
+    local limit = self.job.memory_bytes
+    if not limit then
+        return "memory", text
+    end
+    return "memory", ("%s: --memory allows %.4g MiB"):format(text, limit / 2 ^ 20)
+end
+
+
 -- Called by xpcall where an error was thrown, with the stack still there.
 local function new_handler(self)
     return function(err)
-        if type(err) == "table" and err.moonlap_fault then
+        if type(err) == "table" and rawget(err, "moonlap_fault") then
             return err
         end
-        local said, text = pcall(tostring, err)
-        text = said and text or "an error object whose own __tostring throws"
-        local kind = text == ERROR_MEMORY and "memory" or "error"
-        local file, line, rest = split_position(text)
+        local file, line, rest = split_position(words(err))
         if not file then
             file, line = place.of_user(2)
         end
-        local fault = new_fault(self, kind, rest, file, line)
+        local kind, said = judge(self, rest)
+        local fault = new_fault(self, kind, said, file, line)
         fault.call = current_call(self)
         fault.traceback = trim(debug.traceback("", 2))
         fault.moonlap_fault = true
@@ -288,8 +312,7 @@ local function run_job(phase)
     if not ok then
         collectgarbage("restart")
         if type(fault) ~= "table" then -- no handler ran: no memory left, or it failed itself
-            local kind = fault == ERROR_MEMORY and "memory" or "error"
-            fault = new_fault(self, kind, tostring(fault))
+            fault = new_fault(self, judge(self, tostring(fault)))
         end
         fault.moonlap_fault = nil
         self.channel:write(fault)

@@ -30,7 +30,10 @@ function _M.configure(job)
         jit.off()
     elseif job.jit and job.jit ~= "" then
         for option in job.jit:gmatch("[^%s,]+") do
-            require("jit.opt").start(option)
+            local ok, err = pcall(require("jit.opt").start, option)
+            if not ok then
+                error("--jit: " .. err, 0)
+            end
         end
     end
 end
