@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to use")
 	f.StringArrayVar(&o.HTTPConf, "http-conf", nil, "`DIRECTIVES` for nginx's http block; @FILE includes a file")
 	f.StringArrayVar(&o.MainConf, "main-conf", nil, "`DIRECTIVES` for nginx's top level; @FILE includes a file")
-	f.StringVar(&o.Phase, "phase", runtime.PhaseTimer, "nginx phase that the code runs in: timer, init_worker,\nrewrite, access, content, header_filter, body_filter, log")
+	f.StringVar(&o.Phase, "phase", runtime.PhaseTimer, "nginx phase that the code runs in: timer, init_worker,\nset, rewrite, access, balancer, content, header_filter,\nbody_filter, log")
 	f.IntSliceVar(&o.Workers, "workers", []int{1}, "nginx workers that run a case at once; `N` alone is compared\nwith 1")
 	f.StringVar(&o.JIT, "jit", "", "off, or jit.opt `FLAGS`: hotloop=10,-fold")
 
@@ -118,6 +119,9 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 		return usageErrorf("--setup goes with -e; in a bench file, use setup = function() … end")
 	case len(args) == 1:
 		o.File = args[0]
+		if err := readable(o.File); err != nil {
+			return err
+		}
 		if err := applyFileFlags(o.File, cmd.Flags()); err != nil {
 			return err
 		}
@@ -129,6 +133,9 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := oneOf("--clock", o.Clock, "auto", "tsc", "monotonic"); err != nil {
+		return err
+	}
+	if err := oneOf("--phase", o.Phase, runtime.Phases...); err != nil {
 		return err
 	}
 	if err := oneOf("--format", o.format, formats...); err != nil {
@@ -296,5 +303,5 @@ func oneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return usageErrorf("%s %q: one of %v", flag, value, allowed)
+	return usageErrorf("%s %q: there are %s", flag, value, strings.Join(allowed, ", "))
 }
