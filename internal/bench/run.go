@@ -142,18 +142,27 @@ func (r *run) measure(ctx context.Context, s *state, round int) error {
 		return err
 	}
 	var failure error
-	for line := range p.Lines() {
-		switch l := line.(type) {
-		case record.Fault:
-			l.Case = s.Case.Case
-			line, s.done = l, true
-		case *record.Fault:
-			l.Case = s.Case.Case
-			s.done = true
-		}
+	add := func(line record.Line) {
 		if err := r.add(line); err != nil && failure == nil {
 			failure = err // the process is still read to its end
 		}
+	}
+	var crash *record.Fault // which the process's Exit line explains
+	for line := range p.Lines() {
+		switch l := line.(type) {
+		case record.Fault:
+			l.Case, s.done = s.Case.Case, true
+			if l.Kind == record.FaultCrash {
+				crash = &l
+				continue
+			}
+			line = l
+		case record.Exit:
+			if crash != nil {
+				add(explainCrash(*crash, l, r.options.MemoryBytes))
+			}
+		}
+		add(line)
 	}
 	s.spent += time.Since(begun)
 	if ns, ok := r.location(s, job.Process); ok {
