@@ -152,6 +152,9 @@ func (r *run) measure(ctx context.Context, s *state, round int) error {
 		switch l := line.(type) {
 		case record.Fault:
 			l.Case, s.done = s.Case.Case, true
+			if l.File == "" {
+				l.Source = record.Source{File: s.File, Line: s.Line} // where the case is declared
+			}
 			if l.Kind == record.FaultCrash {
 				crash = &l
 				continue
