@@ -13,6 +13,8 @@ import (
 // check tells what is wrong with a line whose types are right; "" when nothing is.
 func check(l Line) string {
 	switch l := l.(type) {
+	case Run:
+		return checkComparing(l.Comparing)
 	case Batches:
 		return checkBatches(l)
 	case Laps:
@@ -26,6 +28,17 @@ func check(l Line) string {
 		if l.Name == "" {
 			return "a case without a name"
 		}
+	}
+	return ""
+}
+
+func checkComparing(c *Comparing) string {
+	switch {
+	case c == nil:
+	case c.Level <= 0 || c.Level >= 1:
+		return fmt.Sprintf("compares at the level %g; it is between 0 and 1", c.Level)
+	case c.MinEffect <= 0 || c.FailIfSlower < 0 || c.Processes < 0:
+		return "compares with a negative effect or number of processes"
 	}
 	return ""
 }

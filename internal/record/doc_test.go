@@ -22,7 +22,7 @@ func TestReferenceNamesEveryField(t *testing.T) {
 		sections[name] = body
 	}
 	for name, of := range map[string]any{
-		"run": Run{}, "environment": Environment{}, "runtime": Runtime{}, "case": Case{}, "process": Process{},
+		"run": Run{}, "comparing": Comparing{}, "environment": Environment{}, "runtime": Runtime{}, "case": Case{}, "process": Process{},
 		"vm": VM{}, "nginx": Nginx{}, "clock": Clock{}, "batches": Batches{}, "laps": Laps{}, "memory": Memory{},
 		"jit": JIT{}, "trace": Trace{}, "abort": Abort{}, "blacklist": Blacklist{}, "fault": Fault{},
 		"finish": Finish{}, "exit": Exit{}, "output": Output{}, "end": End{},

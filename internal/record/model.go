@@ -31,6 +31,19 @@ type Run struct {
 	Seed        uint64      `json:"seed"`    // every random choice of the run follows from it
 	BudgetNS    float64     `json:"budget_ns"`
 	Environment Environment `json:"environment"`
+	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares sides
+}
+
+// Comparing is how a run judges its comparisons. It stands in the record because when
+// the run stops follows from it: judged again with it, a record gives the same verdicts.
+type Comparing struct {
+	Level     float64 `json:"level"`      // of all intervals together, at all looks
+	MinEffect float64 `json:"min_effect"` // smallest relative difference that matters
+	// FailIfSlower is the gate: the relative slow-down that fails; 0: there is none.
+	FailIfSlower float64 `json:"fail_if_slower,omitempty"`
+	// Processes is how many ran a side; 0: the run looked after every round whether it
+	// was decided.
+	Processes int `json:"processes,omitempty"`
 }
 
 // Environment is the machine as it was when the run began. A field that this
@@ -82,6 +95,8 @@ type Case struct {
 	Laps        bool           `json:"laps,omitempty"`
 	Concurrency int            `json:"concurrency,omitempty"` // light threads, for yielding targets
 	Rate        float64        `json:"rate,omitempty"`        // calls a second, open loop; 0: closed loop
+	Side        string         `json:"side,omitempty"`        // of a comparison: what sets it apart
+	Commit      string         `json:"commit,omitempty"`      // revision that the side was checked out at
 }
 
 // Source is a place in the user's code.

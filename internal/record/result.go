@@ -168,6 +168,17 @@ type Comparison struct {
 	Verdict string   `json:"verdict"`
 	Pairs   int      `json:"pairs"`
 	// Smallest is the smallest relative difference that this run could have seen.
-	Smallest float64   `json:"smallest,omitempty"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	Smallest float64 `json:"smallest,omitempty"`
+	// Needs is about how many more processes, of both sides together, would decide.
+	Needs       int          `json:"needs,omitempty"`
+	Differences []Difference `json:"differences,omitempty"`
+	Warnings    []Warning    `json:"warnings,omitempty"`
+}
+
+// Difference is something else than time that differs between the sides of a comparison,
+// in words: a reason for the verdict, perhaps.
+type Difference struct {
+	What string `json:"what"` // "side traces", "bytes per call", …
+	A    string `json:"a"`
+	B    string `json:"b"`
 }
