@@ -80,6 +80,9 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 		for range p.spec.Job.Workers {
 			go func() { s.answers <- sock.startJob(asking, phase) }()
 		}
+		if p.spec.Job.Workers > 1 {
+			go sock.askAgain(asking)
+		}
 	}
 	return nil
 }

@@ -70,6 +70,21 @@ func (s *socket) startJob(ctx context.Context, phase string) answer {
 	}
 }
 
+// askAgain sends a few more requests for the job. A worker may have accepted two of the
+// first before it began the job with one; where the phase lets nothing yield, the other
+// waits in that worker until the job is over, and the worker it was meant for must hear
+// of the job from someone else. A worker that has begun answers "conflict", which is fine.
+func (s *socket) askAgain(ctx context.Context) {
+	for range 10 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(200 * time.Millisecond):
+			go s.request(ctx)
+		}
+	}
+}
+
 // request sends one request on a connection of its own, so that any worker can have it.
 func (s *socket) request(ctx context.Context) (status int, err error) {
 	var d net.Dialer
