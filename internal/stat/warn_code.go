@@ -45,8 +45,8 @@ func warnSunkAllocation(f *facts) *record.Warning {
 	return &record.Warning{
 		Code: "sunk_allocation",
 		Text: fmt.Sprintf("compiled, a call allocates nothing; interpreted, %.0f bytes: "+
-			"the compiler removes an allocation that nothing uses", *without),
-		Advice: "if real code keeps the object, hand it to moonlap.keep(x)",
+			"the compiler keeps what nothing outlives in registers", *without),
+		Advice: "so it would in your code, unless that keeps the object: then hand it to moonlap.keep(x)",
 	}
 }
 
