@@ -16,14 +16,19 @@ describe("loop", function()
         assert.equal(50, sink[1])
     end)
 
-    it("of laps records each call, less the overhead", function()
-        local at, laps = 0, {}
-        local histogram = { record = function(_, ns) laps[#laps + 1] = ns end }
+    it("of laps tells the time after each call, and another records what lies between", function()
+        local at, laps, stamps = 5, {}, {}
         local loop = loops.laps(function() return at end, { false }, function(_, i)
             at = at + i
-        end, nil, histogram)
-        assert.equal(6, loop(3, 1, 0.5))
-        assert.same({ 0.5, 1.5, 2.5 }, laps)
+        end, nil, stamps)
+        loop(3, 2)
+        assert.same({ [0] = 5, 7, 10, 14 }, stamps)
+
+        local histogram = { record = function(_, ns) laps[#laps + 1] = ns end }
+        local record = loops.record(histogram, stamps)
+        record(0, 3, 0.5)
+        record(1, 2, 0)
+        assert.same({ 1.5, 2.5, 3.5, 3 }, laps)
     end)
 
     it("is another prototype for each case, with a root trace of its own", function()

@@ -22,20 +22,28 @@ return function(n, first)
 end
 ]]
 
--- One clock read a lap; the read and the recording are in the lap, as they are in the
--- empty twin's, whose mean is `overhead`.
+-- One clock read a lap. A lap holds the call, the read and the storing of one number, as
+-- it does in the empty twin's; the histogram is fed between batches.
 local LAPS = [[
-local now, sink, run, state, histogram = ...
-return function(n, first, overhead)
-    local t0 = now()
-    local last = t0
+local now, sink, run, state, stamps = ...
+return function(n, first)
+    stamps[0] = now()
     for i = first, first + n - 1 do
         sink[1] = run(state, i)
-        local t = now()
+        stamps[i - first + 1] = now()
+    end
+end
+]]
+
+local RECORD = [[
+local histogram, stamps = ...
+return function(from, to, overhead)
+    local last = stamps[from]
+    for i = from + 1, to do
+        local t = stamps[i]
         histogram:record(t - last - overhead)
         last = t
     end
-    return last - t0
 end
 ]]
 
@@ -66,16 +74,26 @@ function _M.batch(sink, run, state)
 end
 
 
---- A loop that times each call by itself into a histogram.
+--- A loop that tells after each call what time it is.
 -- @tparam function now the clock
 -- @tparam table sink where results go
 -- @tparam function run called as `run(state, i)`
 -- @param state
+-- @param stamps an array of double: the time before the first call goes to 0, that after
+-- the n-th to n
+-- @treturn function(n, first)
+function _M.laps(now, sink, run, state, stamps)
+    return generate(LAPS, "laps", now, sink, run, state, stamps)
+end
+
+
+--- A loop that records what lies between such times.
 -- @tparam table histogram a `moonlap.histogram`
--- @treturn function(n, first, overhead) returns the ns that all took; overhead in ns is
--- taken off every lap
-function _M.laps(now, sink, run, state, histogram)
-    return generate(LAPS, "laps", now, sink, run, state, histogram)
+-- @param stamps as for `laps`
+-- @treturn function(from, to, overhead): the laps after stamp `from` up to stamp `to`, each
+-- less `overhead` ns
+function _M.record(histogram, stamps)
+    return generate(RECORD, "record", histogram, stamps)
 end
 
 
