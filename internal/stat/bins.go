@@ -7,12 +7,15 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// binQuantile is where a histogram's bins end and its overflow begins: one far value
-// must not squeeze all others into one bar.
-const binQuantile = 0.999
+// A histogram's bins end, and its overflow begins, at the first of these: one far value,
+// or a long thin tail, must not squeeze all others into one bar.
+const (
+	binQuantile = 0.999
+	binTail     = 3 // times the 90 % quantile
+)
 
 // BinsOf counts values into some ten to twenty bins of a nice width (1, 2 or 5 times a
-// power of ten), aligned to multiples of it, up to the 99.9 % quantile. A last bin, if
+// power of ten), aligned to multiples of it, up to the 99.9 % quantile or three times the 90 % quantile. A last bin, if
 // there are values beyond, holds them all: from there to the maximum. Empty for no values.
 func BinsOf(values []float64) []record.Bin {
 	if len(values) == 0 {
@@ -23,11 +26,18 @@ func BinsOf(values []float64) []record.Bin {
 	for i := range counts {
 		counts[i] = 1
 	}
-	return binsOfCounts(s, counts, quantileSorted(s, binQuantile))
+	return binsOfCounts(s, counts, binsEnd(quantileSorted(s, 0.90), quantileSorted(s, binQuantile)))
 }
 
-// binsOfCounts does the same for ascending values that occur counts times each, whose
-// 99.9 % quantile is high.
+func binsEnd(p90, p999 float64) float64 {
+	if p90 <= 0 {
+		return p999
+	}
+	return min(p999, binTail*p90)
+}
+
+// binsOfCounts does the same for ascending values that occur counts times each, with bins
+// up to high.
 func binsOfCounts(s []float64, counts []int64, high float64) []record.Bin {
 	top := s[len(s)-1]
 	low := s[0]

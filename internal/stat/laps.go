@@ -75,8 +75,9 @@ func (m *mergedLaps) add(l record.Laps) error {
 	} else if err := m.histogram.Merge(h); err != nil {
 		return err
 	}
-	if m.lines == 0 || l.MinNS < m.min {
-		m.min = l.MinNS
+	// A lap shorter than the overhead is one that the clock's steps cut short.
+	if least := max(l.MinNS, 0); m.lines == 0 || least < m.min {
+		m.min = least
 	}
 	if m.lines == 0 || l.MaxNS > m.max {
 		m.max = l.MaxNS
@@ -134,5 +135,6 @@ func lapBins(text string) []record.Bin {
 		values = append(values, float64(b.Low+(b.High-b.Low)/2))
 		counts = append(counts, b.Count)
 	}
-	return binsOfCounts(values, counts, float64(h.Percentile(100*binQuantile)/time.Nanosecond))
+	at := func(p float64) float64 { return float64(h.Percentile(p) / time.Nanosecond) }
+	return binsOfCounts(values, counts, binsEnd(at(90), at(100*binQuantile)))
 }

@@ -139,6 +139,8 @@ local function on_abort(self, func, pc, code, detail)
     local file, line = locate_code(func, pc)
     if place.is_generated(file) and line >= loops.END_LINE then
         return -- the loop is over, and what follows is never compiled
+    elseif place.is_library(file) then
+        return -- ours, not the case's
     end
     file, line = locate(self, func, pc)
     local reason, nyi = explain(code, detail)

@@ -150,7 +150,7 @@ local function load_code(self)
             assert(load(setup, "=(--setup)"))
             error(select(2, load(code, name)) or name:sub(2) .. ": not a block of code", 0)
         end
-        registry.bench(code:gsub("%s+", " "):sub(1, 80), chunk())
+        registry.declare(code:gsub("%s+", " "):sub(1, 80), chunk(), name:sub(2), 1)
     end
 end
 

@@ -67,21 +67,30 @@ end
 -- @param spec a name, or the table form
 -- @tparam[opt] function run the function to time, with the short form
 function _M.bench(spec, run)
+    _M.declare(spec, run, place.of_user(2))
+end
+
+
+--- Declares a benchmark that stands at a given place.
+-- @param spec as for @{bench}
+-- @tparam[opt] function run as for @{bench}
+-- @tparam[opt="?"] string file
+-- @tparam[opt=0] int line
+function _M.declare(spec, run, file, line)
     if type(spec) == "string" then
         if type(run) ~= "function" then
-            error(format("moonlap.bench '%s': run is a function, not a %s", spec, type(run)), 2)
+            error(format("moonlap.bench '%s': run is a function, not a %s", spec, type(run)), 3)
         end
         spec = {name = spec, run = run}
     elseif type(spec) ~= "table" then
-        error("moonlap.bench: a name and a function, or a table, expected", 2)
+        error("moonlap.bench: a name and a function, or a table, expected", 3)
     end
-    check_spec(spec, 2)
+    check_spec(spec, 3)
 
-    local file, line = place.of_user(2)
     local other = by_name[spec.name]
     if other then
         error(format("moonlap.bench: the name '%s' is taken by %s:%d; names must be unique",
-            spec.name, other.file, other.line), 2)
+            spec.name, other.file, other.line), 3)
     end
     local benchmark = {spec = spec, file = file or "?", line = line or 0}
     by_name[spec.name] = benchmark

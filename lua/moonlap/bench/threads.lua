@@ -79,10 +79,13 @@ end
 
 -- Gives way for one turn of the event loop. `ngx.sleep(0)` would do, but writes a warning
 -- to the error log at every call where nginx lacks OpenResty's patch for it.
+local idle = {} -- semaphores that nobody waits for
+
 local function one_turn()
-    local woken = require("ngx.semaphore").new(0)
+    local woken = table.remove(idle) or require("ngx.semaphore").new(0)
     assert(ngx.timer.at(0, function() woken:post(1) end))
     woken:wait(1)
+    idle[#idle + 1] = woken
 end
 
 
