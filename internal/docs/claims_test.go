@@ -1,0 +1,77 @@
+package docs
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// A claim of a page: a figure of one block is so many times a figure of another, at least.
+// Both are of the same run, and the bounds are generous, because machines are noisy.
+type claim struct {
+	slow, slowFigure string // id of the block, and a pattern with one group: the number
+	fast, fastFigure string
+	times            float64
+}
+
+const ns = `([\d.]+) ns per call`
+
+var claims = []claim{
+	// Start-up dominates: 10 ms and more, against 100 ns and less.
+	{"time", `real\s+\d+m([\d.]+)s`, "by_hand", ns, 1e-9 * 3e4},
+	// A cold call is far from a warm one, and so is a cold hundred.
+	{"cold", `(?m)^1 calls: ` + ns, "cold", `1000000 calls: ` + ns, 100},
+	{"cold", `100 calls: ` + ns, "cold", `1000000 calls: ` + ns, 5},
+	// The same call by hand and by the harness.
+	{"by_hand", ns, "bench", `time +([\d.]+) ± [\d.]+ ns per call`, 0.4},
+	{"bench", `time +([\d.]+) ± [\d.]+ ns per call`, "by_hand", ns, 0.4},
+	// Kept work costs something.
+	{"allocation", `new_list +([\d.]+) ±`, "allocation", `reused_list +([\d.]+) ±`, 1.3},
+	{"concat", `dots/n=100 +([\d.]+) ± [\d.]+ µs`, "concat", `table_concat/n=100 +([\d.]+) ± [\d.]+ ns`, 5e-3},
+	{"callback", `ffi_callback +([\d.]+) ± [\d.]+ ns`, "callback", `lua_call +([\d.]+) ±`, 50},
+	{"var", `var_write_read +([\d.]+) ±`, "var", `ctx_write_read +([\d.]+) ±`, 2},
+}
+
+// TestClaims holds that both blocks of each claim stand on one page.
+func TestClaims(t *testing.T) {
+	for _, c := range claims {
+		found := false
+		for _, name := range pages(t) {
+			ids := map[string]bool{}
+			for _, b := range readPage(t, name).blocks(t) {
+				ids[b.id] = true
+			}
+			found = found || ids[c.slow] && ids[c.fast]
+		}
+		if !found {
+			t.Errorf("no page has the blocks %q and %q, of which a claim speaks", c.slow, c.fast)
+		}
+	}
+}
+
+func checkClaims(t *testing.T, said map[string]string) {
+	t.Helper()
+	for _, c := range claims {
+		if said[c.slow] == "" || said[c.fast] == "" {
+			continue // of another page
+		}
+		slow, fast := figure(t, said[c.slow], c.slowFigure), figure(t, said[c.fast], c.fastFigure)
+		if slow < c.times*fast {
+			t.Errorf("%s of %s is %g, not %g times the %g of %s in %s",
+				c.slowFigure, c.slow, slow, c.times, fast, c.fastFigure, c.fast)
+		}
+	}
+}
+
+func figure(t *testing.T, output, pattern string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(output)
+	if found == nil {
+		t.Fatalf("nothing like %s in\n%s", pattern, output)
+	}
+	value, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
