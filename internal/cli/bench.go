@@ -86,7 +86,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 
 	f.IntVar(&o.Processes, "processes", 0, "exactly `N` fresh processes a case, instead of --time")
 	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a case")
-	f.Float64Var(&o.Precision, "precision", 0.01, "stop a case when its interval is ± this share of the time")
+	f.Float64Var(&o.Precision, "precision", 0.01, "a case is done when its interval is ± this `SHARE` of its time")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a process that has not ended by then is killed")
 	f.Var(&o.memory, "memory", "most memory of a process")
 	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
@@ -97,8 +97,8 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.Clock, "clock", "auto", "auto, tsc or monotonic")
 	f.Var(&o.laps, "laps", "time every call singly too; =`N` laps a process")
 	f.Lookup("laps").NoOptDefVal = "0"
-	f.IntVar(&o.Concurrency, "concurrency", 0, "yielding targets: light threads that call at once")
-	f.Float64Var(&o.Rate, "rate", 0, "yielding targets: calls a second, open loop")
+	f.IntVar(&o.Concurrency, "concurrency", 0, "code that yields (cosockets, ngx.sleep): `N` light threads\ncall at once")
+	f.Float64Var(&o.Rate, "rate", 0, "code that yields: `N` calls a second at fixed times, open loop")
 
 	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
