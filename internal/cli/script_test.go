@@ -26,8 +26,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs whole commands as users do. Each script has a TMPDIR of its own; at
 // its end nothing may be left there, and no process that descends from it.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scripts(t, "testdata/script"))
+}
+
+// scripts are the scripts in a folder, with variables set ("NAME=value").
+func scripts(t *testing.T, folder string, variables ...string) testscript.Params {
+	return testscript.Params{
+		Dir:                 folder,
 		RequireExplicitExec: false,
 		Condition: func(condition string) (bool, error) {
 			switch condition {
@@ -41,6 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TMPDIR", tmp)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv(runtimetest.Mark, env.WorkDir)
+			env.Vars = append(env.Vars, variables...)
 			env.Defer(func() {
 				if left := runtimetest.Left(tmp, env.WorkDir); left != "" {
 					t.Errorf("%s: %s", filepath.Base(env.WorkDir), left)
@@ -51,9 +57,11 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"clean":      clean,
 			"echoserver": echoServer,
+			"exits":      exits,
+			"kept":       kept,
 			"signal":     sendSignal,
 		},
-	})
+	}
 }
 
 // offered tells whether this machine has the runtime. With MOONLAP_TEST_REQUIRE_ALL
