@@ -15,6 +15,10 @@ re_find
   ran      examples/re_find.lua:10 · 7 processes · steady after
            warming up
   time     30.88 ± 0.16 ns per call · empty loop 0.821 ± 0.001 ns taken off
+  modes    83 % of processes  30.9 ns
+           17 % of processes  41.0 ns · trace starts at a.lua:1
+           through lines 1-2
+  memory   0 B allocated per call
 
     28.0 ns   77  ████████▍
           ⋮
@@ -34,6 +38,7 @@ const another = `  case      time per call      p50      p99  memory  JIT
 re_find
   ran      examples/re_find.lua:10 · 12 processes · steady from the start
   time     1.2 ± ? µs per call · empty loop 0.8 ± 0.1 ns taken off
+  memory   12 B allocated per call
 
     1.00 µs   77  ████████▍
 

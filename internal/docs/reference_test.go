@@ -96,6 +96,17 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestIndex wants every page of docs linked from its index; decisions are there as a folder.
+func TestIndex(t *testing.T) {
+	index := read(t, "docs/README.md")
+	walk(t, "docs", ".md", func(name string) {
+		if page := strings.TrimPrefix(name, "docs/"); page != "README.md" && !strings.HasPrefix(page, "decisions/") &&
+			!strings.Contains(index, "]("+page+")") {
+			t.Errorf("docs/README.md does not link to %s", page)
+		}
+	})
+}
+
 // anchors are those of a page's headings, as GitHub makes them.
 func anchors(text string) (all []string) {
 	drop := regexp.MustCompile(`[^\p{L}\p{N} _-]`)

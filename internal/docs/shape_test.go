@@ -17,12 +17,15 @@ type shape struct {
 
 var (
 	bar          = regexp.MustCompile(`^ {2,}(≥ )?-?[\d.]+ (ns|µs|ms|s) +[\d,]+( +[█▉▊▋▌▍▎▏]+)?$|^ +⋮$`)
-	continuation = regexp.MustCompile(`^ {4,}[^ →!]`)
-	number       = regexp.MustCompile(`-?\b\d[\d.,]*(e[-+]?\d+)?\b`)
+	continuation = regexp.MustCompile(`^ {4,}[^ →!│]`)
+	row          = regexp.MustCompile(`^ {4}[\d.]+ % of processes`) // a mode's line of the table
+	number       = regexp.MustCompile(`-?\b\d[\d.,]*(e[-+]?\d+)?`)
 	unit         = regexp.MustCompile(`\b0 ?(ns|µs|ms|s|B|kB|MB|GB)\b`)
 	multiple     = regexp.MustCompile(`\b0 [kMG]\b`)
 	steady       = regexp.MustCompile(`steady from the start|steady after warming up|slowed down, then steady|never steady`)
 	verdict      = regexp.MustCompile(`(0×|undecided|no measurable difference).*`)
+	// What benchstat says of a difference.
+	base = regexp.MustCompile(`(~|\+?0%) +\(p=0 n=0\)`)
 	// Labels of the report behind which all is of the machine, the weather or the draw.
 	labels = regexp.MustCompile(`^( {2}(?:runtime|VM|clock|machine|batches|laps|rate|JIT)|real|user|sys)\s.*`)
 	// What a run may or may not have: modes, and percentiles as a part of them.
@@ -53,7 +56,7 @@ func shapes(lines []string) []shape {
 		case text == "" || text == elided:
 		default:
 			for i+1 < len(lines) && continuation.MatchString(lines[i+1]) && !bar.MatchString(lines[i+1]) &&
-				!strings.Contains(lines[i+1], "% of processes  ") {
+				!row.MatchString(lines[i+1]) {
 				i++
 				text += " " + strings.TrimSpace(lines[i])
 			}
@@ -80,6 +83,7 @@ func key(text string) string {
 	text = steady.ReplaceAllString(text, "steady")
 	text = verdict.ReplaceAllString(text, "verdict")
 	text = strings.ReplaceAll(text, "± 0", "")
+	text = base.ReplaceAllString(text, "base")
 	text = ledger.ReplaceAllString(text, " ledger")
 	if before, after, ok := strings.Cut(text, " · collecting garbage"); ok && after != "" {
 		text = before
