@@ -1,0 +1,118 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// DefaultComparing is how runs are judged when nobody says otherwise.
+func DefaultComparing() record.Comparing {
+	return record.Comparing{Level: Level, MinEffect: defaultMargin}
+}
+
+// A Judge compares two sides that took turns, pair by pair of processes, and may look
+// after every pair: over all looks together its interval misses the truth with
+// probability 1-Level at most. With Rows comparisons in one run each gets its share of
+// that (Bonferroni), so that all hold together.
+type Judge struct {
+	record.Comparing
+	Rows int
+}
+
+// look judges the pairs so far. The last look (of a run that ended by its plan: its time
+// or its number of processes) may use all of the error that is left; it is the only one
+// where a fixed number of processes was asked for.
+func (j Judge) look(pairs []pair, last bool) record.Comparison {
+	c := record.Comparison{Verdict: record.Undecided, Pairs: len(pairs)}
+	alpha := (1 - j.Level) / float64(max(1, j.Rows))
+	tail := alpha / 2
+	if j.Processes == 0 {
+		tail = looksFor(alpha).at(len(pairs), last)
+	}
+	iv, ok := turnsInterval(pairs, tail)
+	if len(pairs) > 0 {
+		c.Ratio = record.Interval{Estimate: math.Exp(iv.Estimate), Low: math.Exp(iv.Low), High: math.Exp(iv.High)}
+	}
+	if !ok {
+		least := leastPairs(alpha / 2)
+		c.Needs = 2 * max(least-len(pairs), 1)
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code:   "few_processes",
+			Text:   fmt.Sprintf("%d pairs of processes are too few for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
+			Advice: fmt.Sprintf("use at least %d processes a side", least),
+		})
+		return c
+	}
+	c.Smallest = smallestSeen(c.Ratio)
+	switch {
+	case j.equal(iv):
+		c.Verdict = record.NoDifference
+	case iv.Low > 0:
+		c.Verdict = record.Slower
+	case iv.High < 0:
+		c.Verdict = record.Faster
+	default:
+		c.Needs = 2 * (j.needed(iv, len(pairs)) - len(pairs))
+	}
+	return c
+}
+
+// decided tells whether more pairs have nothing to add: the interval lies inside the
+// margin, or on one side of none with the estimate beyond the margin (a smaller
+// difference may yet prove too small to matter); and with a gate it lies on one side of
+// that too.
+func (j Judge) decided(c record.Comparison) bool {
+	if len(c.Warnings) > 0 || c.Verdict == record.Undecided {
+		return false
+	}
+	if g := j.FailIfSlower; g > 0 && c.Ratio.Low <= 1+g && c.Ratio.High > 1+g {
+		return false
+	}
+	return c.Verdict == record.NoDifference ||
+		math.Abs(math.Log(c.Ratio.Estimate)) >= math.Log1p(j.MinEffect)
+}
+
+// follow judges pairs as they came: it looks after each until one decides, as the run
+// did, and so comes to the verdict that the run came to. ended says that the run ended by
+// its plan, so that the look at all pairs is the last.
+func (j Judge) follow(pairs []pair, ended bool) record.Comparison {
+	for n := 1; n < len(pairs) && j.Processes == 0; n++ {
+		if c := j.look(pairs[:n], false); j.decided(c) {
+			return c
+		}
+	}
+	c := j.look(pairs, false)
+	if !j.decided(c) && ended {
+		c = j.look(pairs, true)
+	}
+	return c
+}
+
+// TooSlow tells whether a comparison proves that B is slower than A by more than the gate
+// allows.
+func TooSlow(c record.Comparison, allowed float64) bool {
+	return c.Verdict == record.Slower && c.Ratio.Low > 1+allowed
+}
+
+func (j Judge) equal(shift record.Interval) bool {
+	return shift.Low > -math.Log1p(j.MinEffect) && shift.High < math.Log1p(j.MinEffect)
+}
+
+// needed is how many pairs would decide, at the spread seen: the interval's half width
+// shrinks with the root of their number, and must come below what separates the estimate
+// from none or, where that is nearer to being shown, from the margin.
+func (j Judge) needed(shift record.Interval, pairs int) int {
+	effect := math.Abs(shift.Estimate)
+	arm := max(effect, math.Log1p(j.MinEffect)-effect)
+	wide := math.Max(shift.High-shift.Estimate, shift.Estimate-shift.Low)
+	more := float64(pairs) * math.Pow(wide/arm, 2)
+	return int(min(max(math.Ceil(more), float64(pairs+1)), 1e6))
+}
+
+// leastPairs is the smallest number of pairs whose most extreme outcome is rarer than
+// tail on its side.
+func leastPairs(tail float64) int {
+	return int(math.Ceil(-math.Log2(tail)))
+}

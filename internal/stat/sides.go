@@ -1,0 +1,153 @@
+package stat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A Row is one comparison of a record with sides: a case of the first side and the case
+// of another that pairs with it.
+type Row struct{ A, B record.Case }
+
+// Rows pairs the cases of each side with those of the first: by name, or, where every
+// side has a single case, whatever they are called. The order is that of the first side.
+func Rows(cases []record.Case) []Row {
+	var sides []string
+	of := map[string][]record.Case{}
+	for _, c := range cases {
+		if !slices.Contains(sides, c.Side) {
+			sides = append(sides, c.Side)
+		}
+		of[c.Side] = append(of[c.Side], c)
+	}
+	var rows []Row
+	if len(sides) < 2 {
+		return nil
+	}
+	single := !slices.ContainsFunc(sides, func(s string) bool { return len(of[s]) != 1 })
+	for _, a := range of[sides[0]] {
+		for _, side := range sides[1:] {
+			for _, b := range of[side] {
+				if single || ownName(a) == ownName(b) {
+					rows = append(rows, Row{a, b})
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// SideName is the name in the record of a side's case that others share.
+func SideName(name, side string) string { return name + "@" + side }
+
+// ownName is a case's name without its side.
+func ownName(c record.Case) string { return strings.TrimSuffix(c.Name, "@"+c.Side) }
+
+// errAtZero says that there is no ratio.
+var errAtZero = errors.New("a process took no more time than its empty twin")
+
+// RowJudge judges a row live: add every round, then ask.
+type RowJudge struct {
+	Judge
+	pairs []pair
+	err   error
+}
+
+// Add takes what the two processes of a round took, in ns per call.
+func (r *RowJudge) Add(a, b float64) {
+	if a <= 0 || b <= 0 {
+		r.err = errAtZero
+		return
+	}
+	r.pairs = append(r.pairs, pair{math.Log(a), math.Log(b)})
+}
+
+// Enough tells whether the row is decided: ask after every round.
+func (r *RowJudge) Enough() bool {
+	return r.err != nil || r.Processes == 0 && r.decided(r.look(r.pairs, false))
+}
+
+// CompareSides compares the sides of a record whose run did so, with the rule that the
+// record holds: see [Judge]. Cases without a partner are left alone. What else than time
+// differs stands beside each verdict.
+func CompareSides(rec *record.Record, res *record.Results) []record.Comparison {
+	comparisons := []record.Comparison{}
+	rows := Rows(rec.Cases)
+	for _, row := range rows {
+		j := RowJudge{Judge: Judge{Comparing: DefaultComparing(), Rows: len(rows)}}
+		if rec.Run.Comparing != nil {
+			j.Comparing = *rec.Run.Comparing
+		}
+		a, b := byRound(rec, row.A), byRound(rec, row.B)
+		for _, round := range a.rounds {
+			if nsB, ok := b.ns[round]; ok {
+				j.Add(a.ns[round], nsB)
+			}
+		}
+		c := j.verdict(rec.Complete())
+		c.A, c.B = row.A.Name, row.B.Name
+		if a, b := caseNamed(res, c.A), caseNamed(res, c.B); a != nil && b != nil {
+			c.Differences = differences(a, b)
+			c.Warnings = append(c.Warnings, ofBoth(a, b)...)
+		}
+		comparisons = append(comparisons, c)
+	}
+	return comparisons
+}
+
+func (r *RowJudge) verdict(ended bool) record.Comparison {
+	if r.err == nil {
+		return r.follow(r.pairs, ended)
+	}
+	return record.Comparison{
+		Verdict: record.Undecided, Pairs: len(r.pairs),
+		Warnings: []record.Warning{{
+			Code: "at_zero", Text: r.err.Error() + ": there is no ratio",
+			Advice: "see that the work is not removed by the compiler, with moonlap.keep(x)",
+		}},
+	}
+}
+
+// ofBoth are the warnings that two cases cause together.
+func ofBoth(a, b *record.CaseResult) []record.Warning {
+	var warnings []record.Warning
+	for _, r := range []*record.CaseResult{a, b} {
+		switch {
+		case r.NSPerCall == nil:
+			warnings = append(warnings, record.Warning{
+				Code: "no_figure", Text: fmt.Sprintf("%s has no figure", r.Name), Advice: "see its own warnings",
+			})
+		case len(r.Modes) > 1:
+			warnings = append(warnings, record.Warning{
+				Code: "modes", Text: fmt.Sprintf("%s settles on %d levels: the ratio is one over all its processes", r.Name, len(r.Modes)),
+				Advice: "compare the modes and their shares before believing the ratio",
+			})
+		}
+	}
+	return warnings
+}
+
+// roundLocations are a case's process locations by round.
+type roundLocations struct {
+	rounds []int // in order
+	ns     map[int]float64
+}
+
+// byRound locates the processes of a case that count, one a round: the mean of its
+// workers, as in [Summarize].
+func byRound(rec *record.Record, c record.Case) roundLocations {
+	l := roundLocations{ns: map[int]float64{}}
+	units, _ := unitsOf(rec.Of(c.Case))
+	for _, u := range measured(units) {
+		if round := u.vms[0].said.Process.Round; u.class() != record.SteadyNone {
+			l.rounds = append(l.rounds, round)
+			l.ns[round] = u.ns()
+		}
+	}
+	return l
+}
