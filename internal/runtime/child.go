@@ -26,6 +26,7 @@ type child struct {
 // A childSpec says how to start one.
 type childSpec struct {
 	path, name     string // name is its argv[0]
+	dir            string // working folder; "" is ours
 	args, env      []string
 	channels       int
 	stdin          io.Reader
@@ -42,6 +43,7 @@ func startChild(spec childSpec) (c *child, err error) {
 		exited: make(chan *os.ProcessState, 1),
 	}
 	c.cmd.Args[0] = spec.name
+	c.cmd.Dir = spec.dir
 	c.cmd.Env = spec.env
 	c.cmd.Stdin = spec.stdin
 	c.cmd.Stdout = spec.stdout

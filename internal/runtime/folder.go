@@ -14,6 +14,10 @@ import (
 // time. So a later moonlap can tell that the owner is gone (a number alone could be
 // somebody else's by then) and remove what a killed one left behind.
 
+// NewFolder makes a folder for temporary files, which the caller is to remove. Should
+// moonlap be killed before that, the next one removes it.
+func NewFolder() (string, error) { return newFolder() }
+
 // newFolder makes a private folder, and sweeps up after dead owners first.
 func newFolder() (string, error) {
 	sweepOnce.Do(func() { sweep(os.TempDir()) })

@@ -45,8 +45,9 @@ type Job struct {
 	TimeoutNS   float64
 	BatchNS     float64
 	MemoryBytes int64
-	Clock       string // "auto", "tsc", "monotonic"
-	JIT         string // "", "off", or jit.opt flags: "hotloop=10,-fold"
+	Slowdown    float64 // share of its time that each batch spins on: for proving a gate
+	Clock       string  // "auto", "tsc", "monotonic"
+	JIT         string  // "", "off", or jit.opt flags: "hotloop=10,-fold"
 }
 
 // Lua returns the job as Lua source, `return {…}`: the other side needs no parser
@@ -78,6 +79,7 @@ func (j Job) Lua() string {
 	t.number("timeout_ns", j.TimeoutNS)
 	t.number("batch_ns", j.BatchNS)
 	t.number("memory_bytes", float64(j.MemoryBytes))
+	t.number("slowdown", j.Slowdown)
 	t.text("clock", j.Clock)
 	t.text("jit", j.JIT)
 	return "return {" + strings.Join(t, ", ") + "}"

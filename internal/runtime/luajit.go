@@ -16,6 +16,7 @@ func (p *Process) startLuaJIT(ctx context.Context, library, job string) error {
 	c, err := startChild(childSpec{
 		path: p.spec.Runtime.Path,
 		name: luajitName,
+		dir:  p.spec.Dir,
 		args: []string{"-e", `require("moonlap.bench.process").main()`},
 		env: environ(
 			"LUA_PATH="+luaPath(library)+";"+withDefault(os.Getenv("LUA_PATH")),

@@ -52,6 +52,7 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 	c, err := startChild(childSpec{
 		path:     p.spec.Runtime.Path,
 		name:     "nginx",
+		dir:      p.spec.Dir,
 		args:     args,
 		env:      env,
 		channels: p.spec.Job.Workers,
@@ -89,10 +90,10 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 
 // writeConf writes the configuration into the private folder.
 func (p *Process) writeConf() (file string, err error) {
-	if p.conf.MainConf, err = userConf("--main-conf", p.spec.MainConf); err != nil {
+	if p.conf.MainConf, err = userConf("--main-conf", p.spec.Dir, p.spec.MainConf); err != nil {
 		return "", err
 	}
-	if p.conf.HTTPConf, err = userConf("--http-conf", p.spec.HTTPConf); err != nil {
+	if p.conf.HTTPConf, err = userConf("--http-conf", p.spec.Dir, p.spec.HTTPConf); err != nil {
 		return "", err
 	}
 	text, err := p.conf.render()

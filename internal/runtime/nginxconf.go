@@ -139,13 +139,16 @@ func quoteConf(s string) string {
 }
 
 // userConf makes configuration text of what the user gave: directives, or @FILE.
-func userConf(flag string, given []string) ([]string, error) {
+func userConf(flag, dir string, given []string) ([]string, error) {
 	texts := make([]string, len(given))
 	for i, text := range given {
 		file, isFile := strings.CutPrefix(text, "@")
 		if !isFile {
 			texts[i] = text
 			continue
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
 		}
 		path, err := filepath.Abs(file)
 		if err != nil {

@@ -29,6 +29,9 @@ type Spec struct {
 	// the top level: each a piece of configuration, or @FILE, which is included.
 	HTTPConf, MainConf []string
 
+	// Dir is the program's working folder, and what @FILE is relative to; "" is our own.
+	Dir string
+
 	// Stdin, Stdout and Stderr are the code's own, where it is to have them. Without
 	// them stdin is empty, and the Exit line tells what went to stdout and stderr.
 	Stdin          io.Reader
