@@ -42,6 +42,15 @@ function _M.is_generated(file)
 end
 
 
+--- Whether a file, as LuaJIT shortens it for messages, is this library's or generated.
+-- @tparam string file
+-- @treturn boolean
+function _M.is_ours(file)
+    return _M.is_library(file) or _M.is_generated(file)
+        or file:find("^%.%.%..*moonlap/bench/%l+%.lua$") ~= nil
+end
+
+
 --- The innermost place on the stack that is the user's: neither this library's nor C.
 -- @tparam int level where to begin, as for `debug.getinfo` in the caller
 -- @treturn string file

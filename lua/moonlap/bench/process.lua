@@ -43,13 +43,16 @@ local function current_call(self)
 end
 
 
--- Splits "file:line: text" as LuaJIT puts it before error messages.
+-- Splits "file:line: text" as LuaJIT puts it before error messages. After a tail call the
+-- position is that of our own code, which called the user's: it would only mislead.
 local function split_position(text)
     local file, line, rest = text:match("^([^\n]-):(%d+): (.*)$")
-    if file then
-        return file, tonumber(line), rest
+    if not file then
+        return nil, nil, text
+    elseif place.is_ours(file) then
+        return split_position(rest)
     end
-    return nil, nil, text
+    return file, tonumber(line), rest
 end
 
 
