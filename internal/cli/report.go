@@ -73,6 +73,7 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 	case "csv":
 		return record.WriteCSV(sys.Stdout, results)
 	case "benchfmt":
+		tellMissing(sys.Stderr, results)
 		return record.WriteBenchfmt(sys.Stdout, results)
 	case "markdown":
 		return report.Markdown(sys.Stdout, results)
@@ -81,6 +82,16 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 		Width: sys.Width(),
 		Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
 	})
+}
+
+// tellMissing names the cases that benchfmt has no line for: a comparison of two such
+// files would leave them out without a word.
+func tellMissing(w io.Writer, results *record.Results) {
+	for _, c := range results.Cases {
+		if c.NSPerCall == nil {
+			fmt.Fprintf(w, "moonlap: %s has no single figure, so benchfmt has no line for it; --format text tells why\n", c.Name)
+		}
+	}
 }
 
 // outcome is the exit code that results deserve: partial when a case has no figure
@@ -101,24 +112,39 @@ func outcome(results *record.Results) error {
 	return exitWith(ExitPartial, nil)
 }
 
-// A sink keeps the record's lines in a file, or nowhere.
+// A sink keeps the record's lines in a file, or nowhere. A full disk costs the record,
+// not the measurement: the first error is kept for close, and the lines after it go.
 type sink struct {
-	write func(record.Line) error
-	close func() error
+	to   *record.Writer // nil: nowhere
+	file io.Closer      // nil: not ours to close
+	err  error
 }
 
 func newSink(sys Sys, path string) (*sink, error) {
-	nothing := func() error { return nil }
 	switch path {
 	case "":
-		return &sink{func(record.Line) error { return nil }, nothing}, nil
+		return &sink{}, nil
 	case "-":
-		return &sink{record.NewWriter(sys.Stdout).Write, nothing}, nil
+		return &sink{to: record.NewWriter(sys.Stdout)}, nil
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("no record can be kept: %w", err)
 	}
-	var w io.Writer = f
-	return &sink{record.NewWriter(w).Write, f.Close}, nil
+	return &sink{to: record.NewWriter(f), file: f}, nil
+}
+
+func (s *sink) write(l record.Line) error {
+	if s.to != nil && s.err == nil {
+		s.err = s.to.Write(l)
+	}
+	return nil
+}
+
+// close returns the first error there was.
+func (s *sink) close() error {
+	if s.file != nil {
+		s.err = errors.Join(s.err, s.file.Close())
+	}
+	return s.err
 }
