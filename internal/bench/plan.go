@@ -46,6 +46,10 @@ type Options struct {
 	// ProcessSeed replays one draw: every process gets this seed.
 	ProcessSeed *uint64
 	Keep        bool
+
+	Dir string // working folder of the processes; "" is our own
+	// Slowdown makes every batch this share longer, by spinning: for proving a gate.
+	Slowdown float64
 }
 
 // A planned case is a line of the record and what the VM calls it.
@@ -61,14 +65,14 @@ func (o *Options) job(mode string) runtime.Job {
 		GC: o.GC, Laps: o.Laps, LapCount: o.LapCount,
 		Concurrency: o.Concurrency, Rate: o.Rate, Phase: o.Phase,
 		Clock: o.Clock, JIT: o.JIT, MemoryBytes: o.MemoryBytes,
-		TimeoutNS: float64(o.Timeout),
+		TimeoutNS: float64(o.Timeout), Slowdown: o.Slowdown,
 	}
 }
 
 func (o *Options) spec(job runtime.Job) runtime.Spec {
 	return runtime.Spec{
 		Job: job, Runtime: o.Runtime, Timeout: o.Timeout,
-		HTTPConf: o.HTTPConf, MainConf: o.MainConf, Keep: o.Keep,
+		HTTPConf: o.HTTPConf, MainConf: o.MainConf, Keep: o.Keep, Dir: o.Dir,
 	}
 }
 
@@ -76,6 +80,7 @@ func (o *Options) spec(job runtime.Job) runtime.Spec {
 type PlanError struct {
 	Fault record.Fault
 	Exit  *record.Exit // what the process left behind, where it ended
+	Side  string       // of a comparison
 }
 
 func (e *PlanError) Error() string {
@@ -85,6 +90,9 @@ func (e *PlanError) Error() string {
 	}
 	if place != "" {
 		place += ": "
+	}
+	if e.Side != "" && e.Side != e.Fault.File {
+		place = e.Side + ": " + place
 	}
 	return place + e.Fault.Text
 }

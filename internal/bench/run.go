@@ -56,6 +56,7 @@ type run struct {
 // state is how far a case has come.
 type state struct {
 	planned
+	options   *Options
 	locations []float64 // ns per call of its processes
 	processes int
 	spent     time.Duration
@@ -74,12 +75,16 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 		return err
 	}
 	for _, c := range cases {
-		r.states = append(r.states, &state{planned: c})
+		r.states = append(r.states, &state{planned: c, options: &r.options})
 		if err := r.add(c.Case); err != nil {
 			return err
 		}
 	}
-	err = r.rounds(ctx)
+	return r.end(ctx, r.rounds(ctx))
+}
+
+// end closes the record; err is what ended the rounds.
+func (r *run) end(ctx context.Context, err error) error {
 	reason := "complete"
 	if ctx.Err() != nil {
 		reason = "interrupted"
@@ -117,7 +122,7 @@ func (r *run) rounds(ctx context.Context) error {
 				return nil
 			}
 			r.tell(s, round, active)
-			if err := r.measure(ctx, s, round); err != nil {
+			if err := r.measure(ctx, s, round, r.processSeed()); err != nil {
 				return err
 			}
 			s.done = s.done || r.enough(s)
@@ -126,18 +131,18 @@ func (r *run) rounds(ctx context.Context) error {
 }
 
 // measure runs one process of a case and files what it says.
-func (r *run) measure(ctx context.Context, s *state, round int) error {
-	job := r.options.job(runtime.ModeMeasure)
+func (r *run) measure(ctx context.Context, s *state, round int, seed float64) error {
+	job := s.options.job(runtime.ModeMeasure)
 	job.Process, job.Case, job.Index = r.process, s.Case.Case, s.Index
 	job.Name, job.Round, job.Workers = s.nameInVM, round, s.Workers
-	job.Seed = r.processSeed()
+	job.Seed = seed
 	job.MeasureNS = float64(r.measureTime())
 	job.WarmupNS = float64(warmupLimit)
 	r.process++
 	s.processes++
 
 	begun := time.Now()
-	p, err := runtime.Start(ctx, r.options.spec(job))
+	p, err := runtime.Start(ctx, s.options.spec(job))
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/record"
@@ -30,8 +32,10 @@ type benchOptions struct {
 	memory                 sizeFlag
 }
 
+const defaultMemory = 2 << 30 // bytes a process
+
 func newBenchCommand(sys Sys) *cobra.Command {
-	o := benchOptions{memory: 2 << 30}
+	o := benchOptions{memory: defaultMemory}
 	cmd := &cobra.Command{
 		Use:   "bench [flags] FILE | -e CODE [-e CODE2 …]",
 		Short: "Time Lua functions, on LuaJIT or in a real nginx worker",
@@ -118,11 +122,23 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && o.Setup != "":
 		return usageErrorf("--setup goes with -e; in a bench file, use setup = function() … end")
 	case len(args) == 1:
-		o.File = args[0]
-		if err := readable(o.File); err != nil {
+		return o.completeIn(cmd.Flags(), "", args[0])
+	}
+	return o.completeIn(cmd.Flags(), "", "")
+}
+
+// completeIn is complete for a file in a working folder that need not be ours; "" is no
+// file.
+func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error {
+	if o.File = file; file != "" {
+		path := file
+		if !filepath.IsAbs(file) {
+			path = filepath.Join(dir, file)
+		}
+		if err := readable(path); err != nil {
 			return err
 		}
-		if err := applyFileFlags(o.File, cmd.Flags()); err != nil {
+		if err := applyFileFlags(path, flags); err != nil {
 			return err
 		}
 	}
@@ -161,22 +177,22 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 		}
 		o.Filter = re
 	}
-	if !cmd.Flags().Changed("seed") {
+	if !flags.Changed("seed") {
 		o.Seed = rand.Uint64N(1 << 53)
 	}
-	if cmd.Flags().Changed("replay") {
+	if flags.Changed("replay") {
 		o.Processes, o.ProcessSeed = 1, &o.replay
 	}
 	o.Laps, o.LapCount = o.laps.on, o.laps.count
 	o.MemoryBytes = int64(o.memory)
-	return o.onlyInNginx(cmd)
+	return o.onlyInNginx(flags)
 }
 
 // onlyInNginx refuses flags that plain LuaJIT has no meaning for, and lets them decide
 // what "auto" is.
-func (o *benchOptions) onlyInNginx(cmd *cobra.Command) error {
+func (o *benchOptions) onlyInNginx(flags *pflag.FlagSet) error {
 	for _, name := range []string{"nginx", "http-conf", "main-conf", "phase", "workers"} {
-		if !cmd.Flags().Changed(name) {
+		if !flags.Changed(name) {
 			continue
 		}
 		if o.runtime == "luajit" {

@@ -75,3 +75,22 @@ func (s *sizeFlag) String() string {
 }
 
 func (s *sizeFlag) Type() string { return "SIZE" }
+
+// percentFlag is a share, as in 3% or 0.5%.
+type percentFlag float64
+
+func (p *percentFlag) Set(text string) error {
+	digits, ok := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if !ok || err != nil || !(x >= 0 && x <= 1000) {
+		return fmt.Errorf("a percentage such as 3%% or 0.5%%, not %q", text)
+	}
+	*p = percentFlag(x / 100)
+	return nil
+}
+
+func (p percentFlag) String() string {
+	return strconv.FormatFloat(100*float64(p), 'g', 6, 64) + "%"
+}
+
+func (p *percentFlag) Type() string { return "PERCENT" }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/stat"
@@ -48,7 +49,13 @@ func runReport(sys Sys, path, format string) error {
 		}
 		return err
 	}
+	if rec.Run.Kind == command.Kind {
+		return errors.Join(writeTimeReport(sys, rec, format), err, outcomeOfTime(rec))
+	}
 	results := stat.Summarize(rec)
+	if rec.Run.Comparing != nil {
+		results.Comparisons = stat.CompareSides(rec, results)
+	}
 	if reportErr := writeReport(sys, results, format); reportErr != nil {
 		return errors.Join(err, reportErr)
 	}

@@ -17,8 +17,10 @@ var version = "dev"
 // commands are moonlap's commands, in the order in which the help lists them.
 var commands = []func(Sys) *cobra.Command{
 	newBenchCommand,
+	newCompareCommand,
 	newReportCommand,
 	newRunCommand,
+	newTimeCommand,
 	newVersionCommand,
 }
 

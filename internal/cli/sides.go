@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// namesOfSides are the flags that make sides when they are given several times, as the
+// bench flags of the same name, in the order in which they name a side.
+var namesOfSides = []string{
+	"eval", "setup", "rev", "runtime", "luajit", "nginx", "jit", "http-conf", "main-conf", "phase",
+}
+
+// notShared are the flags of bench that make no sense here.
+var notShared = []string{"list", "compare", "precision", "replay", "workers"}
+
+// sideFlags are flags that may be given once a side.
+type sideFlags struct {
+	given map[string]*[]string
+}
+
+// addFlags gives cmd the flags of bench: those that make sides as lists, the others as
+// they are, with their values in shared.
+func (s *sideFlags) addFlags(cmd *cobra.Command, shared *benchOptions) {
+	s.given = map[string]*[]string{}
+	f := cmd.Flags()
+	f.StringArrayVar(s.list("rev"), "rev", nil, "git `REVISION`; . is the working tree")
+	benchFlags(shared).VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case slices.Contains(notShared, flag.Name):
+		case slices.Contains(namesOfSides, flag.Name):
+			f.StringArrayVarP(s.list(flag.Name), flag.Name, flag.Shorthand, nil, flag.Usage)
+		default:
+			f.AddFlag(flag)
+		}
+	})
+}
+
+func (s *sideFlags) list(name string) *[]string {
+	s.given[name] = new([]string)
+	return s.given[name]
+}
+
+// benchFlags are the flags of 'moonlap bench', which set o.
+func benchFlags(o *benchOptions) *pflag.FlagSet {
+	*o = benchOptions{memory: o.memory}
+	if o.memory == 0 {
+		o.memory = defaultMemory
+	}
+	cmd := &cobra.Command{}
+	o.addFlags(cmd)
+	return cmd.Flags()
+}
+
+// A setting is all that was given for one side.
+type setting struct {
+	name   string
+	file   string
+	values map[string]string // of namesOfSides, where given
+	shared *pflag.FlagSet
+}
+
+// deal makes the sides: a list of n values is dealt to n sides, a single value to all.
+func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error) {
+	count, by := 1, ""
+	lists := map[string][]string{"file": files}
+	for _, name := range namesOfSides {
+		lists[name] = *s.given[name]
+	}
+	for _, name := range append([]string{"file"}, namesOfSides...) {
+		n := len(lists[name])
+		if n < 2 {
+			continue
+		}
+		if count > 1 && n != count {
+			return nil, usageErrorf("%s makes %d sides, and %s %d", by, count, flagName(name), n)
+		}
+		count, by = n, flagName(name)
+	}
+	switch {
+	case len(files) > 0 && len(lists["eval"]) > 0:
+		return nil, usageErrorf("bench files or -e CODE, not both")
+	case len(files) == 0 && len(lists["eval"]) == 0:
+		return nil, usageErrorf("compare what? Two bench files, one with --rev A --rev B, or -e CODE twice")
+	case count == 1:
+		return nil, usageErrorf("compare it with what? Give a second file, or --rev, --luajit, --jit or the like twice;\n" +
+			"'moonlap bench --compare' compares the cases of one file")
+	}
+	settings := make([]setting, count)
+	for i := range settings {
+		settings[i] = setting{values: map[string]string{}, shared: flags}
+		var names []string
+		for _, name := range append([]string{"file"}, namesOfSides...) {
+			list := lists[name]
+			if len(list) == 0 {
+				continue
+			}
+			value := list[min(i, len(list)-1)]
+			if name == "file" {
+				settings[i].file = value
+			} else {
+				settings[i].values[name] = value
+			}
+			if len(list) > 1 {
+				names = append(names, sideName(name, value, list))
+			}
+		}
+		settings[i].name = strings.Join(names, " ")
+	}
+	number(settings)
+	return settings, nil
+}
+
+func flagName(name string) string {
+	switch name {
+	case "file":
+		return "the number of files"
+	case "eval":
+		return "-e"
+	}
+	return "--" + name
+}
+
+// sideName is what a value calls its side: short, but apart from the others.
+func sideName(name, value string, list []string) string {
+	switch name {
+	case "file", "luajit", "nginx":
+		base := filepath.Base(value)
+		same := 0
+		for _, other := range list {
+			if filepath.Base(other) == base {
+				same++
+			}
+		}
+		if same == 1 {
+			return base
+		}
+	case "jit":
+		if value == "" {
+			return "jit on"
+		}
+		return "jit " + value
+	}
+	if value == "" {
+		return "none"
+	}
+	return cut(strings.Join(strings.Fields(value), " "), 40)
+}
+
+// number tells sides of the same name apart.
+func number(settings []setting) {
+	count := map[string]int{}
+	for _, s := range settings {
+		count[s.name]++
+	}
+	seen := map[string]int{}
+	for i := range settings {
+		if name := settings[i].name; count[name] > 1 {
+			seen[name]++
+			settings[i].name = fmt.Sprintf("%s#%d", name, seen[name])
+		}
+	}
+}
+
+// open makes a side ready to be measured: its flags as bench has them, its revision checked
+// out, its runtime found. remove takes away what it made, also after an error.
+func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side bench.Side, remove func(), err error) {
+	remove = func() {}
+	file, commit, dir := s.file, "", ""
+	if rev, ok := s.values["rev"]; ok && rev != bench.WorkingTree {
+		tree, err := bench.Checkout(ctx, rev, s.file)
+		if err != nil {
+			return side, remove, err
+		}
+		remove = func() {
+			if err := tree.Remove(); err != nil {
+				note(err.Error())
+			}
+		}
+		file, commit, dir = tree.File, tree.Commit, tree.Dir
+		if tree.Dirty {
+			note(fmt.Sprintf("the working tree has changes that --rev %s does not hold; --rev . is the working tree", rev))
+		}
+	}
+	var o benchOptions
+	flags := benchFlags(&o)
+	if err := s.set(flags); err != nil {
+		return side, remove, err
+	}
+	if err := o.completeIn(flags, dir, file); err != nil {
+		return side, remove, fmt.Errorf("%s: %w", s.name, err)
+	}
+	o.Dir = dir
+	o.Runtime, err = runtime.Find(ctx, o.runtime, runtime.Options{
+		LuaJIT: o.luajit, Nginx: o.nginx, Path: sys.Getenv("PATH"),
+	})
+	return bench.Side{Name: s.name, Commit: commit, Options: o.Options}, remove, err
+}
+
+// set hands bench's flags what was given for this side and for all.
+func (s setting) set(flags *pflag.FlagSet) error {
+	var first error
+	keep := func(err error) {
+		if first == nil && err != nil {
+			first = usageError(err)
+		}
+	}
+	s.shared.Visit(func(f *pflag.Flag) {
+		if to := flags.Lookup(f.Name); to != nil && !slices.Contains(namesOfSides, f.Name) {
+			keep(flags.Set(f.Name, f.Value.String()))
+		}
+	})
+	for name, value := range s.values {
+		if name != "rev" && (value != "" || name == "jit") {
+			keep(flags.Set(name, value))
+		}
+	}
+	return first
+}
