@@ -18,6 +18,9 @@ func (p *page) comparisons(list []record.Comparison) {
 		p.para("  ", clean(c.B)+" against "+clean(c.A), lipgloss.NewStyle())
 		style := map[string]lipgloss.Style{record.Faster: p.good, record.Slower: p.bad}[c.Verdict]
 		p.para("    ", p.join(p.verdict(c), p.evidence(c)), style)
+		for _, d := range c.Differences {
+			p.para("      ", p.difference(d), p.faint)
+		}
 	}
 }
 
@@ -34,7 +37,31 @@ func (g glyphs) verdict(c record.Comparison) string {
 		within := math.Max(math.Abs(r.Low-1), math.Abs(r.High-1))
 		return fmt.Sprintf("no measurable difference (within %s%s)", g.within, percent(within))
 	}
-	return fmt.Sprintf("undecided: between %s and %s", change(r.Low), change(r.High))
+	text := "undecided"
+	if c.Needs > 0 {
+		text += ": needs about " + plural(roundUp(c.Needs), "more process", "more processes")
+	}
+	switch {
+	case r.Estimate == 0:
+		return text
+	case r.Low < r.Estimate && r.Estimate < r.High:
+		return fmt.Sprintf("%s (between %s and %s)", text, change(r.Low), change(r.High))
+	}
+	return text
+}
+
+// roundUp gives a rough number as few digits as it deserves.
+func roundUp(n int) int {
+	step := 1
+	for n > 20*step {
+		step *= 10
+	}
+	return (n + step - 1) / step * step
+}
+
+// difference is what else differs between the sides: "side traces 1 → 4".
+func (g glyphs) difference(d record.Difference) string {
+	return clean(d.What) + ": " + clean(d.A) + " " + g.arrow + " " + clean(d.B)
 }
 
 func (g glyphs) ratio(r record.Interval) string {
@@ -71,7 +98,7 @@ func (p *page) evidence(c record.Comparison) string {
 	if c.Pairs > 0 {
 		pairs = plural(c.Pairs, "pair of processes", "pairs of processes")
 	}
-	if c.Smallest > 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
+	if c.Smallest > 0 && c.Needs == 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
 		smallest = "would have seen " + percent(c.Smallest)
 	}
 	return p.join(pairs, smallest)

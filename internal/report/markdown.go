@@ -81,6 +81,9 @@ func (m *markdown) scaling(cases []record.CaseResult) {
 func (m *markdown) comparisons(list []record.Comparison) {
 	for _, c := range list {
 		m.line("- " + escape(clean(c.B)) + " against " + escape(clean(c.A)) + ": **" + m.verdict(c) + "**")
+		for _, d := range c.Differences {
+			m.line("  - " + escape(m.difference(d)))
+		}
 	}
 	if len(list) > 0 {
 		m.blank()

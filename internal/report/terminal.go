@@ -18,7 +18,7 @@ func Terminal(w io.Writer, res *record.Results, opt Options) error {
 		p.blank()
 		p.cases(res.Cases)
 		p.scaling(res.Cases)
-		p.details(res.Cases)
+		p.details(res.Cases, res.Kind == "compare")
 	}
 	p.comparisons(res.Comparisons)
 	p.notes(res)
@@ -27,15 +27,19 @@ func Terminal(w io.Writer, res *record.Results, opt Options) error {
 	return p.writeTo(w)
 }
 
-// details draws each case on its own, or, of many, those that need a look.
-func (p *page) details(cases []record.CaseResult) {
+// details draws each case on its own, or, of many, those that need a look. Where verdicts
+// are what was asked for, others are left out without a word.
+func (p *page) details(cases []record.CaseResult, verdicts bool) {
 	left := 0
 	for _, c := range cases {
-		if len(cases) > p.opt.Detail && !needsLook(c) {
+		if (verdicts || len(cases) > p.opt.Detail) && !needsLook(c) {
 			left++
 			continue
 		}
 		p.caseDetail(c)
+	}
+	if verdicts {
+		return
 	}
 	if left > 0 && left < len(cases) {
 		p.blank()

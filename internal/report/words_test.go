@@ -21,8 +21,8 @@ func TestVerdict(t *testing.T) {
 		{record.Slower, 302.4, 290, 318, "302× slower (290–318)"},
 		{record.Faster, 0.5, 0.48, 0.52, "2.00× faster (1.92–2.08)"},
 		{record.NoDifference, 1, 0.992, 1.006, "no measurable difference (within ±0.8 %)"},
-		{record.Undecided, 1.01, 0.979, 1.034, "undecided: between 2.1 % faster and 3.4 % slower"},
-		{record.Undecided, 1.02, 1, 1.04, "undecided: between equal and 4 % slower"},
+		{record.Undecided, 1.01, 0.979, 1.034, "undecided (between 2.1 % faster and 3.4 % slower)"},
+		{record.Undecided, 1.02, 1, 1.04, "undecided (between equal and 4 % slower)"},
 	} {
 		c := record.Comparison{Verdict: tt.verdict, Ratio: record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}}
 		if got := unicodeGlyphs.verdict(c); got != tt.want {
