@@ -74,7 +74,11 @@ func (w *world) runBlock(t *testing.T, p *page, b block, folder string, said map
 		for _, c := range b.commands {
 			output := w.run(t, folder, c.text, b.env)
 			whole += output + "\n"
-			fitted, err := fit(p.lines[c.from:c.to], strings.Split(output, "\n"))
+			var actual []string
+			if output != "" {
+				actual = strings.Split(output, "\n")
+			}
+			fitted, err := fit(p.lines[c.from:c.to], actual)
 			if err != nil {
 				problem = p.at(c) + err.Error() + "\nthe whole output:\n" + output
 				break
