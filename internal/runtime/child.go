@@ -21,6 +21,10 @@ type child struct {
 	stdout   *os.File   // read ends, nil where the code has its own
 	stderr   *os.File
 	exited   chan *os.ProcessState
+
+	// When it was asked for, when its program ran, and when it was seen to be dead: to be
+	// read after exited has spoken.
+	began, ran, died time.Time
 }
 
 // A childSpec says how to start one.
@@ -30,7 +34,7 @@ type childSpec struct {
 	args, env      []string
 	channels       int
 	stdin          io.Reader
-	stdout         io.Writer // nil: a pipe to read from
+	stdout, stderr io.Writer // nil: a pipe to read from
 	parentDeath    syscall.Signal
 	shareTerminal  bool // stay in our process group
 	outliveOutputs time.Duration
@@ -46,7 +50,7 @@ func startChild(spec childSpec) (c *child, err error) {
 	c.cmd.Dir = spec.dir
 	c.cmd.Env = spec.env
 	c.cmd.Stdin = spec.stdin
-	c.cmd.Stdout = spec.stdout
+	c.cmd.Stdout, c.cmd.Stderr = spec.stdout, spec.stderr
 	c.cmd.WaitDelay = spec.outliveOutputs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.group, Pdeathsig: spec.parentDeath}
 
@@ -81,11 +85,13 @@ func startChild(spec childSpec) (c *child, err error) {
 		}
 		c.stdout, c.cmd.Stdout = read, write
 	}
-	read, write, err := pipe()
-	if err != nil {
-		return nil, err
+	if spec.stderr == nil {
+		read, write, err := pipe()
+		if err != nil {
+			return nil, err
+		}
+		c.stderr, c.cmd.Stderr = read, write
 	}
-	c.stderr, c.cmd.Stderr = read, write
 
 	started := make(chan error)
 	go c.live(started)
@@ -113,7 +119,9 @@ func newPipe() (read, write *os.File, err error) {
 func (c *child) live(started chan<- error) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
-	err := c.cmd.Start()
+	c.began = time.Now()
+	err := c.cmd.Start() // returns when the program has taken the place of our code
+	c.ran = time.Now()
 	started <- err
 	if err != nil {
 		return
@@ -126,6 +134,7 @@ func (c *child) live(started chan<- error) {
 			break
 		}
 	}
+	c.died = time.Now()
 	c.kill()
 	c.cmd.Wait()
 	c.exited <- c.cmd.ProcessState

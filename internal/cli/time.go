@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+type timeOptions struct {
+	command.Options
+	lines, names, empty         []string
+	shell, prepare, format, out string
+	show, discard               bool
+}
+
+func newTimeCommand(sys Sys) *cobra.Command {
+	var o timeOptions
+	cmd := &cobra.Command{
+		Use:   "time [flags] -- CMD [ARGS] | -c 'CMD ARGS' [-c 'CMD2 ARGS' …]",
+		Short: "Time whole commands, with what their start-up costs taken off",
+		Long: `Time whole commands, each run in a fresh process.
+
+'time resty -e CODE' tells how long resty takes to start and hardly how long CODE takes.
+So moonlap also runs the command's empty twin, the same program with nothing to do, and
+takes its time off, with an interval. It guesses the twin of luajit, lua, resty, nginx,
+sh, python, perl, node and 'moonlap run'; --empty names another, or none.
+
+All commands and their twins are interleaved in balanced random order until every
+interval is narrow enough (--precision) or the time (--time) is spent. Several commands
+are compared with the first.
+
+There is no shell between moonlap and the command, unless --shell asks for one. The
+command's stdin is empty, or --input; its output is read, counted and not shown.`,
+		Example: `  moonlap time luajit app.lua
+  moonlap time -c 'luajit app.lua' -c 'luajit -joff app.lua'
+  moonlap time -c 'resty a.lua' --empty "resty -e ''" --runs 50
+  moonlap time --shell -c 'sort big.txt | uniq -c' --empty none
+  moonlap time --prepare 'rm -rf cache' -c 'python3 build.py' --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.complete(cmd, args); err != nil {
+				return err
+			}
+			return runTime(cmd.Context(), sys, o)
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false) // what follows the program is the program's
+	f.StringArrayVarP(&o.lines, "command", "c", nil, "a command, in `QUOTES`; repeat to compare")
+	f.StringArrayVarP(&o.names, "name", "n", nil, "`NAME` of a command in the report, in their order")
+	f.StringArrayVar(&o.empty, "empty", []string{"auto"}, "`COMMAND` that only starts and ends; auto guesses it, none takes\nnothing off; repeat for one a command")
+	f.StringVarP(&o.shell, "shell", "S", "", "run -c, --empty and --prepare by a shell: sh, or =`SHELL`")
+	f.Lookup("shell").NoOptDefVal = "sh"
+	f.StringVar(&o.prepare, "prepare", "", "`COMMAND` to run before each run, untimed")
+	f.IntVar(&o.Warmup, "warmup", 1, "untimed runs before")
+	f.StringVar(&o.Input, "input", "", "`FILE` that is the commands' stdin")
+	f.BoolVar(&o.show, "show-output", false, "let the commands write to stderr")
+	f.BoolVar(&o.discard, "discard-output", false, "send stdout to /dev/null, which some programs notice")
+	f.BoolVarP(&o.IgnoreFailure, "ignore-failure", "i", false, "time commands that fail, too")
+
+	f.IntVar(&o.Runs, "runs", 0, "exactly `N` runs a command, instead of --time")
+	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a command")
+	f.Float64Var(&o.Precision, "precision", 0.01, "stop when every interval is ± this share of the time")
+	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
+	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
+	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
+	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
+	return cmd
+}
+
+// complete checks the flags against each other and makes the commands.
+func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
+	if err := oneOf("--format", o.format, formats...); err != nil {
+		return err
+	}
+	switch {
+	case o.Runs < 0 || o.Warmup < 0 || o.Time <= 0 || o.Timeout < 0 || o.Precision <= 0:
+		return usageErrorf("--runs, --warmup, --time, --timeout and --precision are not below 0")
+	case o.show && o.discard:
+		return usageErrorf("--show-output or --discard-output, not both")
+	case o.show:
+		o.Output = command.Show
+	case o.discard:
+		o.Output = command.Discard
+	}
+	if !cmd.Flags().Changed("seed") {
+		o.Seed = rand.Uint64N(1 << 53)
+	}
+	var shell []string
+	if o.shell != "" {
+		shell = []string{o.shell}
+	}
+	for _, line := range o.lines {
+		words, err := command.Split(line, shell)
+		if err != nil {
+			return usageErrorf("-c: %w", err)
+		}
+		o.Commands = append(o.Commands, command.Command{Name: line, Args: words})
+	}
+	if len(args) > 0 {
+		o.Commands = append(o.Commands, command.Command{Name: command.Join(args), Args: args})
+	}
+	if len(o.Commands) == 0 {
+		return usageErrorf("which command? moonlap time -- CMD ARGS, or -c 'CMD ARGS'")
+	}
+	if o.prepare != "" {
+		var err error
+		if o.Prepare, err = command.Split(o.prepare, shell); err != nil {
+			return usageErrorf("--prepare: %w", err)
+		}
+	}
+	if err := o.twins(shell); err != nil {
+		return err
+	}
+	return o.named()
+}
+
+// twins gives each command its empty twin.
+func (o *timeOptions) twins(shell []string) error {
+	if n := len(o.empty); n > 1 && n != len(o.Commands) {
+		return usageErrorf("--empty is given %d times for %d commands: once for all, or once for each", n, len(o.Commands))
+	}
+	for i := range o.Commands {
+		c := &o.Commands[i]
+		switch empty := o.empty[min(i, len(o.empty)-1)]; empty {
+		case "none":
+		case "auto":
+			c.Empty, c.Guessed = command.Guess(c.Args), true
+		default:
+			words, err := command.Split(empty, shell)
+			if err != nil {
+				return usageErrorf("--empty: %w", err)
+			}
+			c.Empty = words
+		}
+	}
+	return nil
+}
+
+// named gives each command the name that the user wants, and tells equal ones apart.
+func (o *timeOptions) named() error {
+	if len(o.names) > len(o.Commands) {
+		return usageErrorf("%d names for %d commands", len(o.names), len(o.Commands))
+	}
+	seen := map[string]int{}
+	for i := range o.Commands {
+		c := &o.Commands[i]
+		if i < len(o.names) {
+			c.Name = o.names[i]
+		}
+		if strings.TrimSpace(c.Name) == "" {
+			return usageErrorf("--name: a name is not empty")
+		}
+		if seen[c.Name]++; seen[c.Name] > 1 {
+			c.Name = fmt.Sprintf("%s (%d)", c.Name, seen[c.Name])
+		}
+	}
+	return nil
+}
+
+func runTime(ctx context.Context, sys Sys, o timeOptions) error {
+	o.Path = sys.Getenv("PATH")
+	sink, err := newSink(sys, o.out)
+	if err != nil {
+		return err
+	}
+	line := newProgress(sys)
+	rec, err := command.Run(ctx, o.Options, record.Run{
+		Schema: record.Schema, Kind: command.Kind, Moonlap: version, Args: sys.Args,
+		Started: sys.Now().Format(time.RFC3339), Seed: o.Seed, BudgetNS: float64(o.Time),
+		Environment: runtime.Environment(""),
+	}, sink.write, func(p command.Progress) {
+		what := "warming up, " + p.Command
+		if p.Round > 0 {
+			what = fmt.Sprintf("round %d, %s", p.Round, p.Command)
+		}
+		line.Update(what, p.Elapsed, p.Left)
+	})
+	line.Clear()
+	if closeErr := sink.close(); err == nil {
+		err = closeErr
+	}
+	if len(rec.Processes) == 0 && err != nil {
+		return err
+	}
+	if o.out == "-" {
+		if err != nil {
+			return err
+		}
+		return outcomeOfTime(rec)
+	}
+	if reportErr := writeTimeReport(sys, rec, o.format); err == nil || errors.Is(err, context.Canceled) {
+		err = errors.Join(reportErr, err)
+	}
+	if err != nil {
+		return err
+	}
+	return outcomeOfTime(rec)
+}
+
+func outcomeOfTime(rec *record.Record) error {
+	res, err := command.Summarize(rec)
+	if err != nil {
+		return err
+	}
+	return outcome(res.Results)
+}
+
+// writeTimeReport writes the results of a record of whole commands to stdout.
+func writeTimeReport(sys Sys, rec *record.Record, format string) error {
+	res, err := command.Summarize(rec)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "text":
+		return report.Time(sys.Stdout, res, report.Options{
+			Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
+		})
+	case "markdown":
+		return report.TimeMarkdown(sys.Stdout, res)
+	case "json":
+		out := json.NewEncoder(sys.Stdout)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		return out.Encode(res)
+	}
+	return writeReport(sys, res.Results, format)
+}

@@ -1,0 +1,249 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// Summarize turns a record of whole commands into results. Every command is compared
+// with the first: without start-up where both have a twin, and whole. All these intervals
+// hold together at [stat.Level].
+func Summarize(rec *record.Record) (*record.CommandResults, error) {
+	res := &record.CommandResults{Results: stat.Summarize(rec), Commands: []record.CommandResult{}}
+	res.VMs = nil // no VM told of itself
+	whole := &record.Results{}
+	for i := range res.Cases {
+		c := &res.Cases[i]
+		runs := measured(rec.Of(c.Case.Case))
+		figures := figuresOf(c, runs)
+		res.Commands = append(res.Commands, figures)
+		c.Warnings = warnings(c, figures)
+		whole.Cases = append(whole.Cases, wholeCase(c, runs))
+	}
+	return res, compare(res, whole)
+}
+
+// measured are the runs that count, as stat counts them.
+func measured(said []*record.ProcessRecord) []*record.ProcessRecord {
+	return slices.DeleteFunc(said, func(p *record.ProcessRecord) bool {
+		return p.Finish == nil || len(p.Faults) > 0 || len(times(p, record.Measure)) == 0
+	})
+}
+
+// times are those of a process's batches of a kind.
+func times(p *record.ProcessRecord, kind string) []float64 {
+	var all []float64
+	for _, b := range p.Batches {
+		if b.Kind == kind {
+			all = append(all, b.NS...)
+		}
+	}
+	return all
+}
+
+// each is one value a run: the sum of the batches of some kinds, less those of others.
+// Runs without the first of them have none.
+func each(runs []*record.ProcessRecord, plus, minus []string) []float64 {
+	var values []float64
+	for _, p := range runs {
+		if len(times(p, slices.Concat(minus, plus)[0])) == 0 {
+			continue
+		}
+		var sum float64
+		for _, kind := range plus {
+			for _, ns := range times(p, kind) {
+				sum += ns
+			}
+		}
+		for _, kind := range minus {
+			for _, ns := range times(p, kind) {
+				sum -= ns
+			}
+		}
+		values = append(values, sum)
+	}
+	return values
+}
+
+func interval(values []float64) *record.Interval {
+	if len(values) == 0 {
+		return nil
+	}
+	iv, _ := stat.MedianInterval(values, stat.Level)
+	return &iv
+}
+
+func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.CommandResult {
+	kinds := func(k ...string) []string { return k }
+	f := record.CommandResult{
+		Name: c.Name, Runs: len(runs), Statuses: map[string]int{},
+		EmptyNS:  interval(each(runs, kinds(record.Empty), nil)),
+		NetNS:    interval(each(runs, kinds(record.Measure), kinds(record.Empty))),
+		SpawnNS:  interval(each(runs, kinds(record.Spawn), nil)),
+		CPUNS:    interval(each(runs, kinds(record.User, record.System), nil)),
+		NetCPUNS: interval(each(runs, kinds(record.User, record.System), kinds(record.EmptyUser, record.EmptySystem))),
+	}
+	f.Empty, _ = c.Params[record.EmptyParam].(string)
+	if wall := each(runs, kinds(record.Measure), nil); len(wall) > 0 {
+		f.WallNS = &record.Distribution{
+			Interval: *interval(wall), Min: slices.Min(wall), P50: stat.Quantile(wall, 0.5),
+			P90: stat.Quantile(wall, 0.9), P99: stat.Quantile(wall, 0.99), Max: slices.Max(wall),
+		}
+	}
+	f.UserNS, f.SystemNS = stat.Mean(each(runs, kinds(record.User), nil)), stat.Mean(each(runs, kinds(record.System), nil))
+	f.Involuntary = stat.Median(switches(runs, record.User))
+	f.Voluntary = stat.Median(switches(runs, record.System))
+	var stdout, stderr []float64
+	for _, p := range runs {
+		if p.Exit == nil {
+			continue
+		}
+		f.MaxRSS = max(f.MaxRSS, p.Exit.MaxRSS)
+		status := p.Exit.Signal
+		if status == "" {
+			status = fmt.Sprint(p.Exit.Status)
+		}
+		f.Statuses[status]++
+		stdout, stderr = append(stdout, printedBytes(p.Exit.Stdout)), append(stderr, printedBytes(p.Exit.Stderr))
+	}
+	f.Stdout, f.Stderr = stat.Median(stdout), stat.Median(stderr)
+	if len(runs) == 0 { // NaN is no JSON
+		f.UserNS, f.SystemNS, f.Involuntary, f.Voluntary, f.Stdout, f.Stderr = 0, 0, 0, 0, 0, 0
+	}
+	return f
+}
+
+func switches(runs []*record.ProcessRecord, kind string) []float64 {
+	var counts []float64
+	for _, p := range runs {
+		n := 0
+		for _, b := range p.Batches {
+			if b.Kind == kind {
+				for _, s := range b.Switches {
+					n += s
+				}
+			}
+		}
+		counts = append(counts, float64(n))
+	}
+	return counts
+}
+
+func printedBytes(o *record.Output) float64 {
+	if o == nil {
+		return 0
+	}
+	return float64(o.Bytes)
+}
+
+// wholeCase is what a comparison needs to know of a command with its start-up.
+func wholeCase(c *record.CaseResult, runs []*record.ProcessRecord) record.CaseResult {
+	w := record.CaseResult{Name: c.Name, Case: c.Case}
+	for _, p := range runs {
+		w.PerProcess = append(w.PerProcess, record.ProcessResult{
+			Process: p.Process.Process, NS: times(p, record.Measure)[0], Steady: record.SteadyFlat,
+		})
+		w.NSPerCall = &record.Distribution{}
+	}
+	return w
+}
+
+// compare compares with the first command that has a figure.
+func compare(res *record.CommandResults, whole *record.Results) error {
+	var first *record.CommandResult
+	var pairs, both []stat.Pair
+	for i := range res.Commands {
+		c := &res.Commands[i]
+		switch {
+		case c.WallNS == nil:
+		case first == nil:
+			first = c
+		default:
+			pairs = append(pairs, stat.Pair{A: first.Name, B: c.Name})
+			if first.NetNS != nil && c.NetNS != nil {
+				both = append(both, stat.Pair{A: first.Name, B: c.Name})
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	// Compare widens its intervals for its own pairs; those of the other call come on top.
+	level := func(own []stat.Pair) stat.Comparing {
+		return stat.Comparing{Level: 1 - (1-stat.Level)*float64(len(own))/float64(len(pairs)+len(both))}
+	}
+	list, err := stat.Compare(whole, pairs, level(pairs))
+	if err != nil || len(both) == 0 {
+		res.Comparisons = list
+		return err
+	}
+	res.Whole = list
+	res.Comparisons, err = stat.Compare(res.Results, both, level(both))
+	for i := range res.Comparisons {
+		adviseAtZero(&res.Comparisons[i])
+	}
+	return err
+}
+
+func adviseAtZero(c *record.Comparison) {
+	for i, w := range c.Warnings {
+		if w.Code == "at_zero" {
+			c.Warnings[i].Text = "a run took no longer than the empty twin: without start-up there is no ratio"
+			c.Warnings[i].Advice = "compare the whole commands, or give them more to do"
+		}
+	}
+}
+
+// warnings are stat's as far as they hold for whole commands, some with advice of our own.
+func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
+	keep := map[string]string{
+		"few_processes": "use at least 6 runs: --runs, or more --time",
+		"modes":         "look for what differs from run to run: a cache, a file, a CPU, the order of hashes",
+		"one_process":   "",
+		"wide_interval": "",
+	}
+	list := []record.Warning{}
+	for _, w := range c.Warnings {
+		advice, ok := keep[w.Code]
+		if !ok {
+			continue
+		}
+		if advice != "" {
+			w.Advice = advice
+		}
+		list = append(list, w)
+	}
+	if f.NetNS != nil && f.Runs >= stat.LeastForMedian(stat.Level) && f.NetNS.Low <= 0 {
+		list = append(list, record.Warning{
+			Code:   "only_start",
+			Text:   "it takes no measurable time beyond its start-up",
+			Advice: "give it more to do, or time the whole command with --empty none",
+		})
+	}
+	if len(f.Statuses) > 1 || len(f.Statuses) == 1 && f.Statuses["0"] == 0 {
+		list = append(list, record.Warning{
+			Code: "failed_runs", Text: fmt.Sprintf("not every run succeeded: %s", statusText(f.Statuses)),
+			Advice: "a command that fails may have done less than it should",
+		})
+	}
+	return list
+}
+
+func statusText(statuses map[string]int) string {
+	text := ""
+	var names []string
+	for name := range statuses {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d× status %s", statuses[name], name)
+	}
+	return text
+}

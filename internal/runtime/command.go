@@ -1,0 +1,138 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A Command is any program to be run whole, with no harness inside.
+type Command struct {
+	Path string   // of the program
+	Args []string // with argv[0]
+	Env  []string // "NAME=value", on top of our own environment
+
+	// Without them stdin is empty, and what goes to stdout and stderr is read, counted,
+	// and its beginning kept.
+	Stdin, Stdout, Stderr *os.File
+	Timeout               time.Duration // 0 is no bound
+}
+
+// A Ran is what became of a [Command]. Times are ns.
+type Ran struct {
+	PID              int
+	Began            time.Time
+	WallNS           float64 // from before the fork until the kernel told of its end
+	SpawnNS          float64 // the part of it until the program was loaded: fork and exec
+	UserNS, SystemNS float64 // CPU time, its waited-for children's with it
+	// MaxRSS is the peak memory in bytes of its largest process; 0 where that is not
+	// known, see [Run].
+	MaxRSS int64
+	// Switches are context switches: it gave up the CPU to wait, or it was taken away.
+	Voluntary, Involuntary int
+	Status                 int // -1 after a signal
+	Signal                 string
+	TimedOut               bool
+	Stdout, Stderr         *record.Output // nil where nothing was printed, or not to us
+}
+
+// Run runs a command in a process group of its own that is gone when Run returns. The
+// error is for a program that cannot be started, and ctx's: the command is then ended,
+// first by SIGTERM. A command that fails is no error.
+//
+// The kernel counts the memory of the process that forked into the peak of the program
+// that takes its place, so a peak below our own cannot be told (setmax_mm_hiwater_rss in
+// the kernel's exec_mmap).
+func Run(ctx context.Context, cmd Command) (Ran, error) {
+	spec := childSpec{
+		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...),
+		parentDeath: syscall.SIGKILL, outliveOutputs: grace,
+	}
+	// A nil *os.File in an interface would not be nil.
+	if cmd.Stdin != nil {
+		spec.stdin = cmd.Stdin
+	}
+	if cmd.Stdout != nil {
+		spec.stdout = cmd.Stdout
+	}
+	if cmd.Stderr != nil {
+		spec.stderr = cmd.Stderr
+	}
+	c, err := startChild(spec)
+	if err != nil {
+		return Ran{}, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	var outputs sync.WaitGroup
+	drain := func(pipe *os.File) *capture {
+		if pipe == nil {
+			return nil
+		}
+		kept := &capture{}
+		outputs.Go(func() { io.Copy(kept, pipe) })
+		return kept
+	}
+	stdout, stderr := drain(c.stdout), drain(c.stderr)
+	state, timedOut := c.await(ctx, cmd.Timeout)
+	c.hurry(200 * time.Millisecond)
+	outputs.Wait()
+	c.closePipes()
+
+	ran := Ran{
+		PID: state.Pid(), Began: c.began, TimedOut: timedOut, Status: state.ExitCode(),
+		WallNS: float64(c.died.Sub(c.began)), SpawnNS: float64(c.ran.Sub(c.began)),
+		UserNS: float64(state.UserTime()), SystemNS: float64(state.SystemTime()),
+		Stdout: stdout.output(), Stderr: stderr.output(),
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		ran.Signal = shortSignal(status.Signal())
+	}
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		ran.Voluntary, ran.Involuntary = int(usage.Nvcsw), int(usage.Nivcsw)
+		// The kernel's counters of our own memory are a little behind.
+		if peak := usage.Maxrss << 10; peak > ownPeak()+1<<20 {
+			ran.MaxRSS = peak
+		}
+	}
+	return ran, ctx.Err()
+}
+
+// await waits for the child's end, and brings it about when its time is over.
+func (c *child) await(ctx context.Context, timeout time.Duration) (state *os.ProcessState, timedOut bool) {
+	var late, kill <-chan time.Time
+	if timeout > 0 {
+		late = time.After(timeout)
+	}
+	cancelled := ctx.Done()
+	for {
+		select {
+		case state = <-c.exited:
+			return state, timedOut
+		case <-late:
+			timedOut, late = true, nil
+			c.kill()
+		case <-cancelled:
+			cancelled = nil
+			c.term(true)
+			kill = time.After(grace)
+		case <-kill:
+			c.kill()
+		}
+	}
+}
+
+// ownPeak is this process's own peak memory in bytes, 0 where /proc does not tell.
+func ownPeak() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(after, "\n")
+	kilobytes, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	return kilobytes << 10
+}
