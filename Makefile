@@ -1,7 +1,5 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
-FILE ?= examples/re_find.lua
-ARGS ?= --runtime auto
 
 .PHONY: help build test lint bench prove clean
 
@@ -17,8 +15,8 @@ test: ## every test
 lint: ## the checks without the tests
 	script/test gofmt vet luacheck shell
 
-bench: build ## measure a bench file: FILE=examples/re_find.lua ARGS="--runtime auto"
-	bin/moonlap bench $(FILE) $(ARGS)
+bench: build ## the figures that benchmarks/bench claims, measured here (8 minutes)
+	benchmarks/bench/all
 
 prove: ## both commands of the README on a fresh minimal Debian (as root)
 	script/prove-bare
