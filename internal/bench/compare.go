@@ -111,14 +111,18 @@ func (c *comparison) plan(ctx context.Context) error {
 		c.addRow(all[pair.A.Case], all[pair.B.Case], len(rows))
 		partner[pair.A.Case], partner[pair.B.Case] = true, true
 	}
-	for i, line := range lines {
+	for _, line := range lines {
 		if !partner[line.Case] {
 			c.Note(fmt.Sprintf("%s has no partner on the other side: not compared", line.Name))
-			continue
 		}
-		c.states = append(c.states, all[i])
-		if err := c.add(line); err != nil {
-			return err
+	}
+	for _, g := range c.groups {
+		for _, s := range g.states {
+			s.Case.Case = len(c.states)
+			c.states = append(c.states, s)
+			if err := c.add(s.Case); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

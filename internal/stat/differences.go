@@ -19,8 +19,12 @@ func differences(a, b *record.CaseResult) []record.Difference {
 		}
 	}
 	add("runs", a.JIT.Compiled, b.JIT.Compiled)
-	add("root traces", amount(a.JIT.RootTraces), amount(b.JIT.RootTraces))
-	add("side traces", amount(a.JIT.SideTraces), amount(b.JIT.SideTraces))
+	if math.Abs(a.JIT.RootTraces-b.JIT.RootTraces) >= 1 {
+		add("root traces", amount(a.JIT.RootTraces), amount(b.JIT.RootTraces))
+	}
+	if math.Abs(a.JIT.SideTraces-b.JIT.SideTraces) >= 1 {
+		add("side traces", amount(a.JIT.SideTraces), amount(b.JIT.SideTraces))
+	}
 	abortsA, abortsB := aborts(a), aborts(b)
 	add("aborts", without(abortsA, abortsB), without(abortsB, abortsA))
 	blackA, blackB := blacklisted(a), blacklisted(b)
@@ -50,10 +54,14 @@ func gcShare(r *record.CaseResult) record.Interval {
 	return *r.GCShare
 }
 
-// aborts by reason alone: lines move when code is edited.
+// aborts by reason alone, as lines move when code is edited, and those that most processes
+// can have had: the others are chance.
 func aborts(r *record.CaseResult) []string {
 	var texts []string
 	for _, a := range r.JIT.Aborts {
+		if 2*a.Count < r.Processes {
+			continue
+		}
 		text := a.Reason
 		if a.NYI != "" && !strings.Contains(text, a.NYI) {
 			text += " " + a.NYI

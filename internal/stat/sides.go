@@ -94,6 +94,9 @@ func CompareSides(rec *record.Record, res *record.Results) []record.Comparison {
 		if a, b := caseNamed(res, c.A), caseNamed(res, c.B); a != nil && b != nil {
 			c.Differences = differences(a, b)
 			c.Warnings = append(c.Warnings, ofBoth(a, b)...)
+			if a.NSPerCall == nil || b.NSPerCall == nil {
+				c.Verdict, c.Needs = record.Undecided, 0
+			}
 		}
 		comparisons = append(comparisons, c)
 	}
