@@ -55,9 +55,11 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			return os.MkdirAll(tmp, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"benchstat":  benchstat,
 			"clean":      clean,
 			"echoserver": echoServer,
 			"exits":      exits,
+			"fields":     fields,
 			"kept":       kept,
 			"signal":     sendSignal,
 		},
