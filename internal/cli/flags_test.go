@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSizeFlag(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1": 1, "12B": 12, "3k": 3000, "2M": 2e6, "1G": 1e9,
+		"4KiB": 4 << 10, "512MiB": 512 << 20, "2GiB": 2 << 30,
+	} {
+		var s sizeFlag
+		if err := s.Set(text); err != nil || int64(s) != want {
+			t.Errorf("%q is %d (%v), want %d", text, s, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "0", "-1", "MiB", "1.5GiB", "1 GiB", "1gib", "1KB", "0x10", "9223372036854775807GiB", "4294967297GiB",
+	} {
+		s := sizeFlag(7)
+		if err := s.Set(text); err == nil || s != 7 {
+			t.Errorf("%q is taken for %d bytes", text, s)
+		}
+	}
+}
+
+// What a size prints as means the same size: it stands in the help as the default.
+func TestSizeFlagReadsItself(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := sizeFlag(rapid.Int64Range(1, 1<<40).Draw(t, "bytes") << rapid.IntRange(0, 20).Draw(t, "shift"))
+		var got sizeFlag
+		if err := got.Set(want.String()); err != nil || got != want {
+			t.Fatalf("%d prints as %s, which is read as %d (%v)", int64(want), want.String(), int64(got), err)
+		}
+	})
+	if s := sizeFlag(2 << 30); s.String() != "2GiB" {
+		t.Errorf("2 GiB prints as %s", s.String())
+	}
+}
+
+func TestLapsFlag(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want lapsFlag
+		bad  bool
+	}{
+		{"0", lapsFlag{on: true}, false}, // --laps alone
+		{"true", lapsFlag{on: true}, false},
+		{"1000", lapsFlag{on: true, count: 1000}, false},
+		{"false", lapsFlag{}, false},
+		{"-1", lapsFlag{count: 9}, true},
+		{"1e3", lapsFlag{count: 9}, true},
+		{"many", lapsFlag{count: 9}, true},
+		{"", lapsFlag{count: 9}, true},
+	} {
+		got := lapsFlag{count: 9}
+		err := got.Set(test.text)
+		if got != test.want || (err != nil) != test.bad {
+			t.Errorf("--laps=%s is %+v (%v), want %+v", test.text, got, err, test.want)
+		}
+	}
+}
