@@ -18,9 +18,12 @@ var version = "dev"
 var commands = []func(Sys) *cobra.Command{
 	newBenchCommand,
 	newCompareCommand,
+	newGateCommand,
 	newReportCommand,
 	newRunCommand,
 	newTimeCommand,
+	newDoctorCommand,
+	newDoctorGuardCommand,
 	newVersionCommand,
 }
 

@@ -47,6 +47,35 @@ func MedianInterval(xs []float64, level float64) (record.Interval, []record.Warn
 	return iv, nil
 }
 
+// Share returns k of n with its exact interval at [Level] (Clopper & Pearson, Biometrika
+// 26, 1934). Of nothing it is anything between 0 and 1.
+func Share(k, n int) record.Interval {
+	if n == 0 {
+		return record.Interval{High: 1}
+	}
+	tail := (1 - Level) / 2
+	below := func(k int, p float64) float64 { return stats.BinomialDist{N: n, P: p}.CDF(float64(k)) }
+	root := func(over func(p float64) bool) float64 {
+		low, high := 0.0, 1.0
+		for range 50 {
+			if p := (low + high) / 2; over(p) {
+				high = p
+			} else {
+				low = p
+			}
+		}
+		return low
+	}
+	iv := record.Interval{Estimate: float64(k) / float64(n), High: 1}
+	if k > 0 {
+		iv.Low = root(func(p float64) bool { return 1-below(k-1, p) > tail })
+	}
+	if k < n {
+		iv.High = root(func(p float64) bool { return below(k, p) < tail })
+	}
+	return iv
+}
+
 // LeastForMedian returns the smallest number of values for which a median has an
 // interval at the level: 6 at 95 %, 8 at 99 %.
 func LeastForMedian(level float64) int {

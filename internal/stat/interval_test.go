@@ -91,3 +91,19 @@ func TestMedianIntervalProperties(t *testing.T) {
 		}
 	})
 }
+
+// Found by bisecting sums of binomial coefficients.
+func TestShareIsClopperAndPearson(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int
+		low, high float64
+	}{{0, 10, 0, 0.3084971}, {10, 10, 0.6915029, 1}, {3, 60, 0.01043233, 0.1392432}, {8, 168, 0.02077982, 0.09167017}} {
+		got := Share(c.k, c.n)
+		if !near(got.Low, c.low, 1e-7) || !near(got.High, c.high, 1e-7) {
+			t.Errorf("%d of %d: %+v, want %g to %g", c.k, c.n, got, c.low, c.high)
+		}
+	}
+	if got := Share(0, 0); got.Low != 0 || got.High != 1 {
+		t.Errorf("nothing: %+v", got)
+	}
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+type gateOptions struct {
+	shared   benchOptions
+	sides    sideFlags
+	prove    bool
+	gate     percentFlag
+	slowdown percentFlag
+}
+
+// What the gate is proved on when no file is given: it allocates nothing and takes long
+// enough for every clock.
+const gateCode = "local x = 0 for i = 1, 200 do x = x + i * i % 7 end return x"
+
+func newGateCommand(sys Sys) *cobra.Command {
+	o := gateOptions{gate: 0.03, slowdown: 0.10}
+	cmd := &cobra.Command{
+		Use:   "gate --prove [flags] [FILE | -e CODE]",
+		Short: "Prove that a gate passes what is equal and fails what is slower",
+		Long: `Prove on this machine that 'moonlap compare --fail-if-slower' can be trusted.
+
+Again and again three sides take turns: a case, the same case, and the same case
+slowed down by --slowdown, by spinning. The gate must pass the second and fail the
+third. Both rates are printed with their 95 % intervals.
+
+The gate can't be trusted, and the exit status is 1, when it fails equal sides more
+often than 5 % explains, or finds less than 80 % of the slow-downs. --time is for
+all repetitions together; --processes are a side in each repetition.`,
+		Example: `  moonlap gate --prove
+  moonlap gate --prove --fail-if-slower 5% --slowdown 12% --time 5m bench.lua
+  moonlap gate --prove --filter '^router' bench.lua`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runGate(cmd, sys, &o, args)
+		},
+	}
+	o.sides.addFlags(cmd, &o.shared)
+	f := cmd.Flags()
+	f.BoolVar(&o.prove, "prove", false, "prove it")
+	f.Var(&o.gate, "fail-if-slower", "the gate to be proved")
+	f.Var(&o.slowdown, "slowdown", "how much slower the third side is made")
+	f.Lookup("time").Usage = "time for all repetitions together (default 2m)"
+	f.Lookup("processes").Usage = "`N` fresh processes a side in each repetition (default 12)"
+	for _, name := range []string{"rev", "laps"} {
+		f.Lookup(name).Hidden = true
+	}
+	return cmd
+}
+
+func runGate(cmd *cobra.Command, sys Sys, o *gateOptions, args []string) error {
+	switch {
+	case !o.prove:
+		return usageErrorf("gate proves a gate: moonlap gate --prove; the gate itself is 'moonlap compare --fail-if-slower 3%%'")
+	case o.gate <= 0 || o.slowdown <= o.gate:
+		return usageErrorf("--slowdown is above --fail-if-slower, and both are above 0")
+	case len(args) > 1:
+		return usageErrorf("one bench file, not %d", len(args))
+	}
+	if err := oneOf("--format", o.shared.format, "text", "json"); err != nil {
+		return err
+	}
+	base, err := o.base(cmd, sys, args)
+	if err != nil {
+		return err
+	}
+	var proof gateProof
+	line, started := newProgress(sys), time.Now()
+	for elapsed := time.Duration(0); proof.Repetitions == 0 || elapsed+elapsed/time.Duration(proof.Repetitions) <= base.Time; {
+		err = o.repeat(cmd.Context(), sys, base, &proof)
+		elapsed = time.Since(started)
+		line.Update(fmt.Sprintf("repetition %d", proof.Repetitions+1), elapsed, max(base.Time-elapsed, 0))
+		if err != nil {
+			break
+		}
+	}
+	line.Clear()
+	proof.judge(o)
+	if proof.Repetitions > 0 {
+		if writeErr := proof.write(sys.Stdout, o); writeErr != nil {
+			return errors.Join(err, writeErr)
+		}
+	}
+	if err == nil && !proof.Trusted {
+		err = exitWith(ExitError, nil)
+	}
+	return err
+}
+
+// base is the side that all three are made from.
+func (o *gateOptions) base(cmd *cobra.Command, sys Sys, args []string) (bench.Side, error) {
+	s := setting{name: "gate", values: map[string]string{}, shared: cmd.Flags()}
+	if len(args) == 1 {
+		s.file = args[0]
+	}
+	for name, list := range o.sides.given {
+		switch values := *list; {
+		case name == "rev" && len(values) > 0 || len(values) > 1:
+			return bench.Side{}, usageErrorf("%s: the gate is proved on one thing", flagName(name))
+		case len(values) == 1:
+			s.values[name] = values[0]
+		}
+	}
+	if s.file == "" && s.values["eval"] == "" {
+		s.values["eval"] = gateCode
+	}
+	side, _, err := s.open(cmd.Context(), sys, func(string) {})
+	if side.Processes == 0 {
+		side.Processes = 12
+	}
+	if f := cmd.Flags().Lookup("time"); !f.Changed {
+		side.Time = 2 * time.Minute
+	}
+	return side, err
+}
+
+// timeEach makes processes shorter than those of compare, so that there are many repetitions.
+const timeEach = 2 * time.Second
+
+// repeat compares the three sides once, and counts what the gate says.
+func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proof *gateProof) error {
+	rule := stat.DefaultComparing()
+	rule.FailIfSlower, rule.Processes = float64(o.gate), base.Processes
+	c := bench.Comparison{Comparing: rule, Time: timeEach, Seed: rand.Uint64N(1 << 53), Note: func(string) {}}
+	for _, name := range []string{"case", "same", "slowed"} {
+		side := base
+		if side.Name = name; name == "slowed" {
+			side.Slowdown = float64(o.slowdown)
+		}
+		c.Sides = append(c.Sides, side)
+	}
+	opening := compareOpening(sys, c)
+	opening.Environment = record.Environment{} // it takes time, and nobody reads it
+	rec, err := bench.Compare(ctx, c, opening, func(record.Line) error { return nil }, func(bench.Progress) {})
+	var plan *bench.PlanError
+	if errors.As(err, &plan) {
+		printOutput(sys.Stderr, plan.Exit)
+	}
+	if err != nil {
+		return err
+	}
+	results := stat.Summarize(rec)
+	if !results.Complete {
+		return fmt.Errorf("a case fails or has no figure: see 'moonlap bench' with the same file")
+	}
+	failed := map[string]bool{}
+	side := map[string]string{}
+	for _, c := range rec.Cases {
+		side[c.Name] = c.Side
+	}
+	for _, c := range stat.CompareSides(rec, results) {
+		failed[side[c.B]] = failed[side[c.B]] || stat.TooSlow(c, rule.FailIfSlower)
+	}
+	proof.Repetitions++
+	if failed["same"] {
+		proof.Failed++
+	}
+	if failed["slowed"] {
+		proof.Found++
+	}
+	return nil
+}
+
+// A gateProof is how often the gate said what.
+type gateProof struct {
+	Gate        float64         `json:"fail_if_slower"`
+	Slowdown    float64         `json:"slowdown"`
+	Repetitions int             `json:"repetitions"`
+	Failed      int             `json:"equal_failed"`
+	FailedRate  record.Interval `json:"equal_failed_rate"`
+	Found       int             `json:"slowed_failed"`
+	FoundRate   record.Interval `json:"slowed_failed_rate"`
+	Trusted     bool            `json:"trusted"`
+}
+
+const (
+	leastFound       = 0.8 // of the slow-downs
+	leastRepetitions = 6
+)
+
+func (p *gateProof) judge(o *gateOptions) {
+	p.Gate, p.Slowdown = float64(o.gate), float64(o.slowdown)
+	p.FailedRate = stat.Share(p.Failed, p.Repetitions)
+	p.FoundRate = stat.Share(p.Found, p.Repetitions)
+	p.Trusted = p.Repetitions >= leastRepetitions && p.FailedRate.Low <= 1-stat.Level && p.FoundRate.Estimate >= leastFound
+}
+
+func (p *gateProof) write(w io.Writer, o *gateOptions) error {
+	if o.shared.format == "json" {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(p)
+	}
+	rate := func(iv record.Interval) string {
+		return fmt.Sprintf("%.0f %% (%.0f–%.0f %%)", 100*iv.Estimate, 100*iv.Low, 100*iv.High)
+	}
+	verdict := "The gate can be trusted here."
+	switch {
+	case p.Repetitions < leastRepetitions:
+		verdict = fmt.Sprintf("Too few repetitions to tell: at least %d; raise --time.", leastRepetitions)
+	case p.FailedRate.Low > 1-stat.Level:
+		verdict = "Do not trust the gate here: it fails what is equal. Look what else runs on this machine."
+	case !p.Trusted:
+		verdict = "Do not trust the gate here: it lets slow-downs pass. Use more --processes, or a higher --fail-if-slower."
+	}
+	_, err := fmt.Fprintf(w, "gate --fail-if-slower %s, %d repetitions\n"+
+		"  equal sides         failed %d of %d: %s\n"+
+		"  a slow-down of %-5sfailed %d of %d: %s\n%s\n",
+		o.gate, p.Repetitions, p.Failed, p.Repetitions, rate(p.FailedRate),
+		o.slowdown, p.Found, p.Repetitions, rate(p.FoundRate), verdict)
+	return err
+}
