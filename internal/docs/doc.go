@@ -9,7 +9,7 @@
 //
 // A comment before a block says how its test is run, and what it must print:
 //
-//	<!-- console id=modes MOONLAP_PROCESSES=40 wants="% of processes" -->
+//	<!-- console id=dead MOONLAP_PROCESSES=12 wants="no more time" -->
 //
 // Variables count in tests only; claims_test.go holds figures of blocks with an id
 // against each other.
