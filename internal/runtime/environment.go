@@ -281,3 +281,7 @@ func (m machine) memory() (int64, error) {
 	}
 	return 0, errors.New("/proc/meminfo has no MemTotal")
 }
+
+// EnvironmentUnder is the machine whose /proc and /sys lie in the folder root, without a
+// git commit: "/" is this one, others are made up by tests.
+func EnvironmentUnder(root string) record.Environment { return machine{root}.environment() }

@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenCounter opens a perf event on this process and closes it: CPU cycles of the
+// hardware, or the kernel's own clock. See perf_event_open(2).
+func OpenCounter(hardware bool) error {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
+		Bits: unix.PerfBitDisabled | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	if hardware {
+		attr.Type, attr.Config = unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+func (m Machine) counters() Check {
+	switch err := m.Counter(true); {
+	case err == nil:
+		return ok("counters", "the CPU's hardware counters can be read")
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV):
+		text := "there are no hardware counters: no cycles, instructions or cache misses"
+		if m.virtual() {
+			text = "this virtual machine has no hardware counters: no cycles, instructions or cache misses"
+		}
+		return note("counters", text, "times are not affected; for counters use a machine that offers its PMU")
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return note("counters", "the hardware counters may not be read", "sudo sysctl kernel.perf_event_paranoid=1")
+	default:
+		return note("counters", "no hardware counters: "+err.Error(), "times are not affected")
+	}
+}
+
+// Capabilities that perf and eBPF ask for; see capabilities(7).
+const (
+	capSysAdmin = 21
+	capPerfmon  = 38
+	capBPF      = 39
+)
+
+// capable tells whether this process has all of the capabilities, or CAP_SYS_ADMIN, which
+// holds them.
+func (m Machine) capable(numbers ...int) bool {
+	status, _ := m.read("proc/self/status")
+	_, after, _ := strings.Cut("\n"+status, "\nCapEff:")
+	line, _, _ := strings.Cut(after, "\n")
+	set, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	if err != nil {
+		return false
+	}
+	if set>>capSysAdmin&1 == 1 {
+		return true
+	}
+	for _, n := range numbers {
+		if set>>n&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// perf is about who may count and sample; see perf_event_paranoid in the kernel's
+// admin-guide/sysctl/kernel.rst.
+func (m Machine) perf() Check {
+	paranoid, err := m.read("proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return note("perf", "this kernel has no perf events", "moonlap profile needs them: use a kernel with CONFIG_PERF_EVENTS")
+	}
+	level, err := strconv.Atoi(paranoid)
+	what := "perf_event_paranoid is " + paranoid
+	switch failed := m.Counter(false); {
+	case err != nil:
+		return note("perf", what+", which is no number", "")
+	case failed != nil:
+		return problem("perf", what+", and perf events can't be opened: "+failed.Error(),
+			"sudo sysctl kernel.perf_event_paranoid=1; in a container, allow perf_event_open")
+	case m.capable(capPerfmon):
+		return ok("perf", what+", and this user may sample every process")
+	case level <= 1:
+		return ok("perf", what+": this user may sample its own processes, kernel and all")
+	case level == 2:
+		return note("perf", what+": this user may sample its own processes, but not the kernel's part",
+			"sudo sysctl kernel.perf_event_paranoid=1, or run the profile as root")
+	default:
+		return problem("perf", what+": only root may sample", "sudo sysctl kernel.perf_event_paranoid=1")
+	}
+}
+
+// ebpf is about what profile and watch need: types of the kernel, and the permission to
+// load programs.
+func (m Machine) ebpf() Check {
+	if _, err := os.Stat(filepath.Join(m.Root, "sys/kernel/btf/vmlinux")); err != nil {
+		return problem("eBPF", "this kernel does not tell its types: there is no /sys/kernel/btf/vmlinux",
+			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench, time and load do without")
+	}
+	if m.capable(capBPF, capPerfmon) {
+		return ok("eBPF", "programs may be loaded, and the kernel tells its types (BTF)")
+	}
+	unprivileged, _ := m.read("proc/sys/kernel/unprivileged_bpf_disabled")
+	text := "this user may not load programs that trace (CAP_BPF and CAP_PERFMON)"
+	if unprivileged != "" && unprivileged != "0" {
+		text += ", and unprivileged eBPF is off"
+	}
+	return note("eBPF", text, "run profile and watch as root, or sudo setcap cap_bpf,cap_perfmon+ep on moonlap")
+}
