@@ -15,7 +15,7 @@ test: ## every test
 lint: ## the checks without the tests
 	script/test gofmt vet luacheck shell
 
-bench: build ## the figures that benchmarks/bench claims, measured here (8 minutes)
+bench: build ## the figures that benchmarks/bench claims, measured here (6 minutes)
 	benchmarks/bench/all
 
 prove: ## both commands of the README on a fresh minimal Debian (as root)
