@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// tools runs each tool as its users do.
+type tools struct {
+	moonlap, budget, source, folder string
+}
+
+func newTools(moonlap, budget string) (*tools, error) {
+	moonlap, err := filepath.Abs(moonlap)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "truth-")
+	return &tools{moonlap: moonlap, budget: budget, source: here(), folder: folder}, err
+}
+
+func (t *tools) run(ctx context.Context, work string, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "TRUTH_DIR="+t.source, "TRUTH_WORK="+work)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.String())
+	}
+	return out, err
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// moonlapSays asks moonlap compare, with its defaults but for the time.
+func (t *tools) moonlapSays(ctx context.Context, o *outcome) error {
+	o.Tool = "moonlap"
+	text, err := os.ReadFile("bench.lua")
+	if err != nil {
+		return err
+	}
+	var files []string
+	for i, slower := range []float64{1, 1 + o.Effect} {
+		file := filepath.Join(t.folder, fmt.Sprintf("side%d.lua", i))
+		side := strings.Replace(string(text), "* SLOWER", "* "+number(slower), 1)
+		if err := os.WriteFile(file, []byte(side), 0o644); err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	out, err := t.run(ctx, o.Work, t.moonlap, "compare", "--runtime", "luajit", "--time", t.budget,
+		"--format", "json", files[0], files[1])
+	if err != nil && len(out) == 0 {
+		return err
+	}
+	var results struct {
+		Comparisons []struct {
+			Verdict string
+			Ratio   struct{ Estimate float64 }
+		}
+	}
+	if err := json.Unmarshal(out, &results); err != nil || len(results.Comparisons) != 1 {
+		return fmt.Errorf("moonlap's answer: %w: %.200s", err, out)
+	}
+	c := results.Comparisons[0]
+	o.Ratio = c.Ratio.Estimate
+	o.Says = c.Verdict
+	if c.Verdict == "no measurable difference" {
+		o.Says = "same"
+	}
+	return nil
+}
+
+// delta is benchstat's last column: "~ (p=0.63 n=10)" or "+2.33% (p=0.002 n=10)".
+var delta = regexp.MustCompile(`(?m)^Work\S*\s.*?(~|[+-][0-9.]+%)\s+\(p=`)
+
+// benchstatSays runs A ten times, then B ten times, and asks benchstat.
+func (t *tools) benchstatSays(ctx context.Context, o *outcome) error {
+	o.Tool = "benchstat"
+	var files []string
+	for i, slower := range []float64{1, 1 + o.Effect} {
+		out, err := t.run(ctx, o.Work, "luajit", "timed.lua", t.source, o.Work, number(slower), "10")
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(t.folder, fmt.Sprintf("side%d.txt", i))
+		if err := os.WriteFile(file, out, 0o644); err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	cmd := exec.CommandContext(ctx, "go", "tool", "benchstat", files[0], files[1])
+	cmd.Dir = filepath.Join(t.source, "../..")
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("benchstat: %w", err)
+	}
+	found := delta.FindSubmatch(out)
+	if found == nil {
+		return fmt.Errorf("benchstat's answer:\n%s", out)
+	}
+	o.Says, o.Ratio = "same", 1
+	if change := string(found[1]); change != "~" {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(change, "%"), 64)
+		if err != nil {
+			return err
+		}
+		o.says(1 + percent/100)
+	}
+	return nil
+}
+
+func (o *outcome) says(ratio float64) {
+	o.Ratio = ratio
+	o.Says = "slower"
+	if ratio < 1 {
+		o.Says = "faster"
+	}
+}
+
+// hyperfineSays asks hyperfine's default comparison twice of the same data: as its summary
+// reads ("1.05 ± 0.02 times faster": different when the ± does not reach 1), and by the
+// Welch test that comes with it as a script.
+func (t *tools) hyperfineSays(ctx context.Context, o *outcome) error {
+	o.Tool = "hyperfine"
+	file := filepath.Join(t.folder, "hyperfine.json")
+	args := []string{"-N", "--style", "none", "--export-json", file}
+	for _, slower := range []float64{1, 1 + o.Effect} {
+		args = append(args, fmt.Sprintf("luajit command.lua %s %s %s", t.source, o.Work, number(slower)))
+	}
+	if _, err := t.run(ctx, o.Work, "hyperfine", args...); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var results struct {
+		Results []struct {
+			Mean, Stddev float64
+			Times        []float64
+		}
+	}
+	if err := json.Unmarshal(text, &results); err != nil {
+		return err
+	}
+	a, b := results.Results[0], results.Results[1]
+	ratio := b.Mean / a.Mean
+	o.Says, o.Ratio = "same", ratio
+	times := max(ratio, 1/ratio)
+	if times-times*math.Hypot(a.Stddev/a.Mean, b.Stddev/b.Mean) > 1 {
+		o.says(ratio)
+	}
+	o.Welch = welch(a.Times, b.Times)
+	return nil
+}
+
+// welch tells whether two means differ at 5 %, by the t-test for unequal variances.
+func welch(a, b []float64) bool {
+	moments := func(xs []float64) (mean, variance float64) {
+		for _, x := range xs {
+			mean += x / float64(len(xs))
+		}
+		for _, x := range xs {
+			variance += (x - mean) * (x - mean) / float64(len(xs)-1)
+		}
+		return mean, variance
+	}
+	ma, va := moments(a)
+	mb, vb := moments(b)
+	ea, eb := va/float64(len(a)), vb/float64(len(b))
+	freedom := (ea + eb) * (ea + eb) / (ea*ea/float64(len(a)-1) + eb*eb/float64(len(b)-1))
+	// The 97.5 % quantile of t by its expansion around the normal one (Cornish & Fisher).
+	const z = 1.959964
+	t := z + (z*z*z+z)/(4*freedom) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*freedom*freedom)
+	return math.Abs(ma-mb) > t*math.Sqrt(ea+eb)
+}
