@@ -30,15 +30,15 @@ type CommandResult struct {
 	Empty    string        `json:"empty,omitempty"` // command line of its twin
 	Runs     int           `json:"runs"`
 	WallNS   *Distribution `json:"wall_ns"`
-	EmptyNS  *Interval     `json:"empty_ns,omitempty"` // the twin's wall time
-	NetNS    *Interval     `json:"net_ns,omitempty"`   // the wall time without the twin's
-	SpawnNS  *Interval     `json:"spawn_ns"`           // fork and exec, a part of the wall time
+	EmptyNS  *Interval     `json:"empty_ns,omitempty"`   // the twin's wall time
+	NetNS    *Interval     `json:"net_ns,omitempty"`     // the wall time without the twin's
+	SpawnNS  *Interval     `json:"spawn_ns"`             // fork and exec, a part of the wall time
 	CPUNS    *Interval     `json:"cpu_ns"`               // user and system
 	NetCPUNS *Interval     `json:"net_cpu_ns,omitempty"` // without the twin's
 	// Means, because the kernel tells the two apart by its ticks, and only their sum exactly.
 	UserNS   float64 `json:"user_ns"`
 	SystemNS float64 `json:"system_ns"`
-	MaxRSS   int64         `json:"max_rss"`              // of the hungriest run; 0: not known
+	MaxRSS   int64   `json:"max_rss"` // of the hungriest run; 0: not known
 	// Context switches a run, medians.
 	Voluntary   float64        `json:"voluntary_switches"`
 	Involuntary float64        `json:"involuntary_switches"`

@@ -2,10 +2,13 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	goruntime "runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -148,6 +151,21 @@ func (c *child) term(all bool) {
 // kill ends the program and its group.
 func (c *child) kill() {
 	c.signal(syscall.SIGKILL, true)
+}
+
+// killChildren ends the program's own children, and not the program. Where the kernel
+// does not list them, it ends none.
+func (c *child) killChildren() {
+	pid := c.cmd.Process.Pid
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return
+	}
+	for field := range strings.FieldsSeq(string(list)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			syscall.Kill(child, syscall.SIGKILL)
+		}
+	}
 }
 
 func (c *child) signal(s syscall.Signal, all bool) {

@@ -116,6 +116,21 @@ func (s *supervisor) follow(ctx context.Context) {
 			kill = time.After(grace)
 		}
 	}
+	mastersTurn := s.nginx
+	end := func() {
+		if s.ended != nil {
+			return
+		}
+		if mastersTurn {
+			// Its workers do not listen. Without them it ends by itself, and takes the
+			// sockets with it that the user's directives made outside our folder.
+			mastersTurn = false
+			s.c.killChildren()
+			kill = time.After(4 * grace)
+			return
+		}
+		s.c.kill()
+	}
 	closed, deaths := s.closed, s.deaths
 	for closed != nil || s.ended == nil {
 		select {
@@ -156,16 +171,15 @@ func (s *supervisor) follow(ctx context.Context) {
 			stop()
 		case <-timeout:
 			if !s.stopping && s.ended == nil {
-				s.timedOut, s.stopping = true, true
-				s.c.kill()
+				s.timedOut = true
+				stop()
+				end()
 			}
 		case <-cancelled:
 			cancelled = nil
 			stop()
 		case <-kill:
-			if s.ended == nil {
-				s.c.kill()
-			}
+			end()
 		case s.ended = <-s.c.exited:
 			s.c.hurry(200 * time.Millisecond)
 		}
