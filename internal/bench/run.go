@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// leastProcesses see a mode that one process in four settles on with 95 %.
-	leastProcesses = 11
+	// leastProcesses see a mode that one process in six settles on with 95 %.
+	leastProcesses = 17
 	mostProcesses  = 200
 
 	measureTime = 200 * time.Millisecond // of a process

@@ -51,7 +51,7 @@ func (p *page) percentileRow(name string, q record.Percentiles) []string {
 }
 
 func (p *page) lapOverhead(l *record.LapsResult) string {
-	if l.OverheadNS.Estimate == 0 {
+	if l.Calls == nil || l.OverheadNS.Estimate == 0 { // far below a call that yields
 		return ""
 	}
 	return "the clock's " + p.interval(l.OverheadNS) + " is taken off each"

@@ -95,8 +95,8 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 }
 
 // classify counts the classes of the processes, gives the case its own, and returns the
-// processes that count: those that were steady. A third that never was, and the case
-// has no steady state.
+// processes that count: those that were steady. Where most never were, the case has no
+// steady state; one in eight or so is never steady for the machine's sake, when it is busy.
 func classify(r *record.CaseResult, units []unit) (steady []unit) {
 	if len(units) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func classify(r *record.CaseResult, units []unit) (steady []unit) {
 			steady = append(steady, u)
 		}
 	}
-	if 3*r.SteadyCounts[record.SteadyNone] >= len(units) {
+	if 2*r.SteadyCounts[record.SteadyNone] > len(units) {
 		r.Steady = record.SteadyNone
 		return steady
 	}

@@ -94,7 +94,7 @@ func warnSomeNeverSteady(f *facts) *record.Warning {
 	if none := f.r.SteadyCounts[record.SteadyNone]; none > 0 && f.r.Steady != record.SteadyNone {
 		return &record.Warning{
 			Code:   "some_never_steady",
-			Text:   fmt.Sprintf("%d of %d processes never reached a steady state and are left out", none, len(measured(f.units))),
+			Text:   fmt.Sprintf("%d of %d processes never reached a steady state; the figure is without them", none, len(measured(f.units))),
 			Advice: "more processes show whether this belongs to the case or to the machine",
 		}
 	}

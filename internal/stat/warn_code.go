@@ -2,6 +2,7 @@ package stat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -17,16 +18,22 @@ const (
 
 // warnDeadCode is an equivalence test: the whole interval lies within a margin of
 // zero, that is, of the empty twin. The margin is the larger of 0.3 ns and 42 % of the
-// twin's own time, as mitata has it.
+// twin's own time, as mitata has it. Where there are too few processes for an interval,
+// all of them must lie there.
 func warnDeadCode(f *facts) *record.Warning {
-	if f.r.NSPerCall == nil || len(f.few) > 0 {
+	if f.r.NSPerCall == nil {
 		return nil
+	}
+	iv := f.r.NSPerCall.Interval
+	if len(f.few) > 0 {
+		levels := valuesOf(f.steady, unit.ns)
+		iv.Low, iv.High = slices.Min(levels), slices.Max(levels)
 	}
 	margin := deadNS
 	if f.r.EmptyNS != nil {
 		margin = max(margin, deadShare*f.r.EmptyNS.Estimate)
 	}
-	if iv := f.r.NSPerCall.Interval; iv.Low < -margin || iv.High > margin {
+	if iv.Low < -margin || iv.High > margin {
 		return nil
 	}
 	return &record.Warning{

@@ -101,8 +101,8 @@ func TestCaseWarnings(t *testing.T) {
 		{code: "few_processes", yes: healthy(around(5, 20)...), no: healthy(around(6, 20)...)},
 		{code: "modes", yes: healthy(append(around(9, 20), around(3, 28)...)...), no: sound()},
 		{code: "one_process", yes: healthy(append(around(11, 20), 28)...), no: sound()},
-		{code: "never_steady", yes: mixed(8, 4), no: mixed(9, 3)},
-		{code: "some_never_steady", yes: mixed(9, 3), no: mixed(8, 4)},
+		{code: "never_steady", yes: mixed(5, 7), no: mixed(6, 6)},
+		{code: "some_never_steady", yes: mixed(6, 6), no: mixed(5, 7)},
 		{code: "few_batches", no: sound(), yes: func() *record.Record {
 			rec := newRecord()
 			for range 8 {
