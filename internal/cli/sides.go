@@ -67,6 +67,8 @@ type setting struct {
 	file   string
 	values map[string]string // of namesOfSides, where given
 	shared *pflag.FlagSet
+	// tellsDirty: it is the first side, and none is the working tree.
+	tellsDirty bool
 }
 
 // deal makes the sides: a list of n values is dealt to n sides, a single value to all.
@@ -116,6 +118,7 @@ func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error
 		}
 		settings[i].name = strings.Join(names, " ")
 	}
+	settings[0].tellsDirty = !slices.Contains(lists["rev"], bench.WorkingTree)
 	number(settings)
 	return settings, nil
 }
@@ -187,8 +190,8 @@ func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side ben
 			}
 		}
 		file, commit, dir = tree.File, tree.Commit, tree.Dir
-		if tree.Dirty {
-			note(fmt.Sprintf("the working tree has changes that --rev %s does not hold; --rev . is the working tree", rev))
+		if tree.Dirty && s.tellsDirty {
+			note("the working tree has changes that no side holds; --rev . is the working tree")
 		}
 	}
 	var o benchOptions

@@ -40,7 +40,7 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 		c.Needs = 2 * max(least-len(pairs), 1)
 		c.Warnings = append(c.Warnings, record.Warning{
 			Code:   "few_processes",
-			Text:   fmt.Sprintf("%d pairs of processes are too few for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
+			Text:   fmt.Sprintf("too few pairs of processes, %d, for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
 			Advice: fmt.Sprintf("use at least %d processes a side", least),
 		})
 		return c
