@@ -14,16 +14,27 @@ import (
 func Summarize(rec *record.Record) (*record.CommandResults, error) {
 	res := &record.CommandResults{Results: stat.Summarize(rec), Commands: []record.CommandResult{}}
 	res.VMs = nil // no VM told of itself
-	whole := &record.Results{}
+	whole, cpu := &record.Results{}, &record.Results{}
+	var cpuRuns [][]*record.ProcessRecord
 	for i := range res.Cases {
 		c := &res.Cases[i]
 		runs := measured(rec.Of(c.Case.Case))
 		figures := figuresOf(c, runs)
 		res.Commands = append(res.Commands, figures)
 		c.Warnings = warnings(c, figures)
-		whole.Cases = append(whole.Cases, wholeCase(c, runs))
+		c.JIT.Compiled = "" // nor of what it compiled
+		whole.Cases = append(whole.Cases, caseOf(c, each(runs, []string{record.Measure}, nil)))
+		cpuRuns = append(cpuRuns, runs)
 	}
-	return res, compare(res, whole)
+	// A comparison is of like with like: without start-up only where every command has a twin.
+	minus := []string{record.EmptyUser, record.EmptySystem}
+	if !allTwins(res.Commands) {
+		minus = nil
+	}
+	for i, runs := range cpuRuns {
+		cpu.Cases = append(cpu.Cases, caseOf(&res.Cases[i], each(runs, []string{record.User, record.System}, minus)))
+	}
+	return res, compare(res, whole, cpu)
 }
 
 // measured are the runs that count, as stat counts them.
@@ -139,22 +150,27 @@ func printedBytes(o *record.Output) float64 {
 	return float64(o.Bytes)
 }
 
-// wholeCase is what a comparison needs to know of a command with its start-up.
-func wholeCase(c *record.CaseResult, runs []*record.ProcessRecord) record.CaseResult {
+// allTwins tells whether every command with a figure has one without start-up, too.
+func allTwins(commands []record.CommandResult) bool {
+	return !slices.ContainsFunc(commands, func(c record.CommandResult) bool { return c.WallNS != nil && c.NetNS == nil })
+}
+
+// caseOf is what a comparison needs to know of a command: one value a run.
+func caseOf(c *record.CaseResult, values []float64) record.CaseResult {
 	w := record.CaseResult{Name: c.Name, Case: c.Case}
-	for _, p := range runs {
-		w.PerProcess = append(w.PerProcess, record.ProcessResult{
-			Process: p.Process.Process, NS: times(p, record.Measure)[0], Steady: record.SteadyFlat,
-		})
+	for i, ns := range values {
+		w.PerProcess = append(w.PerProcess, record.ProcessResult{Process: i, NS: ns, Steady: record.SteadyFlat})
 		w.NSPerCall = &record.Distribution{}
 	}
 	return w
 }
 
-// compare compares with the first command that has a figure.
-func compare(res *record.CommandResults, whole *record.Results) error {
+// compare compares with the first command that has a figure: the wall time without
+// start-up, the whole wall time where that is another, and the CPU time.
+func compare(res *record.CommandResults, whole, cpu *record.Results) error {
 	var first *record.CommandResult
-	var pairs, both []stat.Pair
+	var pairs []stat.Pair
+	net := allTwins(res.Commands)
 	for i := range res.Commands {
 		c := &res.Commands[i]
 		switch {
@@ -163,36 +179,42 @@ func compare(res *record.CommandResults, whole *record.Results) error {
 			first = c
 		default:
 			pairs = append(pairs, stat.Pair{A: first.Name, B: c.Name})
-			if first.NetNS != nil && c.NetNS != nil {
-				both = append(both, stat.Pair{A: first.Name, B: c.Name})
-			}
 		}
 	}
 	if len(pairs) == 0 {
 		return nil
 	}
-	// Compare widens its intervals for its own pairs; those of the other call come on top.
-	level := func(own []stat.Pair) stat.Comparing {
-		return stat.Comparing{Level: 1 - (1-stat.Level)*float64(len(own))/float64(len(pairs)+len(both))}
+	lists := 2.0
+	if net {
+		lists = 3
 	}
-	list, err := stat.Compare(whole, pairs, level(pairs))
-	if err != nil || len(both) == 0 {
-		res.Comparisons = list
+	// Compare widens its intervals for its own pairs; those of the other lists come on top.
+	how := stat.Comparing{Level: 1 - (1-stat.Level)/lists}
+	list, err := stat.Compare(whole, pairs, how)
+	if err != nil {
 		return err
 	}
-	res.Whole = list
-	res.Comparisons, err = stat.Compare(res.Results, both, level(both))
-	for i := range res.Comparisons {
-		adviseAtZero(&res.Comparisons[i])
+	if res.CPU, err = stat.Compare(cpu, pairs, how); err != nil {
+		return err
 	}
+	adviseAtZero(res.CPU)
+	if !net {
+		res.Comparisons = list
+		return nil
+	}
+	res.Whole = list
+	res.Comparisons, err = stat.Compare(res.Results, pairs, how)
+	adviseAtZero(res.Comparisons)
 	return err
 }
 
-func adviseAtZero(c *record.Comparison) {
-	for i, w := range c.Warnings {
-		if w.Code == "at_zero" {
-			c.Warnings[i].Text = "a run took no longer than the empty twin: without start-up there is no ratio"
-			c.Warnings[i].Advice = "compare the whole commands, or give them more to do"
+func adviseAtZero(list []record.Comparison) {
+	for i := range list {
+		for k := range list[i].Warnings {
+			if w := &list[i].Warnings[k]; w.Code == "at_zero" {
+				w.Text = "a run took no longer than the empty twin: without start-up there is no ratio"
+				w.Advice = "compare the whole commands, or give them more to do"
+			}
 		}
 	}
 }

@@ -21,6 +21,9 @@ type CommandResults struct {
 	Commands []CommandResult `json:"commands"`
 	// Whole compares the whole commands, start-up and all, where Comparisons leaves it out.
 	Whole []Comparison `json:"whole_comparisons,omitempty"`
+	// CPU compares CPU time, without start-up where both have a twin. A busy machine, where
+	// commands wait for a CPU, leaves it alone.
+	CPU []Comparison `json:"cpu_comparisons,omitempty"`
 }
 
 // CommandResult is what a record says of one command. Figures are over its runs; nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
@@ -32,11 +33,8 @@ func Time(w io.Writer, res *record.CommandResults, opt Options) error {
 			}
 		}
 	}
-	if len(res.Whole) > 0 {
-		p.comparisonsNamed("comparisons without start-up", res.Comparisons)
-		p.comparisonsNamed("comparisons of whole commands", res.Whole)
-	} else {
-		p.comparisons(res.Comparisons)
+	for _, part := range comparisonsOf(res) {
+		p.comparisonsNamed(part.name, part.list)
 	}
 	p.notes(res.Results)
 	p.faults(res.Cases)
@@ -60,14 +58,9 @@ func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
 		m.row(row...)
 	}
 	m.blank()
-	for _, part := range []struct {
-		name string
-		list []record.Comparison
-	}{{"Without start-up:", res.Comparisons}, {"Whole commands:", res.Whole}} {
-		if len(part.list) > 0 && len(res.Whole) > 0 {
-			m.line(part.name)
-			m.blank()
-		}
+	for _, part := range comparisonsOf(res) {
+		m.line("The " + part.name + ":")
+		m.blank()
 		m.comparisons(part.list)
 	}
 	m.notes(res.Results)
@@ -149,13 +142,28 @@ func (p *page) command(c record.CommandResult) {
 	}
 }
 
-func (p *page) comparisonsNamed(name string, list []record.Comparison) {
-	if len(list) == 0 {
-		return
+type comparisonList struct {
+	name string
+	list []record.Comparison
+}
+
+// comparisonsOf are the lists of comparisons that there are, each with its name.
+func comparisonsOf(res *record.CommandResults) []comparisonList {
+	wall, cpu := "wall time compared", "CPU time compared"
+	lists := []comparisonList{{wall, res.Comparisons}}
+	if len(res.Whole) > 0 {
+		cpu += ", without start-up"
+		lists = []comparisonList{{wall + ", without start-up", res.Comparisons}, {wall + ", whole commands", res.Whole}}
 	}
+	lists = append(lists, comparisonList{cpu, res.CPU})
+	return slices.DeleteFunc(lists, func(l comparisonList) bool { return len(l.list) == 0 })
+}
+
+func (p *page) comparisonsNamed(name string, list []record.Comparison) {
 	p.section(name)
 	for _, c := range list {
+		style := map[string]lipgloss.Style{record.Faster: p.good, record.Slower: p.bad}[c.Verdict]
 		p.para("  ", clean(c.B)+" against "+clean(c.A), lipgloss.NewStyle())
-		p.para("    ", p.join(p.verdict(c), p.evidence(c)), lipgloss.NewStyle())
+		p.para("    ", p.join(p.verdict(c), p.evidence(c)), style)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/moonlap/moonlap/internal/record"
 )
 
@@ -75,6 +77,7 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 		if pipe == nil {
 			return nil
 		}
+		widen(pipe)
 		kept := &capture{}
 		outputs.Go(func() { io.Copy(kept, pipe) })
 		return kept
@@ -102,6 +105,14 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 		}
 	}
 	return ran, ctx.Err()
+}
+
+// widen makes a pipe hold more, so that a command which prints much waits less for us; see
+// pipe(7). Where the limit of all pipes is reached it stays as it is.
+func widen(pipe *os.File) {
+	if raw, err := pipe.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
+	}
 }
 
 // await waits for the child's end, and brings it about when its time is over.
