@@ -113,6 +113,19 @@ moonlap.bench {
             assert.same({ warmup = true, measure = true, empty = true }, kinds)
         end)
 
+        it("slows every batch down by a share, for proving gates", function()
+            local function fastest(job)
+                local ns = 1 / 0
+                for _, line in ipairs(bench.run(PLAIN, job):all("batches", "measure")) do
+                    for i = 1, #line.ns do
+                        ns = math.min(ns, line.ns[i] / line.calls[i])
+                    end
+                end
+                return ns
+            end
+            assert.is_true(fastest { slowdown = 9 } > 3 * fastest())
+        end)
+
         it("adds laps when asked", function()
             local r = bench.run(PLAIN, { laps = true, lap_count = 5000 })
             assert_finished(r)

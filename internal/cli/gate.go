@@ -164,6 +164,9 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 	}
 	for _, c := range stat.CompareSides(rec, results) {
 		failed[side[c.B]] = failed[side[c.B]] || stat.TooSlow(c, rule.FailIfSlower)
+		if side[c.B] == "slowed" {
+			proof.ratios = append(proof.ratios, c.Ratio.Estimate)
+		}
 	}
 	proof.Repetitions++
 	if failed["same"] {
@@ -184,7 +187,10 @@ type gateProof struct {
 	FailedRate  record.Interval `json:"equal_failed_rate"`
 	Found       int             `json:"slowed_failed"`
 	FoundRate   record.Interval `json:"slowed_failed_rate"`
+	Measured    float64         `json:"slowdown_measured"` // median of the slowed sides
 	Trusted     bool            `json:"trusted"`
+
+	ratios []float64
 }
 
 const (
@@ -194,6 +200,9 @@ const (
 
 func (p *gateProof) judge(o *gateOptions) {
 	p.Gate, p.Slowdown = float64(o.gate), float64(o.slowdown)
+	if len(p.ratios) > 0 {
+		p.Measured = stat.Median(p.ratios) - 1
+	}
 	p.FailedRate = stat.Share(p.Failed, p.Repetitions)
 	p.FoundRate = stat.Share(p.Found, p.Repetitions)
 	p.Trusted = p.Repetitions >= leastRepetitions && p.FailedRate.Low <= 1-stat.Level && p.FoundRate.Estimate >= leastFound
@@ -217,10 +226,10 @@ func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	case !p.Trusted:
 		verdict = "Do not trust the gate here: it lets slow-downs pass. Use more --processes, or a higher --fail-if-slower."
 	}
-	_, err := fmt.Fprintf(w, "gate --fail-if-slower %s, %d repetitions\n"+
+	_, err := fmt.Fprintf(w, "gate --fail-if-slower %s, repetitions: %d\n"+
 		"  equal sides         failed %d of %d: %s\n"+
-		"  a slow-down of %-5sfailed %d of %d: %s\n%s\n",
+		"  a slow-down of %-5sfailed %d of %d: %s, measured %.1f %%\n%s\n",
 		o.gate, p.Repetitions, p.Failed, p.Repetitions, rate(p.FailedRate),
-		o.slowdown, p.Found, p.Repetitions, rate(p.FoundRate), verdict)
+		o.slowdown, p.Found, p.Repetitions, rate(p.FoundRate), 100*p.Measured, verdict)
 	return err
 }
