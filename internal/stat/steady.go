@@ -156,26 +156,23 @@ func FindSteady(batches []Batch) Steadiness {
 }
 
 // usable returns the indices of the batches to judge by: the clean ones; where they
-// are too few, all that saw no trace event; where even these are, all.
+// are too few, all but the polluted. What is left of a process that was disturbed all the
+// time may be too little to judge by, and then says nothing against the case.
 func usable(batches []Batch) []int {
-	var clean, untraced, all []int
+	var clean, undisturbed []int
 	for i, b := range batches {
-		if b.Clean() {
+		if b.Polluted {
+			continue
+		}
+		undisturbed = append(undisturbed, i)
+		if !b.Traced {
 			clean = append(clean, i)
 		}
-		if !b.Traced {
-			untraced = append(untraced, i)
-		}
-		all = append(all, i)
 	}
-	enough := max(leastBatches, len(batches)/5)
-	switch {
-	case len(clean) >= enough:
+	if len(clean) >= max(leastBatches, len(undisturbed)/5) {
 		return clean
-	case len(untraced) >= enough:
-		return untraced
 	}
-	return all
+	return undisturbed
 }
 
 // logarithms of the batches' times, so that levels differ by ratios. A time at or
