@@ -15,8 +15,9 @@ const (
 	leastProcesses = 17
 	mostProcesses  = 200
 
-	measureTime = 200 * time.Millisecond // of a process
-	warmupLimit = time.Second
+	measureTime  = 200 * time.Millisecond // of a process
+	leastMeasure = 50 * time.Millisecond
+	warmupLimit  = time.Second
 )
 
 // A Progress tells how far a run is.
@@ -205,7 +206,7 @@ func (r *run) processSeed() float64 {
 // measureTime is how long a process measures: short, so that the budget is spent on
 // many processes.
 func (r *run) measureTime() time.Duration {
-	return min(measureTime, max(r.options.Time/(2*leastProcesses), 10*time.Millisecond))
+	return min(measureTime, max(r.options.Time/(2*leastProcesses), leastMeasure))
 }
 
 // enough tells whether a case needs no more processes.
