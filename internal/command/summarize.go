@@ -20,6 +20,11 @@ func Summarize(rec *record.Record) (*record.CommandResults, error) {
 		c := &res.Cases[i]
 		runs := measured(rec.Of(c.Case.Case))
 		figures := figuresOf(c, runs)
+		for _, p := range rec.Of(c.Case.Case) { // untimed runs know the peak of a small program
+			if p.Exit != nil && len(p.Faults) == 0 && len(runs) > 0 {
+				figures.MaxRSS = max(figures.MaxRSS, p.Exit.MaxRSS)
+			}
+		}
 		res.Commands = append(res.Commands, figures)
 		c.Warnings = warnings(c, figures)
 		c.JIT.Compiled = "" // nor of what it compiled
@@ -112,7 +117,6 @@ func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.Comman
 		if p.Exit == nil {
 			continue
 		}
-		f.MaxRSS = max(f.MaxRSS, p.Exit.MaxRSS)
 		status := p.Exit.Signal
 		if status == "" {
 			status = fmt.Sprint(p.Exit.Status)

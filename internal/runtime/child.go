@@ -28,6 +28,8 @@ type child struct {
 	// When it was asked for, when its program ran, and when it was seen to be dead: to be
 	// read after exited has spoken.
 	began, ran, died time.Time
+	watch            bool
+	peak             int64 // of a child that is watched: its peak memory in bytes, or 0
 }
 
 // A childSpec says how to start one.
@@ -41,12 +43,14 @@ type childSpec struct {
 	parentDeath    syscall.Signal
 	shareTerminal  bool // stay in our process group
 	outliveOutputs time.Duration
+	watch          bool // by ptrace, for its peak memory
 }
 
 func startChild(spec childSpec) (c *child, err error) {
 	c = &child{
 		cmd:    exec.Command(spec.path, spec.args...),
 		group:  !spec.shareTerminal,
+		watch:  spec.watch,
 		exited: make(chan *os.ProcessState, 1),
 	}
 	c.cmd.Args[0] = spec.name
@@ -55,7 +59,7 @@ func startChild(spec childSpec) (c *child, err error) {
 	c.cmd.Stdin = spec.stdin
 	c.cmd.Stdout, c.cmd.Stderr = spec.stdout, spec.stderr
 	c.cmd.WaitDelay = spec.outliveOutputs
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.group, Pdeathsig: spec.parentDeath}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.group, Pdeathsig: spec.parentDeath, Ptrace: spec.watch}
 
 	var theirs []*os.File // the child's ends, which we close once it has them
 	defer func() {
@@ -128,6 +132,9 @@ func (c *child) live(started chan<- error) {
 	started <- err
 	if err != nil {
 		return
+	}
+	if c.watch {
+		c.peak = watchPeak(c.cmd.Process.Pid)
 	}
 	// While the dead leader is not waited for, its number can't become another
 	// group's, so the rest of the group is killed in between.

@@ -2,11 +2,10 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +25,8 @@ type Command struct {
 	// and its beginning kept.
 	Stdin, Stdout, Stderr *os.File
 	Timeout               time.Duration // 0 is no bound
+	// Watch learns the peak memory of a small program, too; such a run is not for timing.
+	Watch bool
 }
 
 // A Ran is what became of a [Command]. Times are ns.
@@ -52,11 +53,11 @@ type Ran struct {
 //
 // The kernel counts the memory of the process that forked into the peak of the program
 // that takes its place, so a peak below our own cannot be told (setmax_mm_hiwater_rss in
-// the kernel's exec_mmap).
+// the kernel's exec_mmap), unless the run is watched.
 func Run(ctx context.Context, cmd Command) (Ran, error) {
 	spec := childSpec{
 		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...),
-		parentDeath: syscall.SIGKILL, outliveOutputs: grace,
+		parentDeath: syscall.SIGKILL, outliveOutputs: grace, watch: cmd.Watch,
 	}
 	// A nil *os.File in an interface would not be nil.
 	if cmd.Stdin != nil {
@@ -69,6 +70,10 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 		spec.stderr = cmd.Stderr
 	}
 	c, err := startChild(spec)
+	if spec.watch && errors.Is(err, syscall.EPERM) { // ptrace is forbidden here
+		spec.watch = false
+		c, err = startChild(spec)
+	}
 	if err != nil {
 		return Ran{}, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
@@ -100,9 +105,10 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		ran.Voluntary, ran.Involuntary = int(usage.Nvcsw), int(usage.Nivcsw)
 		// The kernel's counters of our own memory are a little behind.
-		if peak := usage.Maxrss << 10; peak > ownPeak()+1<<20 {
+		if peak := usage.Maxrss << 10; peak > highWater("self")+1<<20 {
 			ran.MaxRSS = peak
 		}
+		ran.MaxRSS = max(ran.MaxRSS, c.peak)
 	}
 	return ran, ctx.Err()
 }
@@ -137,13 +143,4 @@ func (c *child) await(ctx context.Context, timeout time.Duration) (state *os.Pro
 			c.kill()
 		}
 	}
-}
-
-// ownPeak is this process's own peak memory in bytes, 0 where /proc does not tell.
-func ownPeak() int64 {
-	status, _ := os.ReadFile("/proc/self/status")
-	_, after, _ := strings.Cut(string(status), "VmHWM:")
-	line, _, _ := strings.Cut(after, "\n")
-	kilobytes, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
-	return kilobytes << 10
 }
