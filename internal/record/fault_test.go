@@ -36,6 +36,8 @@ func TestFaults(t *testing.T) {
 		{"list", with(`[1,2]`, endLine), "5: a list, not an object: \"[1,2]\"", "", 1},
 		{"no type", with(`{"process":1}`, endLine), `5: a line without a "type"`, "", 1},
 		{"newer major", lines(`{"type":"run","schema":"moonlap/2","seed":"x"}`), `1: the schema is "moonlap/2", and this moonlap reads "moonlap/1"`, "with the moonlap that wrote it", 0},
+		{"level", lines(`{"type":"run","schema":"moonlap/1","comparing":{"level":2,"min_effect":0.01}}`), "1: run line: compares at the level 2", "", 0},
+		{"negative effect", lines(`{"type":"run","schema":"moonlap/1","comparing":{"level":0.95,"min_effect":-1}}`), "1: run line: compares with a negative effect", "", 0},
 		{"no schema", lines(`{"type":"run"}`), `1: the schema is ""`, "is this a record of moonlap?", 0},
 		{"wrong type", with(`{"type":"batches","process":1,"kind":5}`), `5: "kind" holds a number where a string belongs`, "", 1},
 		{"fraction of a call", with(`{"type":"batches","process":1,"calls":[1.5],"ns":[1]}`), `"calls" holds a number 1.5 where a whole number belongs`, "", 1},
