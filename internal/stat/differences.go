@@ -110,7 +110,7 @@ func modes(r *record.CaseResult) string {
 }
 
 func amount(x float64) string {
-	if x == math.Trunc(x) {
+	if x == math.Trunc(x) || x >= 100 {
 		return fmt.Sprintf("%.0f", x)
 	}
 	return fmt.Sprintf("%.3g", x)
