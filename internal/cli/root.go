@@ -22,6 +22,7 @@ var commands = []func(Sys) *cobra.Command{
 	newReportCommand,
 	newRunCommand,
 	newTimeCommand,
+	newTimeGuardCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
 	newVersionCommand,

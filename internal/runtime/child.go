@@ -29,7 +29,8 @@ type child struct {
 	// read after exited has spoken.
 	began, ran, died time.Time
 	watch            bool
-	peak             int64 // of a child that is watched: its peak memory in bytes, or 0
+	note             func(group int) // called with the group's number at once when it exists, and 0 when it is gone
+	peak             int64           // of a child that is watched: its peak memory in bytes, or 0
 }
 
 // A childSpec says how to start one.
@@ -44,6 +45,7 @@ type childSpec struct {
 	shareTerminal  bool // stay in our process group
 	outliveOutputs time.Duration
 	watch          bool // by ptrace, for its peak memory
+	note           func(group int)
 }
 
 func startChild(spec childSpec) (c *child, err error) {
@@ -51,6 +53,7 @@ func startChild(spec childSpec) (c *child, err error) {
 		cmd:    exec.Command(spec.path, spec.args...),
 		group:  !spec.shareTerminal,
 		watch:  spec.watch,
+		note:   spec.note,
 		exited: make(chan *os.ProcessState, 1),
 	}
 	c.cmd.Args[0] = spec.name
@@ -129,6 +132,9 @@ func (c *child) live(started chan<- error) {
 	c.began = time.Now()
 	err := c.cmd.Start() // returns when the program has taken the place of our code
 	c.ran = time.Now()
+	if err == nil && c.note != nil {
+		c.note(c.cmd.Process.Pid)
+	}
 	started <- err
 	if err != nil {
 		return
@@ -147,6 +153,9 @@ func (c *child) live(started chan<- error) {
 	c.died = time.Now()
 	c.kill()
 	c.cmd.Wait()
+	if c.note != nil {
+		c.note(0)
+	}
 	c.exited <- c.cmd.ProcessState
 }
 

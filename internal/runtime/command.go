@@ -27,6 +27,8 @@ type Command struct {
 	Timeout               time.Duration // 0 is no bound
 	// Watch learns the peak memory of a small program, too; such a run is not for timing.
 	Watch bool
+	// Note is told the command's process group when it has started, and 0 when it is gone.
+	Note func(group int)
 }
 
 // A Ran is what became of a [Command]. Times are ns.
@@ -57,7 +59,7 @@ type Ran struct {
 func Run(ctx context.Context, cmd Command) (Ran, error) {
 	spec := childSpec{
 		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...),
-		parentDeath: syscall.SIGKILL, outliveOutputs: grace, watch: cmd.Watch,
+		parentDeath: syscall.SIGKILL, outliveOutputs: grace, watch: cmd.Watch, note: cmd.Note,
 	}
 	// A nil *os.File in an interface would not be nil.
 	if cmd.Stdin != nil {
