@@ -138,13 +138,7 @@ func sideName(name, value string, list []string) string {
 	switch name {
 	case "file", "luajit", "nginx":
 		base := filepath.Base(value)
-		same := 0
-		for _, other := range list {
-			if filepath.Base(other) == base {
-				same++
-			}
-		}
-		if same == 1 {
+		if !slices.ContainsFunc(list, func(other string) bool { return other != value && filepath.Base(other) == base }) {
 			return base
 		}
 	case "jit":

@@ -17,6 +17,7 @@ func TestDealMakesSides(t *testing.T) {
 	}{
 		{args: "a.lua x/b.lua", want: []string{"a.lua: a.lua", "b.lua: x/b.lua"}},
 		{args: "x/a.lua y/a.lua", want: []string{"x/a.lua: x/a.lua", "y/a.lua: y/a.lua"}},
+		{args: "x/a.lua x/a.lua", want: []string{"a.lua#1: x/a.lua", "a.lua#2: x/a.lua"}},
 		{args: "a.lua a.lua", want: []string{"a.lua#1: a.lua", "a.lua#2: a.lua"}},
 		{args: "a.lua --rev main --rev . --phase log", want: []string{
 			"main: a.lua phase=log rev=main", ".: a.lua phase=log rev=."}},
