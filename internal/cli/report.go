@@ -50,7 +50,13 @@ func runReport(sys Sys, path, format string) error {
 		return err
 	}
 	if rec.Run.Kind == command.Kind {
-		return errors.Join(writeTimeReport(sys, rec, format), err, outcomeOfTime(rec))
+		if reportErr := writeTimeReport(sys, rec, format); reportErr != nil {
+			return errors.Join(err, reportErr)
+		}
+		if err != nil {
+			return exitWith(ExitPartial, err)
+		}
+		return outcomeOfTime(rec)
 	}
 	results := stat.Summarize(rec)
 	if rec.Run.Comparing != nil {
