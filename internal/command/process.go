@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
@@ -85,4 +86,14 @@ func printed(ran runtime.Ran) string {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}
 	return ", saying: " + text
+}
+
+// readCost is what a reading of our clock takes, in ns.
+func readCost() float64 {
+	const reads = 1000
+	began := time.Now()
+	for range reads {
+		_ = time.Now()
+	}
+	return float64(time.Since(began)) / reads
 }

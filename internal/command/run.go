@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options, opening record.Run, write func(record.L
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	r := &run{
 		options: o, write: write, progress: progress, record: &record.Record{},
-		random: rand.New(rand.NewPCG(o.Seed, 0)), started: time.Now(),
+		random: rand.New(rand.NewPCG(o.Seed, 0)), started: time.Now(), readCost: readCost(),
 	}
 	err := r.whole(ctx, opening)
 	return r.record, err
@@ -58,6 +58,7 @@ type run struct {
 	devNull  *os.File
 	process  int
 	round    int
+	readCost float64 // of our clock, ns
 }
 
 // An item is a command, or a twin, which several commands may share.
@@ -254,7 +255,7 @@ func (r *run) lines(i *item, warming bool) []record.Line {
 	lines := []record.Line{record.Process{
 		In: in, Case: i.number, Round: r.round, PID: ran.PID, Seed: float64(r.random.Uint64N(1 << 53)),
 		VM:    record.VM{Opt: []string{}},
-		Clock: record.Clock{Source: "monotonic", StepNS: 1, Compiled: true},
+		Clock: record.Clock{Source: "monotonic", StepNS: 1, CostNS: r.readCost, Compiled: true},
 	}}
 	batch := func(kind string, ns float64, switches ...int) {
 		lines = append(lines, record.Batches{In: in, Kind: kind, Calls: []int{1}, NS: []float64{ns}, Switches: switches})

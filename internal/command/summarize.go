@@ -232,9 +232,10 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 		"wide_interval": "",
 	}
 	list := []record.Warning{}
+	onlyStart := f.NetNS != nil && f.Runs >= stat.LeastForMedian(stat.Level) && f.NetNS.Low <= 0
 	for _, w := range c.Warnings {
 		advice, ok := keep[w.Code]
-		if !ok {
+		if !ok || onlyStart && w.Code == "wide_interval" { // no number of runs narrows it around 0
 			continue
 		}
 		if advice != "" {
@@ -242,7 +243,7 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 		}
 		list = append(list, w)
 	}
-	if f.NetNS != nil && f.Runs >= stat.LeastForMedian(stat.Level) && f.NetNS.Low <= 0 {
+	if onlyStart {
 		list = append(list, record.Warning{
 			Code:   "only_start",
 			Text:   "it takes no measurable time beyond its start-up",
