@@ -201,7 +201,7 @@ require("moonlap").bench {
         end)
     end)
 
-    for _, number in ipairs { 2, 1000, 54321 } do
+    for _, number in ipairs { 1, 2, 1000, 54321 } do
         it("knows the number of the call that threw: " .. number, function()
             local r = bench.run(stages {
                 run = "if i == " .. number .. " then error('now') end return i",

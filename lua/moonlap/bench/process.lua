@@ -118,7 +118,7 @@ local function new_handler(self)
         end
         local kind, said = judge(self, rest)
         local fault = new_fault(self, kind, said, file, line)
-        fault.call = current_call(self)
+        fault.call = current_call(self) or self.stage == "run" and self.calls == 0 and 1 or nil
         fault.traceback = trim(debug.traceback("", 2))
         fault.moonlap_fault = true
         return fault
