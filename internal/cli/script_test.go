@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
@@ -115,7 +117,11 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s did not appear", args[1])
 		}
 	}
-	ts.Check(exec.Command("kill", "-"+args[0], fmt.Sprint(cmd.Process.Pid)).Run())
+	signal := unix.SignalNum("SIG" + args[0])
+	if signal == 0 && args[0] != "0" {
+		ts.Fatalf("no signal SIG%s", args[0])
+	}
+	ts.Check(syscall.Kill(cmd.Process.Pid, signal))
 	cmd.Wait()
 	fmt.Fprintf(ts.Stdout(), "exit %d\n", cmd.ProcessState.ExitCode())
 }
