@@ -17,6 +17,16 @@ function field(key,    text) {
 
 function parent(name) { return match(name, /\/[^\/]*$/) ? substr(name, 1, RSTART - 1) : "" }
 
+# ending(words): at most the last 60 lines, after a word on what was left out. The end says why a
+# script failed, and who reads a CI's log sees only so much of it.
+function ending(words,    line, lines, n, i) {
+    n = split(words, line, "\n") - 1
+    if (n <= 60) return words
+    lines = "    [" n - 60 " lines before these: go test -run, with the test's name, prints them]\n"
+    for (i = n - 59; i <= n; i++) lines = lines line[i] "\n"
+    return lines
+}
+
 # record(result, what): one test.
 function record(result, what) { print result "\t" what >> tally; counted[result, package]++ }
 
@@ -35,7 +45,7 @@ test != "" && (action == "pass" || action == "fail" || action == "skip") {
     if (action == "fail") {
         if (!failed_below[package, test]) record("fail", package " " test)
         for (up = parent(test); up != ""; up = parent(up)) failed_below[package, up] = 1
-        printf "--- FAIL: %s %s\n%s", package, test, words
+        printf "--- FAIL: %s %s\n%s", package, test, ending(words)
     } else if (action == "skip") {
         gsub(/\n */, " ", words); gsub(/^ +| +$/, "", words)
         record("skip", package " " test ": " words)

@@ -2,6 +2,7 @@
 package script_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,18 +45,7 @@ func TestCountsGoTests(t *testing.T) {
 {"Action":"pass","Package":"x/b","Test":"TestB","Elapsed":0}
 {"Action":"pass","Package":"x/b","Elapsed":0.25}
 `
-	dir := t.TempDir()
-	tally := filepath.Join(dir, "tally")
-	command := exec.Command("awk", "-v", "tally="+tally, "-f", "gotest.awk")
-	command.Stdin = strings.NewReader(events)
-	printed, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, printed)
-	}
-	counted, err := os.ReadFile(tally)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counted, printed := count(t, events)
 
 	const wantCounted = `fail	x/broken: did not build, or ended outside a test
 pass	x/a TestPass
@@ -67,7 +57,7 @@ skip	x/a TestSkip: a_test.go:7: no nginx: install it
 fail	x/main: did not build, or ended outside a test
 pass	x/b TestB
 `
-	if diff := cmp.Diff(wantCounted, string(counted)); diff != "" {
+	if diff := cmp.Diff(wantCounted, counted); diff != "" {
 		t.Errorf("tally (- want, + got)\n%s", diff)
 	}
 	const wantPrinted = `d.go:1: too many return values
@@ -81,7 +71,38 @@ setup broke
 FAIL x/main: 0 passed, 1 failed, 0 skipped in 1.5 s
 ok   x/b: 1 passed, 0 failed, 0 skipped in 0.25 s
 `
-	if diff := cmp.Diff(wantPrinted, string(printed)); diff != "" {
+	if diff := cmp.Diff(wantPrinted, printed); diff != "" {
 		t.Errorf("printed (- want, + got)\n%s", diff)
 	}
+}
+
+// TestShowsTheEnd holds gotest.awk to the end of a long output, which says what went wrong.
+func TestShowsTheEnd(t *testing.T) {
+	events := `{"Action":"run","Package":"x","Test":"TestLong"}` + "\n"
+	for i := range 70 {
+		events += fmt.Sprintf(`{"Action":"output","Package":"x","Test":"TestLong","Output":"line %d\n"}`+"\n", i+1)
+	}
+	events += `{"Action":"fail","Package":"x","Test":"TestLong","Elapsed":1}` + "\n"
+	_, printed := count(t, events)
+	lines := strings.Split(strings.TrimSuffix(printed, "\n"), "\n")
+	if len(lines) != 62 || !strings.Contains(lines[1], "[10 lines before these") || lines[2] != "line 11" || lines[61] != "line 70" {
+		t.Errorf("printed %d lines:\n%s", len(lines), printed)
+	}
+}
+
+// count runs gotest.awk on the events and returns its tally and what it printed.
+func count(t *testing.T, events string) (counted, printed string) {
+	t.Helper()
+	tally := filepath.Join(t.TempDir(), "tally")
+	command := exec.Command("awk", "-v", "tally="+tally, "-f", "gotest.awk")
+	command.Stdin = strings.NewReader(events)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	lines, err := os.ReadFile(tally)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(lines), string(output)
 }

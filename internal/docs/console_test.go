@@ -72,8 +72,12 @@ func (w *world) runBlock(t *testing.T, p *page, b block, folder string, said map
 		problem = ""
 		whole := ""
 		for _, c := range b.commands {
-			output := w.run(t, folder, c.text, b.env)
+			output, err := w.run(t, folder, c.text, b.env)
 			whole += output + "\n"
+			if err != nil {
+				problem = p.at(c) + err.Error() + "\n" + output
+				break
+			}
 			var actual []string
 			if output != "" {
 				actual = strings.Split(output, "\n")
@@ -104,8 +108,8 @@ func (p *page) at(c command) string {
 }
 
 // run runs a command as a reader would, in bash, and returns what the terminal shows but
-// for progress: stdout, then stderr.
-func (w *world) run(t *testing.T, folder, text string, env []string) string {
+// for progress: stdout, then stderr. A command that fails shows all of both.
+func (w *world) run(t *testing.T, folder, text string, env []string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -119,12 +123,12 @@ func (w *world) run(t *testing.T, folder, text string, env []string) string {
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("$ %s: %v\n%s%s", text, err, stdout.String(), stderr.String())
+		return stdout.String() + stderr.String(), err
 	}
 	output := stdout.String()
 	// The shell's own times go to stderr; so does moonlap's progress, which a terminal wipes.
 	if strings.HasPrefix(text, "time ") {
 		output += stderr.String()
 	}
-	return strings.TrimRight(output, "\n")
+	return strings.TrimRight(output, "\n"), nil
 }

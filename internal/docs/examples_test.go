@@ -22,8 +22,10 @@ func TestExamples(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".lua"), func(t *testing.T) {
 			var problem string
 			for range attempts {
-				output := w.run(t, root, "moonlap bench --format json --processes 2 "+name, []string{"MOONLAP_TIME=200ms"})
-				if problem = figureless(output); problem == "" {
+				output, err := w.run(t, root, "moonlap bench --format json --processes 2 "+name, []string{"MOONLAP_TIME=200ms"})
+				if err != nil {
+					problem = fmt.Sprintf("%v\n%s", err, output)
+				} else if problem = figureless(output); problem == "" {
 					return
 				}
 				t.Log("once more: ", problem)
