@@ -32,7 +32,11 @@ type benchOptions struct {
 	memory                 sizeFlag
 }
 
-const defaultMemory = 2 << 30 // bytes a process
+// Bytes a process: a VM with the harness takes some 10 MiB, nginx's worker a few more.
+const (
+	defaultMemory = 2 << 30
+	leastMemory   = sizeFlag(32 << 20)
+)
 
 func newBenchCommand(sys Sys) *cobra.Command {
 	o := benchOptions{memory: defaultMemory}
@@ -184,6 +188,10 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 		o.Processes, o.ProcessSeed = 1, &o.replay
 	}
 	o.Laps, o.LapCount = o.laps.on, o.laps.count
+	if o.memory < leastMemory {
+		least := leastMemory
+		return usageErrorf("--memory %s is less than a VM and the harness need: give at least %s", &o.memory, &least)
+	}
 	o.MemoryBytes = int64(o.memory)
 	return o.onlyInNginx(flags)
 }

@@ -159,7 +159,12 @@ func userConf(flag, dir string, given []string) ([]string, error) {
 	return texts, nil
 }
 
-var confPosition = regexp.MustCompile(` in (.+):(\d+)$`)
+var (
+	confPosition = regexp.MustCompile(` in (.+):(\d+)$`)
+	// confSyntax is what nginx says where a brace or its like went astray, as opposed to a
+	// module that is missing or a file that cannot be read.
+	confSyntax = regexp.MustCompile(`unexpected |not terminated|unknown directive|is not allowed here|invalid number of arguments|has no (opening|closing)`)
+)
 
 // blame says which of the user's directives nginx's lines point at, if any.
 func (c *nginxConf) blame(lines []string) string {
@@ -180,7 +185,7 @@ func (c *nginxConf) blame(lines []string) string {
 			text := strings.Split(o.text, "\n")[at-o.first]
 			return fmt.Sprintf("this is %s, line %d: %s", which, at-o.first+1, strings.TrimSpace(text))
 		}
-		if len(c.origins) > 0 {
+		if len(c.origins) > 0 && confSyntax.MatchString(line) {
 			return "this line is moonlap's own; is a brace, a quote or a semicolon missing in --main-conf or --http-conf?"
 		}
 	}

@@ -134,11 +134,15 @@ func warnWide(f *facts) *record.Warning {
 	}
 	// The width falls with the root of the number of processes.
 	factor := math.Pow(relativeWidth(iv)/goodPrecision, 2)
+	need := int(math.Ceil(factor * float64(len(f.steady))))
+	advice := fmt.Sprintf("about %d processes would bring it to ± %.0f %%; a quieter machine needs fewer", need, 100*goodPrecision)
+	if need > mostPairs {
+		advice = "not even many more processes would narrow it much: see first what else this machine does"
+	}
 	return &record.Warning{
 		Code: "wide_interval",
 		Text: fmt.Sprintf("the interval is wide: ± %.0f %% of the figure", 100*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
-		Advice: fmt.Sprintf("about %d processes would bring it to ± %.0f %%; a quieter machine needs fewer",
-			int(math.Ceil(factor*float64(len(f.steady)))), 100*goodPrecision),
+		Advice: advice,
 	}
 }
 
