@@ -140,8 +140,8 @@ func warnWide(f *facts) *record.Warning {
 		advice = "not even many more processes would narrow it much: see first what else this machine does"
 	}
 	return &record.Warning{
-		Code: "wide_interval",
-		Text: fmt.Sprintf("the interval is wide: ± %.0f %% of the figure", 100*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
+		Code:   "wide_interval",
+		Text:   fmt.Sprintf("the interval is wide: ± %.0f %% of the figure", 100*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
 		Advice: advice,
 	}
 }
