@@ -1,0 +1,105 @@
+/*
+ * libuv's callbacks as records: each callback appends one record to a linear vector, which Lua
+ * reads through the FFI after uv_run has returned. So no C code ever calls into Lua while the loop
+ * runs, no FFI callback exists, and the dispatching loop can be compiled.
+ *
+ * Nothing is global: a queue belongs to one loop (loop->data) and that to one Lua state.
+ *
+ * Lua's cdef (lua/moonlap/uv/ffi.lua) repeats the declarations below; UVSHIM_ABI is raised
+ * whenever one of them changes, and Lua refuses a library with another number.
+ */
+#ifndef MOONLAP_UVSHIM_H
+#define MOONLAP_UVSHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#define UVSHIM_ABI 1
+
+/* What a record tells; `result` and `extra` by kind. */
+enum {
+    UVSHIM_REQ = 1,    /* a request ended: status; data is the request */
+    UVSHIM_READ,       /* stream: bytes or error; data are the bytes, in the slab */
+    UVSHIM_CONNECTION, /* server: status; data is the accepted handle, NULL: still to accept */
+    UVSHIM_CLOSED,     /* a handle is closed and may be freed */
+    UVSHIM_POLL,       /* poll: status; extra are the events */
+    UVSHIM_SIGNAL,     /* signal: its number */
+    UVSHIM_ASYNC,      /* async was sent to, once or more often */
+    UVSHIM_FS_EVENT,   /* fs_event: status; extra are the events; data the name or NULL */
+    UVSHIM_FS_POLL,    /* fs_poll: status; data are two uv_stat_t: before and after */
+    UVSHIM_RECV,       /* udp: bytes or error; extra the flags; data: uvshim_datagram */
+    UVSHIM_EXIT        /* process: exit status; extra is the signal */
+};
+
+/* 32-bit fields on purpose: LuaJIT reads them as plain numbers, interpreted or compiled. */
+typedef struct {
+    uint32_t kind, id;
+    int32_t result;
+    uint32_t extra;
+    void *data;
+} uvshim_event;
+
+typedef struct {
+    uint32_t count, capacity;
+    uvshim_event *at;
+} uvshim_vector;
+
+typedef struct uvshim_queue {
+    uvshim_vector events;  /* in the order in which libuv called back */
+    uvshim_vector closing; /* the same for its closing phase */
+    double now;            /* uv_now(), ms */
+    uint32_t alive;        /* uv_loop_alive(), as of the last poll */
+    uint32_t lost;         /* records for which there was no memory */
+    uv_loop_t *loop;
+    /* Lua reads no further. */
+    char *slab; /* what was read since the last uvshim_drained() */
+    uint32_t slab_used, slab_size;
+    uv_timer_t *alarm;
+    struct uvshim_block *blocks; /* every handle and request that is not freed */
+    struct uvshim_spill *spilled; /* copies for which the slab had no room */
+    int finishing;
+} uvshim_queue;
+
+uint32_t uvshim_abi(void);
+/* A new loop with its queue, or NULL with *status set to libuv's error. */
+uvshim_queue *uvshim_open(uint32_t slab_size, int *status);
+/* Closes all handles, waits for all requests, throws their records away and frees everything. */
+void uvshim_close(uvshim_queue *queue);
+
+/* Zeroed memory for a handle or request of libuv's type, whose `data` is id; NULL: no memory.
+ * It has to be given back with uvshim_free: a handle after CLOSED or a failed init. */
+void *uvshim_handle(uvshim_queue *queue, int type, uint32_t id);
+void *uvshim_req(uvshim_queue *queue, int type, uint32_t id);
+void uvshim_free(uvshim_queue *queue, void *p);
+void uvshim_set_id(void *p, uint32_t id);
+
+/* One turn of uv_run that waits at most timeout ms (0: not at all; below 0: for an event), also
+ * when no handle keeps the loop alive. Returns how many records there are. */
+uint32_t uvshim_poll(uvshim_queue *queue, double timeout);
+/* Lua has used all records of `events`: forget them and what was read. */
+void uvshim_drained(uvshim_queue *queue);
+/* Lua has taken over an accepted handle. */
+void uvshim_claimed(uv_stream_t *server);
+
+/* The callbacks to hand to libuv. */
+void uvshim_on_close(uv_handle_t *handle);
+void uvshim_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
+void uvshim_on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf);
+void uvshim_on_connection(uv_stream_t *server, int status);
+void uvshim_on_write(uv_write_t *req, int status);
+void uvshim_on_connect(uv_connect_t *req, int status);
+void uvshim_on_shutdown(uv_shutdown_t *req, int status);
+void uvshim_on_udp_send(uv_udp_send_t *req, int status);
+void uvshim_on_fs(uv_fs_t *req);
+void uvshim_on_getaddrinfo(uv_getaddrinfo_t *req, int status, struct addrinfo *res);
+void uvshim_on_getnameinfo(uv_getnameinfo_t *req, int status, const char *host, const char *service);
+void uvshim_on_random(uv_random_t *req, int status, void *buf, size_t buflen);
+void uvshim_on_poll(uv_poll_t *handle, int status, int events);
+void uvshim_on_signal(uv_signal_t *handle, int signum);
+void uvshim_on_async(uv_async_t *handle);
+void uvshim_on_exit(uv_process_t *handle, int64_t status, int signal);
+void uvshim_on_fs_event(uv_fs_event_t *handle, const char *name, int events, int status);
+void uvshim_on_fs_poll(uv_fs_poll_t *handle, int status, const uv_stat_t *prev, const uv_stat_t *curr);
+
+#endif

@@ -1,0 +1,30 @@
+--- libuv for LuaJIT, with luv's API and without a single FFI callback.
+--
+--     local uv = require "moonlap.uv"
+--     local timer = uv.new_timer()
+--     timer:start(1000, 0, function() timer:close() end)
+--     uv.run()
+--
+-- How it works: libuv's callbacks are C functions of a small shim (csrc/uvshim), which append
+-- records to a vector. When uv_run has returned, Lua reads the records and calls the callbacks
+-- itself, from code that LuaJIT compiles. Idle, prepare, check and timers live in Lua altogether.
+--
+-- The modules, in `moonlap/uv/`: `ffi` (types, loading the library), `errors` (luv's error
+-- results), `check` (arguments), `queue` (event vector, dispatch), `handle` (what handles share),
+-- `req` (requests: read its head before adding one), `loop` (clock and references), `turn` (the
+-- phases of uv.run); each further module holds one kind of handle or a group of functions.
+-- A module with public functions has them in its field `api`, under luv's names; this file
+-- collects them. Methods of handles are set through `handle.class`.
+-- @module moonlap.uv
+
+local _M = {}
+
+for _, name in ipairs {
+    "errors", "req",
+} do
+    for key, value in pairs(require("moonlap.uv." .. name).api) do
+        _M[key] = value
+    end
+end
+
+return _M

@@ -1,0 +1,203 @@
+--- Arguments of API functions, checked as luv checks them and with its words.
+--
+-- Every check takes the argument's position and then all arguments: `check.string(2, ...)`, so
+-- that `got no value` and `got nil` can be told apart. The error blames the line that called
+-- into this library, by the name it used, whatever stands between.
+-- @module moonlap.uv.check
+local bit = require "bit"
+
+local _M = {}
+
+local select, type, tonumber, rawget = select, type, tonumber, rawget
+local getinfo, getmetatable = debug.getinfo, debug.getmetatable
+
+-- The folder of this library's files, as they appear in `source`.
+local HERE = getinfo(1, "S").source:match("^(.*[/\\])[^/\\]*$") or "@"
+local FRONT = HERE:gsub("[/\\]$", "") .. ".lua"
+
+
+local function is_ours(info)
+    return info.source:sub(1, #HERE) == HERE or info.source == FRONT
+end
+
+
+-- The stack level, for the caller, of the function of ours that foreign code called, and
+-- that call as the debug library knows it.
+local function entry()
+    local level = 2
+    while true do
+        local caller = getinfo(level + 1, "S")
+        if not caller or not is_ours(caller) then
+            return level - 1, getinfo(level, "n")
+        end
+        level = level + 1
+    end
+end
+
+
+--- Raises luv's error for a bad argument.
+-- @tparam number position from 1; the object of a method call counts
+-- @tparam string message what is wrong with it
+function _M.argument_error(position, message)
+    local level, call = entry()
+    local name = call and call.name or "?"
+    if call and call.namewhat == "method" then
+        position = position - 1
+        if position == 0 then
+            error(("calling '%s' on bad self (%s)"):format(name, message), level + 1)
+        end
+    end
+    error(("bad argument #%d to '%s' (%s)"):format(position, name, message), level + 1)
+end
+
+
+--- Raises an error that blames the line that called into this library.
+-- @tparam string message
+function _M.misuse(message)
+    local level = entry()
+    error(message, level + 1)
+end
+
+
+-- What an argument is called in an error message.
+local function type_name(position, ...)
+    if position > select("#", ...) then
+        return "no value"
+    end
+    return type((select(position, ...)))
+end
+
+
+--- Raises luv's error for an argument of a wrong type.
+-- @tparam number position
+-- @tparam string expected such as `"string"`
+-- @param ... all arguments
+function _M.type_error(position, expected, ...)
+    _M.argument_error(position, expected .. " expected, got " .. type_name(position, ...))
+end
+
+
+--- A string, or a number as one.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn string
+function _M.string(position, ...)
+    local value = select(position, ...)
+    if type(value) == "string" then
+        return value
+    elseif type(value) == "number" then
+        return tostring(value)
+    end
+    return _M.type_error(position, "string", ...)
+end
+
+
+--- A number, or a string that reads as one.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn number
+function _M.number(position, ...)
+    local value = select(position, ...)
+    if type(value) == "number" then
+        return value
+    end
+    local number = type(value) == "string" and tonumber(value)
+    return number or _M.type_error(position, "number", ...)
+end
+
+
+--- A number for a C `int`: what does not fit wraps round as in C.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn number
+function _M.int(position, ...)
+    local value = _M.number(position, ...)
+    if value >= -2147483648 and value <= 2147483647 then
+        return value
+    end
+    return bit.tobit(value)
+end
+
+
+--- A number, or `default` for nil or none.
+-- @tparam number position
+-- @tparam number default
+-- @param ... all arguments
+-- @treturn number
+function _M.opt_number(position, default, ...)
+    if (select(position, ...)) == nil then
+        return default
+    end
+    return _M.number(position, ...)
+end
+
+
+--- A table.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn table
+function _M.table(position, ...)
+    local value = select(position, ...)
+    if type(value) == "table" then
+        return value
+    end
+    return _M.type_error(position, "table", ...)
+end
+
+
+--- Whether a value can be a callback: a function, or what has a function as `__call`.
+-- @param value
+-- @treturn boolean
+function _M.is_callable(value)
+    if type(value) == "function" then
+        return true
+    end
+    local meta = getmetatable(value)
+    return type(meta) == "table" and type(rawget(meta, "__call")) == "function"
+end
+
+
+-- luv shows a type's `__name` in the errors that are its own.
+local function own_type_name(position, ...)
+    local meta = getmetatable((select(position, ...)))
+    local name = type(meta) == "table" and rawget(meta, "__name")
+    return type(name) == "string" and name or type_name(position, ...)
+end
+
+
+--- Raises one of luv's own type errors, which name a type by its metatable's `__name`.
+-- @tparam number position
+-- @tparam string expected the words before `expected`
+-- @param ... all arguments
+function _M.own_type_error(position, expected, ...)
+    _M.argument_error(position,
+        expected .. " expected, got " .. own_type_name(position, ...))
+end
+
+
+--- A callback that must be given.
+-- @tparam number position
+-- @param ... all arguments
+-- @return what can be called
+function _M.callback(position, ...)
+    local value = select(position, ...)
+    if type(value) == "function" or _M.is_callable(value) then
+        return value
+    end
+    return _M.own_type_error(position, "function or callable table", ...)
+end
+
+
+--- A callback that may be left out.
+-- @tparam number position
+-- @param ... all arguments
+-- @return what can be called, or nil
+function _M.opt_callback(position, ...)
+    if (select(position, ...)) == nil then
+        return nil
+    end
+    return _M.callback(position, ...)
+end
+
+
+return _M
