@@ -20,6 +20,26 @@ const (
 	warmupLimit  = time.Second
 )
 
+// A Side is what to measure, where and for how long; where there are others to compare it
+// with, also what it is called.
+type Side struct {
+	Name   string // "" where it is the only one
+	Commit string // revision that it was checked out at
+	Options
+}
+
+// A Measurement says what to measure and whether to compare it.
+type Measurement struct {
+	// Sides; the seed is that of the first, the budget the largest.
+	Sides []Side
+	// Comparing is the rule by which the cases of each side are compared with those of the
+	// first, or, of a single side, every case with the first that does not fail. nil:
+	// nothing is compared.
+	Comparing *record.Comparing
+	// Note is told what will not be compared.
+	Note func(string)
+}
+
 // A Progress tells how far a run is.
 type Progress struct {
 	Case    string        // what runs now
@@ -29,28 +49,44 @@ type Progress struct {
 	Left    time.Duration // at most
 }
 
-// Run measures. Every line of the record goes to write as it comes, and the record is
-// returned whole, also when ctx ends before the run does: its End line then says
-// "interrupted". The error is a [*PlanError], one of write's, or of a runtime that
-// cannot be started; what was measured before stands in the record.
-func Run(ctx context.Context, o Options, opening record.Run, write func(record.Line) error,
+// Run measures. Cases that are compared take turns: in each round their processes stand
+// side by side, in an order that is random in one round and reversed in the next, and
+// share the round's seed, so that neither the state of the machine nor the draw favours
+// one. They end when their comparisons are decided (see [stat.Judge]); a case that is
+// compared with nothing, when its interval is narrow enough; each at its budget at the
+// latest.
+//
+// Every line of the record goes to write as it comes, the first of them opening, with
+// seed, budget and rule filled in. The record is returned whole, also when ctx ends before
+// the run does: its End line then says "interrupted". The error is a [*PlanError], one of
+// write's, or of a runtime that cannot be started; what was measured before stands in the
+// record.
+func Run(ctx context.Context, m Measurement, opening record.Run, write func(record.Line) error,
 	progress func(Progress)) (*record.Record, error) {
+	first := &m.Sides[0]
 	r := &run{
-		options: o, write: write, progress: progress, started: time.Now(),
-		random: rand.New(rand.NewPCG(o.Seed, 0)), record: &record.Record{},
+		Measurement: m, write: write, progress: progress, started: time.Now(),
+		random: rand.New(rand.NewPCG(first.Seed, 0)), record: &record.Record{}, count: first.Processes,
 	}
+	for _, side := range m.Sides {
+		r.budget = max(r.budget, side.Time)
+	}
+	opening.Seed, opening.BudgetNS, opening.Comparing = first.Seed, float64(r.budget), m.Comparing
 	err := r.whole(ctx, opening)
 	return r.record, err
 }
 
 type run struct {
-	options  Options
+	Measurement
+	budget   time.Duration // of a case
+	count    int           // of processes a case; 0: as the budget allows
 	write    func(record.Line) error
 	progress func(Progress)
 	started  time.Time
 	random   *rand.Rand
 	record   *record.Record
-	states   []*state
+	groups   []*group
+	rows     int // number of comparisons that were planned
 	process  int // number of the next process
 }
 
@@ -58,9 +94,10 @@ type run struct {
 type state struct {
 	planned
 	options   *Options
-	locations []float64 // ns per call of its processes
+	located   map[int]float64 // ns per call, by round
 	processes int
 	spent     time.Duration
+	failed    bool
 	done      bool
 }
 
@@ -68,24 +105,13 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 	if err := r.add(opening); err != nil {
 		return err
 	}
-	if err := r.add(r.options.Runtime); err != nil {
+	if err := r.add(r.Sides[0].Runtime); err != nil {
 		return err
 	}
-	cases, err := r.options.plan(ctx)
-	if err != nil {
+	if err := r.plan(ctx); err != nil {
 		return err
 	}
-	for _, c := range cases {
-		r.states = append(r.states, &state{planned: c, options: &r.options})
-		if err := r.add(c.Case); err != nil {
-			return err
-		}
-	}
-	return r.end(ctx, r.rounds(ctx))
-}
-
-// end closes the record; err is what ended the rounds.
-func (r *run) end(ctx context.Context, err error) error {
+	err := r.rounds(ctx)
 	reason := "complete"
 	if ctx.Err() != nil {
 		reason = "interrupted"
@@ -104,31 +130,6 @@ func (r *run) add(l record.Line) error {
 		return err
 	}
 	return r.write(l)
-}
-
-func (r *run) rounds(ctx context.Context) error {
-	for round := 0; ; round++ {
-		var active []*state
-		for _, s := range r.states {
-			if !s.done {
-				active = append(active, s)
-			}
-		}
-		if len(active) == 0 {
-			return nil
-		}
-		r.random.Shuffle(len(active), func(i, j int) { active[i], active[j] = active[j], active[i] })
-		for _, s := range active {
-			if ctx.Err() != nil {
-				return nil
-			}
-			r.tell(s, round, active)
-			if err := r.measure(ctx, s, round, r.processSeed()); err != nil {
-				return err
-			}
-			s.done = s.done || r.enough(s)
-		}
-	}
 }
 
 // measure runs one process of a case and files what it says.
@@ -157,7 +158,7 @@ func (r *run) measure(ctx context.Context, s *state, round int, seed float64) er
 	for line := range p.Lines() {
 		switch l := line.(type) {
 		case record.Fault:
-			l.Case, s.done = s.Case.Case, true
+			l.Case, s.failed = s.Case.Case, true
 			if l.File == "" {
 				l.Source = record.Source{File: s.File, Line: s.Line} // where the case is declared
 			}
@@ -168,14 +169,14 @@ func (r *run) measure(ctx context.Context, s *state, round int, seed float64) er
 			line = l
 		case record.Exit:
 			if crash != nil {
-				add(explainCrash(*crash, l, r.options.MemoryBytes))
+				add(explainCrash(*crash, l, s.options.MemoryBytes))
 			}
 		}
 		add(line)
 	}
 	s.spent += time.Since(begun)
 	if ns, ok := r.location(s, job.Process); ok {
-		s.locations = append(s.locations, ns)
+		s.located[round] = ns
 	}
 	return failure
 }
@@ -194,11 +195,11 @@ func (r *run) location(s *state, process int) (ns float64, ok bool) {
 	return sum / count, count > 0
 }
 
-// processSeed is the draw of the next process: what its math.random and its JIT begin
-// with, where the VM lets them be set.
+// processSeed is the draw of the next round: what its processes' math.random and their JIT
+// begin with, where the VM lets them be set.
 func (r *run) processSeed() float64 {
-	if r.options.ProcessSeed != nil {
-		return float64(*r.options.ProcessSeed)
+	if seed := r.Sides[0].ProcessSeed; seed != nil {
+		return float64(*seed)
 	}
 	return float64(r.random.Uint64N(1 << 53))
 }
@@ -206,35 +207,5 @@ func (r *run) processSeed() float64 {
 // measureTime is how long a process measures: short, so that the budget is spent on
 // many processes.
 func (r *run) measureTime() time.Duration {
-	return min(measureTime, max(r.options.Time/(2*leastProcesses), leastMeasure))
-}
-
-// enough tells whether a case needs no more processes.
-func (r *run) enough(s *state) bool {
-	o := r.options
-	if o.Processes > 0 {
-		return s.processes >= o.Processes
-	}
-	if s.spent >= o.Time || s.processes >= mostProcesses {
-		return true
-	}
-	return s.processes >= leastProcesses && stat.Precision(s.locations) <= o.Precision
-}
-
-// tell reports progress: the time left is what the cases may still spend, at most.
-func (r *run) tell(current *state, round int, active []*state) {
-	var left time.Duration
-	for _, s := range active {
-		switch o := r.options; {
-		case s.done:
-		case o.Processes > 0 && s.processes > 0:
-			left += s.spent / time.Duration(s.processes) * time.Duration(o.Processes-s.processes)
-		case o.Processes == 0:
-			left += max(o.Time-s.spent, 0)
-		}
-	}
-	r.progress(Progress{
-		Case: current.Name, Round: round + 1, Cases: len(active),
-		Elapsed: time.Since(r.started), Left: left,
-	})
+	return min(measureTime, max(r.budget/(2*leastProcesses), leastMeasure))
 }

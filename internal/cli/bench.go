@@ -27,6 +27,7 @@ type benchOptions struct {
 	filter                 string
 	format, out            string
 	list, compare          bool
+	rule                   ruleFlags
 	replay                 uint64
 	laps                   lapsFlag
 	memory                 sizeFlag
@@ -55,12 +56,17 @@ process to process. So each case runs once a round in a process of its own, in
 random order, until its interval is narrow enough (--precision) or its time
 (--time) is spent.
 
+With --compare, and with several -e, every other case is compared with the first:
+they take turns as the sides of 'moonlap compare' do, and end when the verdict is
+found.
+
 A file may say in its first comment lines which flags it needs:
 
   -- moonlap: --phase content --http-conf 'lua_shared_dict cats 1m;'`,
 		Example: `  moonlap bench examples/re_find.lua
   moonlap bench -e 'ngx.re.find("hello", "l+", "jo")' --setup 'require "resty.core"'
   moonlap bench --runtime luajit --filter concat --laps examples/string_concat.lua
+  moonlap bench -e 's:sub(1, 1)' -e 's:byte(1)' --setup 'local s = ...' --min-effect 5%
   moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
   moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,6 +77,7 @@ A file may say in its first comment lines which flags it needs:
 		},
 	}
 	o.addFlags(cmd)
+	o.rule.addFlags(cmd.Flags(), "a case")
 	return cmd
 }
 
@@ -94,7 +101,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 
 	f.IntVar(&o.Processes, "processes", 0, "exactly `N` fresh processes a case, instead of --time")
 	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a case")
-	f.Float64Var(&o.Precision, "precision", 0.01, "a case is done when its interval is ± this `SHARE` of its time")
+	f.Float64Var(&o.Precision, "precision", 0.01, "a case that is not compared is done when its interval is\n± this `SHARE` of its time")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a process that has not ended by then is killed")
 	f.Var(&o.memory, "memory", "most memory of a process")
 	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
@@ -125,10 +132,16 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 		return usageErrorf("which bench file? Or -e CODE")
 	case len(args) == 1 && o.Setup != "":
 		return usageErrorf("--setup goes with -e; in a bench file, use setup = function() … end")
-	case len(args) == 1:
-		return o.completeIn(cmd.Flags(), "", args[0])
 	}
-	return o.completeIn(cmd.Flags(), "", "")
+	if err := o.completeIn(cmd.Flags(), "", strings.Join(args, "")); err != nil {
+		return err
+	}
+	for _, name := range []string{"min-effect", "fail-if-slower"} {
+		if cmd.Flags().Changed(name) && !o.comparing() {
+			return usageErrorf("--%s is for comparisons: --compare, or -e CODE twice", name)
+		}
+	}
+	return nil
 }
 
 // completeIn is complete for a file in a working folder that need not be ours; "" is no
@@ -226,23 +239,35 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 		return listCases(ctx, sys, o)
 	}
 
+	m := bench.Measurement{Sides: []bench.Side{{Options: o.Options}}}
+	if o.comparing() {
+		if m.Comparing, err = o.rule.rule(o.Processes); err != nil {
+			return err
+		}
+	}
+	return measure(ctx, sys, &o, m, "bench")
+}
+
+// comparing tells whether cases are compared. The single process of a replay has nothing
+// to say there.
+func (o *benchOptions) comparing() bool {
+	return (o.compare || len(o.Code) > 1) && o.ProcessSeed == nil
+}
+
+// measure runs a measurement and reports what there is, whatever ended the run.
+func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement, kind string) error {
 	sink, err := newSink(sys, o.out)
 	if err != nil {
 		return err
 	}
 	line := newProgress(sys)
-	rec, err := bench.Run(ctx, o.Options, opening(sys, o), sink.write, func(p bench.Progress) {
-		line.Update(benchProgress(p), p.Elapsed, p.Left)
+	rec, err := bench.Run(ctx, m, opening(sys, kind, m.Sides[0].File), sink.write, func(p bench.Progress) {
+		line.Update(fmt.Sprintf("round %d, %s", p.Round, p.Case), p.Elapsed, p.Left)
 	})
 	line.Clear()
 	if closeErr := sink.close(); err == nil {
 		err = closeErr
 	}
-	return conclude(sys, o, rec, err)
-}
-
-// conclude reports what there is, whatever ended the run.
-func conclude(sys Sys, o benchOptions, rec *record.Record, err error) error {
 	var plan *bench.PlanError
 	if errors.As(err, &plan) {
 		printOutput(sys.Stderr, plan.Exit)
@@ -252,11 +277,7 @@ func conclude(sys Sys, o benchOptions, rec *record.Record, err error) error {
 		return err
 	}
 	results := stat.Summarize(rec)
-	if o.compare || len(o.Code) > 1 {
-		if err := compareWithFirst(results); err != nil {
-			return err
-		}
-	}
+	results.Comparisons = stat.CompareTurns(rec, results)
 	if o.out != "-" {
 		if reportErr := writeReport(sys, results, o.format); reportErr != nil {
 			return errors.Join(err, reportErr)
@@ -265,36 +286,16 @@ func conclude(sys Sys, o benchOptions, rec *record.Record, err error) error {
 	if err != nil {
 		return err
 	}
+	if err := gated(rec.Run.Comparing, results.Comparisons); err != nil {
+		return err
+	}
 	return outcome(results)
 }
 
-// compareWithFirst compares every case that has a figure with the first that has one.
-func compareWithFirst(results *record.Results) error {
-	var first string
-	var pairs []stat.Pair
-	for _, c := range results.Cases {
-		switch {
-		case c.NSPerCall == nil:
-		case first == "":
-			first = c.Name
-		default:
-			pairs = append(pairs, stat.Pair{A: first, B: c.Name})
-		}
-	}
-	var err error
-	results.Comparisons, err = stat.Compare(results, pairs, stat.Comparing{})
-	return err
-}
-
-func benchProgress(p bench.Progress) string {
-	return fmt.Sprintf("round %d, %s", p.Round, p.Case)
-}
-
-func opening(sys Sys, o benchOptions) record.Run {
+func opening(sys Sys, kind, file string) record.Run {
 	return record.Run{
-		Schema: record.Schema, Kind: "bench", Moonlap: version, Args: sys.Args,
-		Started: sys.Now().Format(time.RFC3339), Seed: o.Seed, BudgetNS: float64(o.Time),
-		Environment: runtime.Environment(o.File),
+		Schema: record.Schema, Kind: kind, Moonlap: version, Args: sys.Args,
+		Started: sys.Now().Format(time.RFC3339), Environment: runtime.Environment(file),
 	}
 }
 

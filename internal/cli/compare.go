@@ -1,28 +1,21 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/bench"
-	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
 )
 
 type compareOptions struct {
-	shared    benchOptions // flags that hold for all sides
-	sides     sideFlags
-	minEffect percentFlag
-	gate      percentFlag
+	shared benchOptions // flags that hold for all sides
+	sides  sideFlags
+	rule   ruleFlags
 }
 
 func newCompareCommand(sys Sys) *cobra.Command {
-	o := compareOptions{minEffect: percentFlag(stat.DefaultComparing().MinEffect)}
+	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A.lua B.lua… | FILE --rev A --rev B… | -e A -e B…",
 		Short: "Tell whether two files, revisions, VMs or configurations differ in speed",
@@ -65,24 +58,11 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Lookup("processes").Usage = "exactly `N` fresh processes a side, instead of --time"
 	f.Lookup("time").Usage = "time budget a case and side"
-	f.Var(&o.minEffect, "min-effect", "the smallest difference that matters")
-	f.Var(&o.gate, "fail-if-slower", "exit with 4 when a side is proved to be slower than the first\nby more than this")
+	o.rule.addFlags(f, "a side")
 }
 
-// comparing is the rule of the judge.
-func (o *compareOptions) comparing() (record.Comparing, error) {
-	rule := stat.DefaultComparing()
-	rule.MinEffect, rule.FailIfSlower = float64(o.minEffect), float64(o.gate)
-	rule.Processes = o.shared.Processes
-	if rule.MinEffect <= 0 {
-		return rule, usageErrorf("--min-effect is above 0")
-	}
-	return rule, nil
-}
-
-func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) (err error) {
-	ctx := cmd.Context()
-	rule, err := o.comparing()
+func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) error {
+	rule, err := o.rule.rule(o.shared.Processes)
 	if err != nil {
 		return err
 	}
@@ -90,74 +70,14 @@ func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) (
 	if err != nil {
 		return err
 	}
-	c := bench.Comparison{Comparing: rule, Note: func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }}
+	m := bench.Measurement{Comparing: rule, Note: func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }}
 	for _, s := range settings {
-		side, remove, err := s.open(ctx, sys, c.Note)
+		side, remove, err := s.open(cmd.Context(), sys, m.Note)
 		defer func() { remove() }()
 		if err != nil {
 			return err
 		}
-		c.Sides = append(c.Sides, side)
-		c.Time = max(c.Time, side.Time)
+		m.Sides = append(m.Sides, side)
 	}
-	c.Seed = c.Sides[0].Seed
-	return compareSides(ctx, sys, o, c)
-}
-
-func compareSides(ctx context.Context, sys Sys, o *compareOptions, c bench.Comparison) error {
-	sink, err := newSink(sys, o.shared.out)
-	if err != nil {
-		return err
-	}
-	line := newProgress(sys)
-	rec, err := bench.Compare(ctx, c, compareOpening(sys, c), sink.write, func(p bench.Progress) {
-		line.Update(benchProgress(p), p.Elapsed, p.Left)
-	})
-	line.Clear()
-	if closeErr := sink.close(); err == nil {
-		err = closeErr
-	}
-	var plan *bench.PlanError
-	if errors.As(err, &plan) {
-		printOutput(sys.Stderr, plan.Exit)
-		return err
-	}
-	if len(rec.Processes) == 0 && err != nil {
-		return err
-	}
-	results := stat.Summarize(rec)
-	results.Comparisons = stat.CompareSides(rec, results)
-	if o.shared.out != "-" {
-		if reportErr := writeReport(sys, results, o.shared.format); reportErr != nil {
-			return errors.Join(err, reportErr)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := gated(rec.Run.Comparing, results); err != nil {
-		return err
-	}
-	return outcome(results)
-}
-
-// gated is exit code 4 when a comparison proves what the gate forbids.
-func gated(rule *record.Comparing, results *record.Results) error {
-	if rule == nil || rule.FailIfSlower == 0 {
-		return nil
-	}
-	for _, c := range results.Comparisons {
-		if stat.TooSlow(c, rule.FailIfSlower) {
-			return exitWith(ExitRegression, fmt.Errorf("%s is more than %s slower than %s", c.B, percentFlag(rule.FailIfSlower).String(), c.A))
-		}
-	}
-	return nil
-}
-
-func compareOpening(sys Sys, c bench.Comparison) record.Run {
-	return record.Run{
-		Schema: record.Schema, Kind: "compare", Moonlap: version, Args: sys.Args,
-		Started: sys.Now().Format(time.RFC3339), Seed: c.Seed, BudgetNS: float64(c.Time),
-		Environment: runtime.Environment(c.Sides[0].File),
-	}
+	return measure(cmd.Context(), sys, &o.shared, m, "compare")
 }

@@ -135,17 +135,17 @@ const timeEach = 2 * time.Second
 func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proof *gateProof) error {
 	rule := stat.DefaultComparing()
 	rule.FailIfSlower, rule.Processes = float64(o.gate), base.Processes
-	c := bench.Comparison{Comparing: rule, Time: timeEach, Seed: rand.Uint64N(1 << 53), Note: func(string) {}}
+	m := bench.Measurement{Comparing: &rule, Note: func(string) {}}
+	base.Time, base.Seed = timeEach, rand.Uint64N(1<<53)
 	for _, name := range []string{"case", "same", "slowed"} {
 		side := base
 		if side.Name = name; name == "slowed" {
 			side.Slowdown = float64(o.slowdown)
 		}
-		c.Sides = append(c.Sides, side)
+		m.Sides = append(m.Sides, side)
 	}
-	opening := compareOpening(sys, c)
-	opening.Environment = record.Environment{} // it takes time, and nobody reads it
-	rec, err := bench.Compare(ctx, c, opening, func(record.Line) error { return nil }, func(bench.Progress) {})
+	// Describing the environment takes time, and nobody reads it.
+	rec, err := bench.Run(ctx, m, record.Run{Schema: record.Schema}, func(record.Line) error { return nil }, func(bench.Progress) {})
 	var plan *bench.PlanError
 	if errors.As(err, &plan) {
 		printOutput(sys.Stderr, plan.Exit)
@@ -162,7 +162,7 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 	for _, c := range rec.Cases {
 		side[c.Name] = c.Side
 	}
-	for _, c := range stat.CompareSides(rec, results) {
+	for _, c := range stat.CompareTurns(rec, results) {
 		failed[side[c.B]] = failed[side[c.B]] || stat.TooSlow(c, rule.FailIfSlower)
 		if side[c.B] == "slowed" {
 			proof.ratios = append(proof.ratios, c.Ratio.Estimate)

@@ -59,9 +59,7 @@ func runReport(sys Sys, path, format string) error {
 		return outcomeOfTime(rec)
 	}
 	results := stat.Summarize(rec)
-	if rec.Run.Comparing != nil {
-		results.Comparisons = stat.CompareSides(rec, results)
-	}
+	results.Comparisons = stat.CompareTurns(rec, results)
 	if reportErr := writeReport(sys, results, format); reportErr != nil {
 		return errors.Join(err, reportErr)
 	}

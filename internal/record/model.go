@@ -31,7 +31,7 @@ type Run struct {
 	Seed        uint64      `json:"seed"`    // every random choice of the run follows from it
 	BudgetNS    float64     `json:"budget_ns"`
 	Environment Environment `json:"environment"`
-	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares sides
+	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares in turns
 }
 
 // Comparing is how a run judges its comparisons. It stands in the record because when
@@ -95,7 +95,7 @@ type Case struct {
 	Laps        bool           `json:"laps,omitempty"`
 	Concurrency int            `json:"concurrency,omitempty"` // light threads, for yielding targets
 	Rate        float64        `json:"rate,omitempty"`        // calls a second, open loop; 0: closed loop
-	Side        string         `json:"side,omitempty"`        // of a comparison: what sets it apart
+	Side        string         `json:"side,omitempty"`        // of a comparison of several: what sets it apart
 	Commit      string         `json:"commit,omitempty"`      // revision that the side was checked out at
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Summarize turns a record into results: all that can be said of it, with warnings for
 // all that can't. It never fails; what is missing in the record is missing in the
-// results, and said. Comparisons are made only when asked for: see [Compare].
+// results, and said. Comparisons are made apart: see [CompareTurns].
 func Summarize(rec *record.Record) *record.Results {
 	res := &record.Results{
 		Schema:      record.Schema,

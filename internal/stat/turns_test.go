@@ -18,7 +18,9 @@ func TestRowsPairByNameOrAlone(t *testing.T) {
 		cases []record.Case
 		want  [][2]int
 	}{
-		{"no sides", []record.Case{c(0, "a", ""), c(1, "b", "")}, nil},
+		{"nothing", nil, nil},
+		{"one case", []record.Case{c(0, "a", "")}, nil},
+		{"one side", []record.Case{c(0, "a", ""), c(1, "b", ""), c(2, "c", "")}, [][2]int{{0, 1}, {0, 2}}},
 		{"by name", []record.Case{c(0, "x@a", "a"), c(1, "y", "a"), c(2, "z", "b"), c(3, "x@b", "b")}, [][2]int{{0, 3}}},
 		{"single cases", []record.Case{c(0, "x", "a"), c(1, "y", "b"), c(2, "z", "c")}, [][2]int{{0, 1}, {0, 2}}},
 		{"not single on one side", []record.Case{c(0, "x", "a"), c(1, "y", "b"), c(2, "z", "b")}, nil},
@@ -65,7 +67,7 @@ func sidesRecord(t *testing.T, rule record.Comparing, reason string, a, b []floa
 	return rec
 }
 
-func TestCompareSidesJudgesAsTheRunDid(t *testing.T) {
+func TestCompareTurnsJudgesAsTheRunDid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	around := func(n int, ns float64) []float64 {
 		return each(n, func(int) float64 { return ns * (1 + 0.01*rng.NormFloat64()) })
@@ -73,7 +75,7 @@ func TestCompareSidesJudgesAsTheRunDid(t *testing.T) {
 	rule := DefaultComparing()
 	judge := func(rule record.Comparing, reason string, a, b []float64) record.Comparison {
 		rec := sidesRecord(t, rule, reason, a, b)
-		got := CompareSides(rec, Summarize(rec))
+		got := CompareTurns(rec, Summarize(rec))
 		if len(got) != 1 || got[0].A != "x@a" || got[0].B != "x@b" {
 			t.Fatalf("comparisons %+v", got)
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// A Row is one comparison of a record with sides: a case of the first side and the case
-// of another that pairs with it.
+// A Row is one comparison: a case and another that took turns with it.
 type Row struct{ A, B record.Case }
 
 // Rows pairs the cases of each side with those of the first: by name, or, where every
 // side has a single case, whatever they are called. The order is that of the first side.
+// The cases of a single side pair with its first one.
 func Rows(cases []record.Case) []Row {
 	var sides []string
 	of := map[string][]record.Case{}
@@ -26,7 +26,13 @@ func Rows(cases []record.Case) []Row {
 		of[c.Side] = append(of[c.Side], c)
 	}
 	var rows []Row
-	if len(sides) < 2 {
+	if len(sides) == 1 {
+		for _, b := range cases[1:] {
+			rows = append(rows, Row{cases[0], b})
+		}
+		return rows
+	}
+	if len(sides) == 0 {
 		return nil
 	}
 	single := !slices.ContainsFunc(sides, func(s string) bool { return len(of[s]) != 1 })
@@ -72,17 +78,16 @@ func (r *RowJudge) Enough() bool {
 	return r.err != nil || r.Processes == 0 && r.decided(r.look(r.pairs, false))
 }
 
-// CompareSides compares the sides of a record whose run did so, with the rule that the
-// record holds: see [Judge]. Cases without a partner are left alone. What else than time
-// differs stands beside each verdict.
-func CompareSides(rec *record.Record, res *record.Results) []record.Comparison {
+// CompareTurns compares the cases of a record whose run compared them in turns, with the
+// rule that the record holds: see [Judge]. Without a rule nothing is compared, nor are
+// cases without a partner. What else than time differs stands beside each verdict.
+func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 	comparisons := []record.Comparison{}
-	rows := Rows(rec.Cases)
-	for _, row := range rows {
-		j := RowJudge{Judge: Judge{Comparing: DefaultComparing(), Rows: len(rows)}}
-		if rec.Run.Comparing != nil {
-			j.Comparing = *rec.Run.Comparing
-		}
+	if rec.Run.Comparing == nil {
+		return comparisons
+	}
+	for _, row := range rowsOf(rec) {
+		j := RowJudge{Judge: Judge{Comparing: *rec.Run.Comparing, Rows: len(Rows(rec.Cases))}}
 		a, b := byRound(rec, row.A), byRound(rec, row.B)
 		for _, round := range a.rounds {
 			if nsB, ok := b.ns[round]; ok {
@@ -101,6 +106,16 @@ func CompareSides(rec *record.Record, res *record.Results) []record.Comparison {
 		comparisons = append(comparisons, c)
 	}
 	return comparisons
+}
+
+// rowsOf are the comparisons that a record's run came to. In a single side a case that
+// fails is compared with nothing, and the next stands in for the first.
+func rowsOf(rec *record.Record) []Row {
+	cases := rec.Cases
+	if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Side != cases[0].Side }) {
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c record.Case) bool { return len(rec.FaultsOf(c.Case)) > 0 })
+	}
+	return Rows(cases)
 }
 
 func (r *RowJudge) verdict(ended bool) record.Comparison {
