@@ -7,6 +7,8 @@
 #define SMALLEST_READ 4096
 /* So many accepted connections may wait for Lua; the next one stays with libuv and the kernel. */
 #define MAX_UNCLAIMED 128
+/* ms */
+#define FAR_AWAY 86400000
 
 /* What stands before every handle and request. */
 typedef struct uvshim_block {
@@ -179,18 +181,21 @@ void uvshim_close(uvshim_queue *queue) {
     free(queue);
 }
 
-uint32_t uvshim_poll(uvshim_queue *queue, double timeout) {
+void uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_loop_t *loop = queue->loop;
 
     /* uv_run does nothing at all for a loop that is not alive, but handles without a reference
      * have their events too as long as Lua turns: the alarm keeps the loop alive for that. */
-    if (timeout > 0 || (timeout == 0 && !uv_loop_alive(loop)))
-        uv_timer_start(queue->alarm, on_alarm, (uint64_t)timeout, 0);
+    if (timeout > 0 || !uv_loop_alive(loop))
+        uv_timer_start(queue->alarm, on_alarm, timeout < 0 ? FAR_AWAY : (uint64_t)timeout, 0);
     uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
     uv_timer_stop(queue->alarm);
-    queue->alive = (uint32_t)uv_loop_alive(loop);
     queue->now = (double)uv_now(loop);
-    return queue->events.count + queue->closing.count;
+}
+
+void uvshim_update_time(uvshim_queue *queue) {
+    uv_update_time(queue->loop);
+    queue->now = (double)uv_now(queue->loop);
 }
 
 /* -- requests --------------------------------------------------------------------------------- */
@@ -297,8 +302,10 @@ void uvshim_claimed(uv_stream_t *server) { block_of(server)->unclaimed--; }
 
 void uvshim_on_close(uv_handle_t *handle) {
     uvshim_queue *queue = handle->loop->data;
+    uvshim_event *event = append(queue, &queue->closing, UVSHIM_CLOSED, handle->data);
 
-    append(queue, &queue->closing, UVSHIM_CLOSED, handle->data);
+    if (event != NULL)
+        event->data = handle;
 }
 
 void uvshim_on_poll(uv_poll_t *handle, int status, int events) {

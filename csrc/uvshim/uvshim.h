@@ -22,7 +22,7 @@ enum {
     UVSHIM_REQ = 1,    /* a request ended: status; data is the request */
     UVSHIM_READ,       /* stream: bytes or error; data are the bytes, in the slab */
     UVSHIM_CONNECTION, /* server: status; data is the accepted handle, NULL: still to accept */
-    UVSHIM_CLOSED,     /* a handle is closed and may be freed */
+    UVSHIM_CLOSED,     /* data, a handle, is closed and may be freed */
     UVSHIM_POLL,       /* poll: status; extra are the events */
     UVSHIM_SIGNAL,     /* signal: its number */
     UVSHIM_ASYNC,      /* async was sent to, once or more often */
@@ -49,7 +49,6 @@ typedef struct uvshim_queue {
     uvshim_vector events;  /* in the order in which libuv called back */
     uvshim_vector closing; /* the same for its closing phase */
     double now;            /* uv_now(), ms */
-    uint32_t alive;        /* uv_loop_alive(), as of the last poll */
     uint32_t lost;         /* records for which there was no memory */
     uv_loop_t *loop;
     /* Lua reads no further. */
@@ -75,8 +74,10 @@ void uvshim_free(uvshim_queue *queue, void *p);
 void uvshim_set_id(void *p, uint32_t id);
 
 /* One turn of uv_run that waits at most timeout ms (0: not at all; below 0: for an event), also
- * when no handle keeps the loop alive. Returns how many records there are. */
-uint32_t uvshim_poll(uvshim_queue *queue, double timeout);
+ * when no handle keeps the loop alive. */
+void uvshim_poll(uvshim_queue *queue, double timeout);
+/* Reads the clock into `now`. */
+void uvshim_update_time(uvshim_queue *queue);
 /* Lua has used all records of `events`: forget them and what was read. */
 void uvshim_drained(uvshim_queue *queue);
 /* Lua has taken over an accepted handle. */

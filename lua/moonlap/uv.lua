@@ -20,7 +20,7 @@
 local _M = {}
 
 for _, name in ipairs {
-    "errors", "req",
+    "errors", "fault", "req", "handle", "turn", "timer", "watcher",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value

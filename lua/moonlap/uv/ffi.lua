@@ -70,7 +70,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     typedef struct {
         uvshim_vector events, closing;
         double now;
-        uint32_t alive, lost;
+        uint32_t lost;
         uv_loop_t *loop;
     } uvshim_queue;
     uint32_t uvshim_abi(void);
@@ -80,7 +80,8 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void *uvshim_req(uvshim_queue *, int type, uint32_t id);
     void uvshim_free(uvshim_queue *, void *);
     void uvshim_set_id(void *, uint32_t id);
-    uint32_t uvshim_poll(uvshim_queue *, double timeout);
+    void uvshim_poll(uvshim_queue *, double timeout);
+    void uvshim_update_time(uvshim_queue *);
     void uvshim_drained(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     ]]

@@ -89,4 +89,28 @@ function _M.drain()
     C.uvshim_drained(q)
 end
 
+local closing = q.closing
+local closing_position = 0
+
+--- Is there another record of libuv's closing phase?
+-- @treturn boolean
+function _M.next_closing()
+    return closing_position < closing.count
+end
+
+--- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.
+function _M.dispatch_closing()
+    local event = closing.at[closing_position]
+    closing_position = closing_position + 1
+    on[event.kind](event)
+end
+
+--- Dispatches what is left of them, and forgets them.
+function _M.drain_closing()
+    while closing_position < closing.count do
+        _M.dispatch_closing()
+    end
+    closing_position, closing.count = 0, 0
+end
+
 return _M

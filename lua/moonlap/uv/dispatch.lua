@@ -1,0 +1,55 @@
+--- Which loop calls the callbacks: one that LuaJIT compiles, or the same one interpreted.
+--
+-- A compiled loop inlines the callbacks. That is fastest for a few of them, but every further
+-- prototype (function in the source) adds a side trace to the same exit, and from about sixteen on
+-- the chain of guards costs more than the interpreter, which calls each callback's own trace. So
+-- each kind of callback counts the prototypes it is given, and after a few turns for good to the
+-- interpreted twin. Many closures of one prototype count once: LuaJIT compiles those well.
+-- @module moonlap.uv.dispatch
+
+local _M = {}
+
+local getinfo = debug.getinfo
+local type = type
+
+-- Prototypes beyond which a kind turns, and how many registrations are looked at to count them.
+local MOST = 6
+local LOOKED_AT = 64
+
+--- A compiled function and its interpreted twin.
+-- @tparam function fn without upvalues, since the twin is another prototype of the same source
+-- @treturn function the twin, never compiled
+function _M.interpreted(fn)
+    local twin = assert(loadstring(string.dump(fn)))
+    jit.off(twin)
+    return twin
+end
+
+--- A place where callbacks of one kind are called.
+-- @treturn table the site: `mixed` is true when the interpreted twin is the faster one
+function _M.site()
+    return { mixed = false, looked_at = 0, count = 0, seen = {} }
+end
+
+--- Counts a callback that a site will call.
+function _M.learn(site, callback)
+    if site.looked_at >= LOOKED_AT then
+        return
+    end
+    site.looked_at = site.looked_at + 1
+    if type(callback) ~= "function" then
+        return
+    end
+    local info = getinfo(callback, "S")
+    local prototype = info.source .. ":" .. info.linedefined .. ":" .. info.lastlinedefined
+    if not site.seen[prototype] then
+        site.seen[prototype] = true
+        site.count = site.count + 1
+        if site.count > MOST and not site.mixed then
+            site.mixed = true
+            site.looked_at = LOOKED_AT
+        end
+    end
+end
+
+return _M

@@ -1,0 +1,60 @@
+--- What happens when a callback raises an error.
+-- @module moonlap.uv.fault
+
+local _M = {}
+
+local traceback = debug.traceback
+
+-- luv's: to stderr, and the process ends.
+local function die(err)
+    io.stderr:write("Uncaught Error: ", type(err) == "string" and err or "(null)", "\n")
+    os.exit(-1)
+end
+
+local handler = die
+local fatal, is_fatal
+
+--- The message handler under which callbacks run.
+-- @param err
+function _M.report(err)
+    if type(err) == "string" then
+        err = traceback(err, 2)
+    end
+    local ok, again = pcall(handler, err)
+    if not ok then
+        fatal, is_fatal = again, true
+    end
+end
+
+--- Raises the error that the error handler itself has raised, if it has.
+-- @treturn boolean always false
+function _M.raise()
+    if is_fatal then
+        local err = fatal
+        fatal, is_fatal = nil, false
+        error(err, 0)
+    end
+    return false
+end
+
+--- Has the error handler raised an error?
+-- @treturn boolean
+function _M.is_fatal()
+    return is_fatal
+end
+
+local api = {}
+_M.api = api
+
+--- Sets what is called when a callback raises an error; an extension of luv's API. The loop goes
+-- on with the next callback, unless the handler raises an error in its turn: then uv.run ends with
+-- that. Without a handler the error goes to stderr and the process exits with 255, as with luv.
+-- @tparam[opt] function callback of the error, with a traceback if it is a string; nil: luv's way
+function api.set_error_handler(callback)
+    if callback ~= nil and type(callback) ~= "function" then
+        error("bad argument #1 to 'set_error_handler' (function expected)", 2)
+    end
+    handler = callback or die
+end
+
+return _M

@@ -1,0 +1,224 @@
+--- uv.run: the phases of a turn in libuv's order.
+--
+-- All callbacks run inside one xpcall. Each phase keeps how far it is outside of its function and
+-- moves on before it calls, so that after an error the same turn is simply entered again.
+-- @module moonlap.uv.turn
+
+local C = require "moonlap.uv.ffi"
+local ffi = require "ffi"
+local check = require "moonlap.uv.check"
+local fault = require "moonlap.uv.fault"
+local handle = require "moonlap.uv.handle"
+local loop = require "moonlap.uv.loop"
+local queue = require "moonlap.uv.queue"
+local req = require "moonlap.uv.req"
+local timer = require "moonlap.uv.timer"
+local watcher = require "moonlap.uv.watcher"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_loop_alive(const uv_loop_t *);
+int uv_backend_fd(const uv_loop_t *);
+int uv_backend_timeout(const uv_loop_t *);
+]]
+
+local q, c_loop = queue.q, queue.loop
+local idle, prepare, checks = watcher.idle, watcher.prepare, watcher.check
+local max, min = math.max, math.min
+
+-- From 1.45 on libuv runs timers at the end of a turn, and once before the first.
+local TIMERS_LAST = C.uv_version() >= 0x012d00
+
+-- Longer waits are taken in pieces; ms.
+local LONGEST_WAIT = 2 ^ 31 - 1
+
+local mode = false -- while running: luv's name of the mode
+local stopped = false
+local step = 0 -- the phase that a turn is at
+local had_pending = false
+
+-- Handles of libuv and requests have events even if they keep nothing alive.
+local function in_c()
+    return handle.in_c > 0 or req.count > 0
+end
+
+local function is_alive()
+    return loop.refs > 0 or handle.is_closing_due() or queue.waiting()
+        or (in_c() and C.uv_loop_alive(c_loop) ~= 0)
+end
+
+-- How long the poll may wait: ms, 0 for not at all, below 0 for ever.
+local function patience()
+    if stopped or idle.active > 0 or handle.is_closing_due() or queue.waiting()
+        or not is_alive()
+    then
+        return 0
+    end
+    local due = timer.next_due()
+    if not due then
+        return -1
+    end
+    return max(0, min(due - loop.now(), LONGEST_WAIT))
+end
+
+local function poll()
+    local timeout = 0
+    if mode == "default" or (mode == "once" and not had_pending) then
+        timeout = patience()
+    end
+    if in_c() or timeout ~= 0 then
+        C.uvshim_poll(q, timeout)
+        loop.polled()
+        if q.lost > 0 then
+            error("moonlap.uv: out of memory, completions were lost", 0)
+        end
+    end
+end
+
+local function turns()
+    while true do
+        if step == 0 then
+            if stopped or not is_alive() then
+                return
+            end
+            loop.new_turn()
+            step = 1
+        end
+        if step == 1 then
+            if not TIMERS_LAST then
+                timer.run()
+            end
+            step = 2
+        end
+        if step == 2 then
+            had_pending = false
+            step = 3
+        end
+        if step == 3 then
+            watcher.run(idle)
+            step = 4
+        end
+        if step == 4 then
+            watcher.run(prepare)
+            step = 5
+        end
+        if step == 5 then
+            poll()
+            step = 6
+        end
+        if step == 6 then
+            queue.drain()
+            step = 7
+        end
+        if step == 7 then
+            watcher.run(checks)
+            step = 8
+        end
+        if step == 8 then
+            handle.run_closing()
+            step = 9
+        end
+        if step == 9 then
+            if TIMERS_LAST or mode == "once" then
+                loop.new_turn()
+                timer.run()
+            end
+            step = 0
+        end
+        if mode ~= "default" then
+            return
+        end
+    end
+end
+
+-- 1.45 and later: timers that are due before the first turn.
+local function timers_first()
+    loop.new_turn()
+    timer.run()
+end
+
+local function guarded(phase)
+    while not xpcall(phase, fault.report) do
+        if fault.is_fatal() then
+            mode, stopped = false, false
+            fault.raise()
+        end
+    end
+end
+
+local api = {}
+_M.api = api
+
+local MODES = { default = "default", once = "once", nowait = "nowait" }
+
+--- Runs the loop.
+-- @tparam[opt="default"] string how `"default"`: until nothing keeps it alive, or `uv.stop`;
+--   `"once"`: one turn, which may wait; `"nowait"`: one turn
+-- @treturn boolean is the loop still alive? or nil and an error when it is running already
+function api.run(how)
+    how = how == nil and "default" or how
+    if not MODES[how] then
+        check.argument_error(1, ("invalid option '%s'"):format(check.string(1, how)))
+    end
+    if mode then
+        return nil, "loop already running"
+    end
+    mode = how
+    if step == 0 and TIMERS_LAST and how == "default" and not stopped and is_alive() then
+        guarded(timers_first)
+    end
+    guarded(turns)
+    mode, stopped = false, false
+    return is_alive()
+end
+
+--- How the loop is being run.
+-- @treturn string|nil the argument of `uv.run`; nil when it does not run
+function api.loop_mode()
+    return mode or nil
+end
+
+--- Does anything keep the loop alive?
+-- @treturn boolean
+function api.loop_alive()
+    return is_alive()
+end
+
+--- Makes `uv.run` return after this turn.
+function api.stop()
+    stopped = true
+end
+
+--- The turn's time.
+-- @treturn number ms, from an arbitrary start
+function api.now()
+    return loop.now()
+end
+
+--- Reads the clock anew.
+function api.update_time()
+    C.uvshim_update_time(q)
+    loop.polled()
+end
+
+--- The file descriptor that libuv polls.
+-- @treturn number
+function api.backend_fd()
+    return C.uv_backend_fd(c_loop)
+end
+
+--- How long the poll would wait now.
+-- @treturn number ms; -1 for ever
+function api.backend_timeout()
+    local timeout = patience()
+    if timeout ~= 0 and in_c() and C.uv_loop_alive(c_loop) ~= 0 then
+        local in_libuv = C.uv_backend_timeout(c_loop)
+        if timeout < 0 or (in_libuv >= 0 and in_libuv < timeout) then
+            return in_libuv
+        end
+    end
+    return timeout
+end
+
+return _M

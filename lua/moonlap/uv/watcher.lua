@@ -1,0 +1,135 @@
+--- idle, prepare and check: handles that are called once a turn. They live in Lua altogether.
+--
+-- libuv puts a handle that starts at the head of its list, and one that starts while the list is
+-- run waits for the next turn. Here the head is the array's end: it is run from the end that it
+-- had downwards, and what is appended meanwhile lies beyond.
+-- @module moonlap.uv.watcher
+
+local check = require "moonlap.uv.check"
+local dispatch = require "moonlap.uv.dispatch"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local loop = require "moonlap.uv.loop"
+
+local _M = {}
+
+local EINVAL = errors.api.errno.EINVAL
+
+-- `at` is moved before the call, so that the next run goes on behind a callback that failed.
+local function call_all(list)
+    while list.at > 0 do
+        local at = list.at
+        local h = list[at]
+        list.at = at - 1
+        if h then
+            h.callback()
+        end
+    end
+end
+
+local call_all_interpreted = dispatch.interpreted(call_all)
+
+local function close_holes(list)
+    local n = 0
+    for i = 1, list.n do
+        local h = list[i]
+        list[i] = nil
+        if h then
+            n = n + 1
+            list[n], h.position = h, n
+        end
+    end
+    list.n = n
+end
+
+--- Calls every handle of a list that was started before.
+function _M.run(list)
+    if list.at == 0 then
+        if list.n > list.active then
+            close_holes(list)
+        end
+        list.at = list.n
+    end
+    if list.site.mixed then
+        call_all_interpreted(list)
+    else
+        call_all(list)
+    end
+end
+
+local function stop(h)
+    if h.position == 0 then
+        return
+    end
+    local list = h.list
+    list[h.position], h.position = false, 0
+    list.active = list.active - 1
+    if h.referenced then
+        loop.add_ref(-1)
+    end
+end
+
+local function is_active(h)
+    return h.position > 0
+end
+
+local api = {}
+_M.api = api
+
+local function define(name)
+    local list = { n = 0, at = 0, active = 0, site = dispatch.site() }
+    _M[name] = list
+    local methods = {}
+    local class = handle.class(name, methods, { stop = stop, is_active = is_active })
+
+    api["new_" .. name] = function()
+        return (handle.new(class, { list = list, position = 0, callback = false }))
+    end
+
+    function methods.start(userdata, callback)
+        local h = handle.check(userdata, class)
+        if type(callback) ~= "function" then
+            check.callback(2, userdata, callback)
+        end
+        if h.position > 0 then
+            h.callback = callback
+            return 0
+        end
+        if h.closing then
+            return errors.fail(EINVAL)
+        end
+        dispatch.learn(list.site, callback)
+        h.callback = callback
+        local n = list.n + 1
+        list.n, list[n], h.position = n, h, n
+        list.active = list.active + 1
+        if h.referenced then
+            loop.add_ref(1)
+        end
+        return 0
+    end
+
+    function methods.stop(userdata)
+        stop(handle.check(userdata, class))
+        return 0
+    end
+
+    api[name .. "_start"], api[name .. "_stop"] = methods.start, methods.stop
+end
+
+--- A handle that is called in every turn before the poll; the poll then does not wait.
+-- @function new_idle
+-- @treturn userdata
+define "idle"
+
+--- A handle that is called in every turn right before the poll.
+-- @function new_prepare
+-- @treturn userdata
+define "prepare"
+
+--- A handle that is called in every turn right after the poll.
+-- @function new_check
+-- @treturn userdata
+define "check"
+
+return _M
