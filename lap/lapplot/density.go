@@ -1,0 +1,150 @@
+package lapplot
+
+import (
+	"fmt"
+	"math"
+)
+
+// mostBins is as many bins as a screen shows apart.
+const mostBins = 240
+
+// Density is a chart of how often which times occur: the share of the laps in each of many
+// bins of round width, from the shortest lap to the 99.9th percentile, or three times the
+// 90th where that is less; the chart says what lies beyond. Where times differ by more than
+// a factor of 30 the bins widen in proportion, on a logarithmic axis, and none is left out.
+// The number of bins is 2·n^(1/3) (the Rice rule), at most 240.
+func Density(laps ...*Laps) *Chart {
+	c := &Chart{
+		Title: "Density",
+		X:     Axis{Title: "time per lap", Unit: Time},
+		Y:     Axis{Unit: Share},
+		Notes: remarks(laps, true),
+	}
+	var names []string
+	var ds []distribution
+	for _, l := range laps {
+		if d := l.distribution(); d.count > 0 {
+			names, ds = append(names, l.name), append(ds, d)
+		}
+	}
+	if len(ds) == 0 {
+		return c
+	}
+	edges, title, scale := binEdges(ds)
+	c.Y.Title, c.X.Scale = title, scale
+	end := edges[len(edges)-1]
+	for i := range ds {
+		c.Series = append(c.Series, Series{
+			Name: names[i], Style: Steps, Filled: true, Points: inBins(&ds[i], edges, scale),
+		})
+		if beyond := ds[i].above(end); beyond > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: %s of the laps take longer, up to %s",
+				names[i], Share.print(beyond, 2), Time.print(ds[i].max, 3)))
+		}
+	}
+	return c
+}
+
+// binEdges are the edges of the bins that all distributions share, what a bin's share is
+// called, and the scale on which the bins are equally wide.
+func binEdges(ds []distribution) (edges []float64, title string, scale Scale) {
+	low, high, least := math.Inf(1), math.Inf(-1), math.Inf(1)
+	var most int64
+	for i := range ds {
+		d := &ds[i]
+		low, least = math.Min(low, d.min), math.Min(least, d.quantile(0.001))
+		high = math.Max(high, bodyEnd(d))
+		most = max(most, d.count)
+	}
+	bins := min(mostBins, max(10, int(math.Ceil(2*math.Cbrt(float64(most))))))
+	if least > 0 && high > wide*least {
+		for i := range ds {
+			high = math.Max(high, ds[i].max)
+		}
+		edges, each := logEdges(math.Max(low, least/wide), high, bins)
+		return edges, fmt.Sprintf("share of laps in each %.2g %%", 100*(each-1)), Log
+	}
+	edges, width := linearEdges(low, high, coarsest(ds, high), bins)
+	return edges, "share of laps in each " + Time.print(width, 1), Linear
+}
+
+// bodyEnd is where the tail of a distribution is cut off.
+func bodyEnd(d *distribution) float64 {
+	end := d.quantile(0.999)
+	if p90 := d.quantile(0.90); p90 > 0 {
+		end = math.Min(end, 3*p90)
+	}
+	return end
+}
+
+// coarsest is the width of the widest bucket below high: narrower bins would show the
+// buckets, not the laps.
+func coarsest(ds []distribution, high float64) float64 {
+	width := 0.0
+	for _, d := range ds {
+		for _, b := range d.buckets {
+			if b.low <= high {
+				width = math.Max(width, b.high-b.low)
+			}
+		}
+	}
+	return width
+}
+
+func linearEdges(low, high, least float64, bins int) (edges []float64, width float64) {
+	width = math.Max((high-low)/float64(bins), least)
+	if width <= 1e-9*math.Abs(high) { // all equal, or nearly
+		width = math.Max(math.Abs(high)/100, 1e-3)
+	}
+	width = niceStep(width)
+	first := math.Floor(low / width)
+	for k := first; ; k++ {
+		edges = append(edges, k*width)
+		if k*width > high && k > first {
+			return edges, width
+		}
+	}
+}
+
+// logEdges has an edge above high; each bin ends at so many times its beginning.
+func logEdges(low, high float64, bins int) (edges []float64, each float64) {
+	each = math.Pow(high/low, 1/float64(bins))
+	for k := range bins + 2 {
+		edges = append(edges, low*math.Pow(each, float64(k)))
+	}
+	return edges, each
+}
+
+// inBins are the shares of the values in each bin, as steps. A bucket that reaches over
+// several bins is dealt out in proportion.
+func inBins(d *distribution, edges []float64, scale Scale) []Point {
+	shares := make([]float64, len(edges)-1)
+	at := func(x float64) float64 { // number of the bin with x, and how far in
+		if scale == Log {
+			step := math.Log(edges[1] / edges[0])
+			return math.Log(math.Max(x, edges[0])/edges[0]) / step
+		}
+		return (x - edges[0]) / (edges[1] - edges[0])
+	}
+	for _, b := range d.buckets {
+		low := math.Max(0, at(math.Max(b.low, d.min)))
+		high := at(math.Min(b.high, d.max))
+		if b.low >= edges[len(edges)-1] {
+			break
+		}
+		first := min(int(low), len(shares)-1) // it may round up to the end
+		share := float64(b.count) / float64(d.count)
+		if high-low < 1e-9 || int(high) == first {
+			shares[first] += share
+			continue
+		}
+		for i := first; i < len(shares) && float64(i) < high; i++ {
+			shares[i] += share * (math.Min(high, float64(i+1)) - math.Max(low, float64(i))) / (high - low)
+		}
+	}
+	points := make([]Point, 0, len(edges))
+	for i, share := range shares {
+		points = append(points, At(edges[i], share))
+	}
+	return append(points, At(edges[len(edges)-1], 0))
+}
