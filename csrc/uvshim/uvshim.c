@@ -291,7 +291,12 @@ void uvshim_on_connection(uv_stream_t *server, int status) {
         else
             uv_pipe_init(server->loop, client, 0);
         status = uv_accept(server, client);
-        block->unclaimed++;
+        if (status == 0) {
+            block->unclaimed++;
+        } else {
+            uv_close(client, uvshim_on_close);
+            client = NULL;
+        }
     }
     record((uv_handle_t *)server, UVSHIM_CONNECTION, status, 0, client);
 }

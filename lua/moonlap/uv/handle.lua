@@ -55,8 +55,9 @@ _M.by_id = by_id
 --- A kind of handle.
 -- @tparam string name luv's name: `tcp` makes `uv_tcp_t`
 -- @tparam table methods what its userdata can do, beside what all handles can
--- @tparam[opt] table hooks functions of the record: `stop(h)`, called when it is closed; for
---   handles that live in Lua also `is_active(h)`
+-- @tparam[opt] table hooks functions of the record: `stop(h)` is called when it is closed and
+--   `last_calls(h)` before its close callback; handles that live in Lua have `is_active(h)`,
+--   those of libuv that start lazily `init(h)`, which returns their pointer
 -- @treturn table the class, for `new` and `check`
 function _M.class(name, methods, hooks)
     local template = newproxy(true)
@@ -72,6 +73,8 @@ function _M.class(name, methods, hooks)
     return {
         name = name, type = TYPES[name], template = template,
         stop = hooks.stop or false, is_active = hooks.is_active or false,
+        init = hooks.init or false, last_calls = hooks.last_calls or false,
+        is_stream = hooks.is_stream or false,
     }
 end
 
@@ -85,6 +88,7 @@ function _M.new(class, h)
     h.id, h.ptr = 0, false
     h.referenced, h.closing, h.closed, h.closed_in_c = true, false, false, false
     h.close_callback = false
+    h.is_late = false
     h.previous, h.next = last, false
     if last then
         last.next = h
@@ -117,6 +121,18 @@ function _M.record(userdata)
 end
 
 local record = _M.record
+
+--- The record of a stream.
+-- @param userdata
+-- @tparam[opt=1] number position
+-- @treturn table h; raises an error for anything else
+function _M.check_stream(userdata, position)
+    local h = userdata ~= nil and records[userdata]
+    if not h or not h.class.is_stream then
+        check.argument_error(position or 1, "Expected uv_stream userdata")
+    end
+    return h
+end
 
 local function check_handle(userdata)
     local h = record(userdata)
@@ -216,17 +232,29 @@ end
 --- Closes a handle.
 -- @tparam table h not closing yet
 -- @param callback what to call then, or false
-function _M.close(h, callback)
+-- @tparam[opt=false] boolean is_closed libuv's handle is being closed already, with `on_close`
+function _M.close(h, callback, is_closed)
     local stop = h.class.stop
     if stop then
         stop(h)
     end
     h.closing, h.close_callback = true, callback
     if h.ptr then
-        C.uv_close(h.ptr, on_close)
+        if not is_closed then
+            C.uv_close(h.ptr, on_close)
+        end
         waits_for_c = true
     end
     close_later(h)
+end
+
+--- The callback that every closed handle must have.
+_M.on_close = on_close
+
+--- Closes a handle that the shim has made and Lua has not adopted.
+-- @tparam cdata memory
+function _M.close_memory(memory)
+    C.uv_close(ffi.cast(handle_ptr, memory), on_close)
 end
 
 --- libuv is done with a handle's memory: dispatch of CLOSED.
@@ -277,6 +305,9 @@ function _M.run_closing()
     end
     while at > 0 do
         local h = finishing[at]
+        if h.class.last_calls then
+            h.class.last_calls(h)
+        end
         while h.ptr and not h.closed_in_c and queue.next_closing() do
             queue.dispatch_closing()
         end

@@ -44,6 +44,9 @@ local TYPES = {
     random = { 10, ffi.typeof "uv_random_t *" },
 }
 
+-- libuv can cancel these.
+local IN_POOL = { fs = true, work = true, getaddrinfo = true, getnameinfo = true, random = true }
+
 -- Requests under way, by id; the ids that are free again.
 local running, free_ids = {}, {}
 local newest, n_free = 0, 0
@@ -138,6 +141,13 @@ function _M.userdata(r)
     return userdata
 end
 
+--- The userdata of a request that needed no libuv: nothing is left to come.
+-- @tparam string kind
+-- @treturn userdata
+function _M.complete(kind)
+    return _M.userdata { kind = kind, ptr = false }
+end
+
 --- luv's functions for requests.
 local api = {}
 _M.api = api
@@ -147,6 +157,9 @@ _M.api = api
 -- @treturn number 0, or nil and an error: `EBUSY` when it has begun or ended
 function api.cancel(userdata)
     local r = check_req(userdata)
+    if not IN_POOL[r.kind] then
+        return errors.fail(errors.api.errno.EINVAL)
+    end
     if not r.ptr then
         return errors.fail(errors.api.errno.EBUSY)
     end

@@ -10,8 +10,10 @@ local check = require "moonlap.uv.check"
 local fault = require "moonlap.uv.fault"
 local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
+local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
+local stream = require "moonlap.uv.stream"
 local timer = require "moonlap.uv.timer"
 local watcher = require "moonlap.uv.watcher"
 
@@ -43,16 +45,18 @@ local function in_c()
     return handle.in_c > 0 or req.count > 0
 end
 
+-- What Lua has to do before it may wait again.
+local function is_busy()
+    return handle.is_closing_due() or queue.waiting() or pending.waiting() or stream.waiting()
+end
+
 local function is_alive()
-    return loop.refs > 0 or handle.is_closing_due() or queue.waiting()
-        or (in_c() and C.uv_loop_alive(c_loop) ~= 0)
+    return loop.refs > 0 or is_busy() or (in_c() and C.uv_loop_alive(c_loop) ~= 0)
 end
 
 -- How long the poll may wait: ms, 0 for not at all, below 0 for ever.
 local function patience()
-    if stopped or idle.active > 0 or handle.is_closing_due() or queue.waiting()
-        or not is_alive()
-    then
+    if stopped or idle.active > 0 or is_busy() or not is_alive() then
         return 0
     end
     local due = timer.next_due()
@@ -92,7 +96,7 @@ local function turns()
             step = 2
         end
         if step == 2 then
-            had_pending = false
+            had_pending = pending.run_once()
             step = 3
         end
         if step == 3 then
@@ -108,7 +112,9 @@ local function turns()
             step = 6
         end
         if step == 6 then
+            stream.deliver_stashed()
             queue.drain()
+            pending.run()
             step = 7
         end
         if step == 7 then

@@ -1,0 +1,94 @@
+--- IP addresses and ports, as libuv's sockaddr and as luv's tables.
+-- @module moonlap.uv.address
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local bit = require "bit"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+
+local _M = {}
+
+-- sockaddr_storage; only Linux's layout of the two families is known here.
+if not pcall(ffi.typeof, "moonlap_uv_address") then
+    ffi.cdef [[
+    typedef union {
+        struct { uint16_t family; uint8_t port[2]; };
+        char storage[128];
+        uint64_t aligned;
+    } moonlap_uv_address;
+    ]]
+end
+ffi.cdef [[
+int uv_ip4_addr(const char *, int port, void *);
+int uv_ip6_addr(const char *, int port, void *);
+
+int uv_ip4_name(const void *, char *, size_t);
+int uv_ip6_name(const void *, char *, size_t);
+]]
+
+local AF_INET, AF_INET6 = 2, 10
+
+local sockaddr_ptr = ffi.typeof "const struct sockaddr *"
+local address = ffi.new "moonlap_uv_address"
+local text = ffi.new "char[64]"
+local size = ffi.new "int[1]"
+
+--- An address from text; the next call uses its memory again.
+-- @tparam string host IPv4 or IPv6
+-- @tparam number port
+-- @treturn cdata const struct sockaddr *, or raises an error
+function _M.parse(host, port)
+    if C.uv_ip4_addr(host, port, address) ~= 0 and C.uv_ip6_addr(host, port, address) ~= 0 then
+        check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
+    end
+    return ffi.cast(sockaddr_ptr, address)
+end
+
+--- An address as luv shows it.
+-- @tparam cdata sockaddr pointer to a struct sockaddr
+-- @treturn table `{family = "inet", ip = "127.0.0.1", port = 80}`
+function _M.describe(sockaddr)
+    sockaddr = ffi.cast("const moonlap_uv_address *", sockaddr)
+    local name
+    if sockaddr.family == AF_INET then
+        name = "inet"
+        C.uv_ip4_name(sockaddr, text, 64)
+    elseif sockaddr.family == AF_INET6 then
+        name = "inet6"
+        C.uv_ip6_name(sockaddr, text, 64)
+    else
+        return { port = 0, ip = "" }
+    end
+    return {
+        family = name, ip = ffi.string(text),
+        port = bit.bor(bit.lshift(sockaddr.port[0], 8), sockaddr.port[1]),
+    }
+end
+
+--- Asks libuv for one of a socket's two addresses.
+-- @tparam cdata call `uv_tcp_getsockname` or its like
+-- @tparam cdata ptr the handle
+-- @treturn table as `describe` makes it, or nil, message and name of the error
+function _M.ask(call, ptr)
+    size[0] = ffi.sizeof(address)
+    local status = call(ptr, ffi.cast("struct sockaddr *", address), size)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return _M.describe(address)
+end
+
+--- The number of an address family.
+-- @tparam string|number|nil family
+-- @treturn number 0 for nil; nil for an unknown name
+function _M.family(family)
+    if family == nil then
+        return 0
+    elseif type(family) == "number" then
+        return family
+    end
+    return ({ unix = 1, inet = AF_INET, inet6 = AF_INET6, unspec = 0 })[family:lower()]
+end
+
+return _M

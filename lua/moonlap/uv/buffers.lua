@@ -1,0 +1,68 @@
+--- What is to be written, as libuv's buffers.
+-- @module moonlap.uv.buffers
+
+local ffi = require "ffi"
+local check = require "moonlap.uv.check"
+
+local _M = {}
+
+local type, tostring = type, tostring
+
+local char_ptr = ffi.typeof "const char *"
+local many = ffi.typeof "uv_buf_t[?]"
+local one = many(1)
+
+--- Buffers over a string or a list of strings. They are used again by the next call, and point
+-- into the strings, which the caller has to keep.
+-- @tparam number position of the argument
+-- @tparam string|table data
+-- @treturn cdata uv_buf_t[]
+-- @treturn number how many
+-- @treturn number bytes in all
+-- @treturn string|table what to keep
+function _M.of(position, data)
+    if type(data) == "number" then
+        data = tostring(data)
+    end
+    if type(data) == "string" then
+        one[0].base, one[0].len = data, #data
+        return one, 1, #data, data
+    elseif type(data) ~= "table" then
+        check.argument_error(position,
+            "data must be string or table of strings, got " .. type(data))
+    end
+    local n, size, keep = #data, 0, {}
+    local list = many(n > 0 and n or 1)
+    for i = 1, n do
+        local piece = data[i]
+        if type(piece) == "number" then
+            piece = tostring(piece)
+        elseif type(piece) ~= "string" then
+            check.argument_error(position,
+                ("expected table of strings, found %s in the table"):format(type(piece)))
+        end
+        keep[i] = piece
+        list[i - 1].base, list[i - 1].len = piece, #piece
+        size = size + #piece
+    end
+    return list, n, size, keep
+end
+
+--- The same buffers less what was written already.
+-- @tparam cdata list
+-- @tparam number n
+-- @tparam number written bytes, fewer than all
+-- @treturn cdata pointer to the first that is left
+-- @treturn number how many are left
+function _M.rest(list, n, written)
+    local i = 0
+    while written >= list[i].len do
+        written = written - tonumber(list[i].len)
+        i = i + 1
+    end
+    list[i].base = ffi.cast(char_ptr, list[i].base) + written
+    list[i].len = list[i].len - written
+    return list + i, n - i
+end
+
+return _M

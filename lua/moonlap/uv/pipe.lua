@@ -1,0 +1,216 @@
+--- Pipes: Unix domain sockets and the ends of pipe(2).
+-- @module moonlap.uv.pipe
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local queue = require "moonlap.uv.queue"
+local req = require "moonlap.uv.req"
+local stream = require "moonlap.uv.stream"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_pipe_init(uv_loop_t *, uv_pipe_t *, int ipc);
+int uv_pipe_open(uv_pipe_t *, int);
+int uv_pipe_bind(uv_pipe_t *, const char *);
+void uv_pipe_connect(uv_connect_t *, uv_pipe_t *, const char *, uv_connect_cb);
+int uv_pipe_getsockname(const uv_pipe_t *, char *, size_t *);
+int uv_pipe_getpeername(const uv_pipe_t *, char *, size_t *);
+void uv_pipe_pending_instances(uv_pipe_t *, int);
+int uv_pipe_pending_count(uv_pipe_t *);
+int uv_pipe_pending_type(uv_pipe_t *);
+int uv_pipe_chmod(uv_pipe_t *, int);
+int uv_pipe(int *fds, int read_flags, int write_flags);
+const char *uv_handle_type_name(int);
+]]
+
+local EBADF = errors.api.errno.EBADF
+local NONBLOCK = 0x40
+local READABLE, WRITABLE = 1, 2
+local PATH_SIZE = 2 * 4096
+
+local on_connect = queue.callback "connect"
+local pipe_ptr = ffi.typeof "uv_pipe_t *"
+
+local function init(h)
+    local memory = handle.memory(h)
+    C.uv_pipe_init(queue.loop, ffi.cast(pipe_ptr, memory), h.ipc and 1 or 0)
+    return stream.opened(h)
+end
+
+local methods = stream.methods()
+local class = handle.class("pipe", methods, stream.hooks(init))
+
+-- The record and the pointer; a closed one has none.
+local function open_pipe(userdata)
+    local h = handle.check(userdata, class)
+    if h.closed then
+        return h
+    end
+    return h, ffi.cast(pipe_ptr, handle.pointer(h))
+end
+
+local api = {}
+_M.api = api
+
+--- A new pipe handle, which has no descriptor yet.
+-- @tparam[opt=false] boolean ipc can handles be sent over it?
+-- @treturn userdata
+function api.new_pipe(ipc)
+    if ipc ~= nil and type(ipc) ~= "boolean" then
+        check.argument_error(1, "Expected boolean or nil")
+    end
+    local h = stream.fields()
+    h.ipc = ipc or false
+    return (handle.new(class, h))
+end
+
+--- Takes over a descriptor.
+-- @tparam userdata pipe
+-- @tparam number fd
+-- @treturn number 0, or nil, message and name of the error
+function api.pipe_open(userdata, fd)
+    local _, ptr = open_pipe(userdata)
+    fd = check.int(2, userdata, fd)
+    return errors.result(ptr and C.uv_pipe_open(ptr, fd) or EBADF)
+end
+
+--- Binds to a path.
+-- @tparam userdata pipe
+-- @tparam string name
+-- @treturn number 0, or nil, message and name of the error
+function api.pipe_bind(userdata, name)
+    local _, ptr = open_pipe(userdata)
+    name = check.string(2, userdata, name)
+    return errors.result(ptr and C.uv_pipe_bind(ptr, name) or EBADF)
+end
+
+local function connected(_, status)
+    return errors.status(status)
+end
+
+--- Connects; also what goes wrong at once is told to the callback.
+-- @tparam userdata pipe
+-- @tparam string name path
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request
+function api.pipe_connect(userdata, name, callback)
+    local _, ptr = open_pipe(userdata)
+    name = check.string(2, userdata, name, callback)
+    check.opt_callback(3, userdata, name, callback)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local r, request = req.new("connect", callback, connected)
+    C.uv_pipe_connect(request, ptr, name, on_connect)
+    return req.userdata(r)
+end
+
+local function name_of(call, userdata)
+    local _, ptr = open_pipe(userdata)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local name, size = ffi.new("char[?]", PATH_SIZE), ffi.new("size_t[1]", PATH_SIZE)
+    local status = call(ptr, name, size)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return ffi.string(name, size[0])
+end
+
+--- The path of this end.
+-- @tparam userdata pipe
+-- @treturn string; or nil, message and name of the error
+function api.pipe_getsockname(userdata)
+    local path, err, name = name_of(C.uv_pipe_getsockname, userdata)
+    return path, err, name
+end
+
+--- The path of the other end.
+-- @tparam userdata pipe
+-- @treturn string; or nil, message and name of the error
+function api.pipe_getpeername(userdata)
+    local path, err, name = name_of(C.uv_pipe_getpeername, userdata)
+    return path, err, name
+end
+
+--- Windows only: how many instances wait for connections.
+-- @tparam userdata pipe
+-- @tparam number count
+function api.pipe_pending_instances(userdata, count)
+    local _, ptr = open_pipe(userdata)
+    count = check.int(2, userdata, count)
+    if ptr then
+        C.uv_pipe_pending_instances(ptr, count)
+    end
+end
+
+--- How many handles have arrived and wait for `uv.accept`.
+-- @tparam userdata pipe
+-- @treturn number
+function api.pipe_pending_count(userdata)
+    local _, ptr = open_pipe(userdata)
+    return ptr and C.uv_pipe_pending_count(ptr) or 0
+end
+
+--- The type of the first of them.
+-- @tparam userdata pipe
+-- @treturn string|nil such as `"tcp"`
+function api.pipe_pending_type(userdata)
+    local _, ptr = open_pipe(userdata)
+    local kind = ptr and C.uv_pipe_pending_type(ptr) or 0
+    if kind > 0 then
+        return ffi.string(C.uv_handle_type_name(kind))
+    end
+end
+
+local MODES = { r = READABLE, w = WRITABLE, rw = READABLE + WRITABLE, wr = READABLE + WRITABLE }
+
+--- Lets other users reach the pipe.
+-- @tparam userdata pipe
+-- @tparam string flags `"r"`, `"w"`, `"rw"` or `"wr"`
+-- @treturn number 0, or nil, message and name of the error
+function api.pipe_chmod(userdata, flags)
+    local _, ptr = open_pipe(userdata)
+    flags = check.string(2, userdata, flags)
+    if not MODES[flags] then
+        check.argument_error(2, ("invalid option '%s'"):format(flags))
+    end
+    return errors.result(ptr and C.uv_pipe_chmod(ptr, MODES[flags]) or EBADF)
+end
+
+local function flags_of(position, ...)
+    local flags = (select(position, ...))
+    if flags ~= nil and type(flags) ~= "table" then
+        check.own_type_error(position, "table or nil", ...)
+    end
+    return flags and flags.nonblock and NONBLOCK or 0
+end
+
+--- The two ends of a new pipe(2).
+-- @tparam[opt] table read_flags `{nonblock = true}`
+-- @tparam[opt] table write_flags the same
+-- @treturn table `{read = fd, write = fd}`; or nil, message and name of the error
+function api.pipe(read_flags, write_flags)
+    local first = flags_of(1, read_flags, write_flags)
+    local second = flags_of(2, read_flags, write_flags)
+    local fds = ffi.new "int[2]"
+    local status = C.uv_pipe(fds, first, second)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return { read = fds[0], write = fds[1] }
+end
+
+for _, name in ipairs {
+    "open", "bind", "chmod", "connect", "getsockname", "getpeername", "pending_instances",
+    "pending_count", "pending_type",
+} do
+    methods[name] = api["pipe_" .. name]
+end
+
+return _M

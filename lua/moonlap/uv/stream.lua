@@ -1,0 +1,496 @@
+--- What tcp, pipe and tty share: reading, writing, listening, accepting.
+--
+-- A write is tried at once (uv_try_write); only what the kernel does not take becomes a request.
+-- A connection is accepted by the shim as soon as it arrives, so that libuv goes on accepting in
+-- the same turn; `uv.accept` then hands it out. Bytes that were read before `read_stop` but not
+-- dispatched yet are kept, and come first when reading starts again.
+-- @module moonlap.uv.stream
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local buffers = require "moonlap.uv.buffers"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local pending = require "moonlap.uv.pending"
+local queue = require "moonlap.uv.queue"
+local req = require "moonlap.uv.req"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_listen(uv_stream_t *, int backlog, uv_connection_cb);
+int uv_accept(uv_stream_t *server, uv_stream_t *client);
+int uv_read_start(uv_stream_t *, uv_alloc_cb, uv_read_cb);
+int uv_read_stop(uv_stream_t *);
+int uv_write(uv_write_t *, uv_stream_t *, const uv_buf_t *, unsigned int, uv_write_cb);
+int uv_write2(uv_write_t *, uv_stream_t *, const uv_buf_t *, unsigned int, uv_stream_t *,
+    uv_write_cb);
+int uv_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
+int uv_try_write2(uv_stream_t *, const uv_buf_t *, unsigned int, uv_stream_t *);
+int uv_shutdown(uv_shutdown_t *, uv_stream_t *, uv_shutdown_cb);
+int uv_is_readable(const uv_stream_t *);
+int uv_is_writable(const uv_stream_t *);
+int uv_stream_set_blocking(uv_stream_t *, int);
+size_t uv_stream_get_write_queue_size(const uv_stream_t *);
+int uv_tcp_open(uv_tcp_t *, int);
+int uv_pipe_open(uv_pipe_t *, int);
+int moonlap_uv_dup(int fd) __asm__("dup");
+int moonlap_uv_close(int fd) __asm__("close");
+]]
+
+local on_alloc = queue.callback "alloc"
+local on_read = queue.callback "read"
+local on_connection = queue.callback "connection"
+local on_write = queue.callback "write"
+local on_shutdown = queue.callback "shutdown"
+local stream_ptr = ffi.typeof "uv_stream_t *"
+local handle_ptr = ffi.typeof "uv_handle_t *"
+
+local by_id = handle.by_id
+local check_stream = handle.check_stream
+local errno = errors.api.errno
+local EOF, EAGAIN, EBADF, EINVAL = errno.EOF, errno.EAGAIN, errno.EBADF, errno.EINVAL
+local ENOTCONN = errno.ENOTCONN
+local type, str = type, ffi.string
+
+--- The fields of a stream's record.
+-- @treturn table h, for `handle.new`
+function _M.fields()
+    return {
+        stream = false, -- the pointer, cast once
+        reading = false, read_callback = false, stash = false,
+        connection_callback = false, accepted = false,
+        writing = 0, -- write requests of libuv under way
+        done = false, -- see moonlap.uv.pending
+    }
+end
+
+--- Sets the pointer of a stream that has its memory.
+function _M.opened(h)
+    h.stream = ffi.cast(stream_ptr, h.ptr)
+    return h.ptr
+end
+
+local function pointer(h)
+    if not h.stream then
+        h.class.init(h)
+    end
+    return h.stream
+end
+
+-- -- reading ------------------------------------------------------------------------------------
+
+-- Streams that read again and have something stashed.
+local stashed, n_stashed, stashed_at = {}, 0, 0
+
+local function deliver(h, result, bytes)
+    if bytes then
+        h.read_callback(nil, bytes)
+        return
+    end
+    h.reading = false -- libuv has stopped
+    if result == EOF then
+        h.read_callback()
+    else
+        h.read_callback(errors.name(result))
+    end
+end
+
+queue.on[queue.KIND.read] = function(event)
+    local h = by_id[event.id]
+    if h.closing then
+        return
+    end
+    local result = event.result
+    local bytes = result > 0 and str(event.data, result)
+    if h.reading and not h.stash then
+        deliver(h, result, bytes)
+        return
+    end
+    h.stash = h.stash or { first = 1, n = 0 }
+    local n = h.stash.n + 1
+    h.stash.n, h.stash[n] = n, bytes or result
+end
+
+--- Is there something read that waits to be delivered?
+-- @treturn boolean
+function _M.waiting()
+    return n_stashed > 0
+end
+
+--- Delivers what was stashed to the streams that read again.
+function _M.deliver_stashed()
+    while stashed_at < n_stashed do
+        local h = stashed[stashed_at + 1]
+        local stash = h.stash
+        while stash and h.reading and not h.closing do
+            local item = stash[stash.first]
+            stash[stash.first] = nil
+            stash.first = stash.first + 1
+            if stash.first > stash.n then
+                stash, h.stash = nil, false
+            end
+            deliver(h, item, type(item) == "string" and item)
+        end
+        stashed_at = stashed_at + 1
+        stashed[stashed_at] = nil
+        h.is_stashed = false
+    end
+    n_stashed, stashed_at = 0, 0
+end
+
+local function start_from_stash(h)
+    h.reading = true
+    if not h.is_stashed then
+        h.is_stashed = true
+        n_stashed = n_stashed + 1
+        stashed[n_stashed] = h
+    end
+    -- After EOF or an error there is nothing more to read.
+    if type(h.stash[h.stash.n]) == "string" then
+        return C.uv_read_start(h.stream, on_alloc, on_read)
+    end
+    return 0
+end
+
+-- -- connections --------------------------------------------------------------------------------
+
+queue.on[queue.KIND.connection] = function(event)
+    local h = by_id[event.id]
+    local memory = event.data
+    if h.closing then
+        if memory ~= nil then
+            handle.close_memory(memory)
+        end
+        return
+    end
+    if memory ~= nil then
+        local accepted = h.accepted
+        accepted.n = accepted.n + 1
+        accepted[accepted.n] = memory
+    end
+    h.connection_callback(errors.status(event.result))
+end
+
+local function close_unaccepted(h)
+    local accepted = h.accepted
+    for i = accepted.first, accepted.n do
+        handle.close_memory(accepted[i])
+    end
+    h.accepted = false
+end
+
+-- Hands a connection to a handle that libuv has initialised already, so that it cannot take over
+-- the memory: it gets a duplicate of the descriptor.
+local function move(memory, h)
+    local fd = ffi.new "int[1]"
+    C.uv_fileno(ffi.cast(handle_ptr, memory), fd)
+    local copy = ffi.C.moonlap_uv_dup(fd[0])
+    handle.close_memory(memory)
+    if copy < 0 then
+        return C.uv_translate_sys_error(ffi.errno())
+    end
+    local status
+    if h.class.name == "tcp" then
+        status = C.uv_tcp_open(ffi.cast("uv_tcp_t *", pointer(h)), copy)
+    else
+        status = C.uv_pipe_open(ffi.cast("uv_pipe_t *", pointer(h)), copy)
+    end
+    if status < 0 then
+        ffi.C.moonlap_uv_close(copy)
+    end
+    return status
+end
+
+-- -- closing ------------------------------------------------------------------------------------
+
+--- What a stream does when it is closed: the hooks of its class.
+-- @tparam function init `init(h)` gives it libuv's handle
+-- @treturn table for `handle.class`
+function _M.hooks(init)
+    return {
+        init = init,
+        is_stream = true,
+        last_calls = pending.last_calls,
+        stop = function(h)
+            h.reading, h.read_callback, h.stash = false, false, false
+            h.connection_callback = false
+            if h.accepted then
+                close_unaccepted(h)
+            end
+        end,
+    }
+end
+
+-- -- luv's functions ----------------------------------------------------------------------------
+
+local api = {}
+_M.api = api
+
+--- Listens for connections.
+-- @tparam userdata server
+-- @tparam number backlog
+-- @tparam function callback of an error's name or nil; it should call `uv.accept`
+-- @treturn number 0, or nil, message and name of the error
+function api.listen(userdata, backlog, callback)
+    local h = check_stream(userdata)
+    backlog = check.int(2, userdata, backlog, callback)
+    check.callback(3, userdata, backlog, callback)
+    if h.closed then
+        return errors.fail(EBADF)
+    end
+    h.connection_callback = callback
+    h.accepted = h.accepted or { first = 1, n = 0 }
+    return errors.result(C.uv_listen(pointer(h), backlog, on_connection))
+end
+
+--- Takes a connection that has arrived, also a handle that arrived over a pipe.
+-- @tparam userdata server
+-- @tparam userdata client a new handle
+-- @treturn number 0, or nil and an error: `EAGAIN` when there is none
+function api.accept(server, client)
+    local h, c = check_stream(server), check_stream(client, 2)
+    if h.closed or c.closed then
+        return errors.fail(EBADF)
+    end
+    local accepted = h.accepted
+    if not accepted or accepted.first > accepted.n then
+        return errors.result(C.uv_accept(pointer(h), pointer(c)))
+    end
+    local memory = accepted[accepted.first]
+    accepted[accepted.first] = nil
+    accepted.first = accepted.first + 1
+    if accepted.first > accepted.n then
+        accepted.first, accepted.n = 1, 0
+    end
+    C.uvshim_claimed(h.stream)
+    if c.ptr or c.class ~= h.class or c.ipc then
+        return errors.result(move(memory, c))
+    end
+    handle.adopt(c, memory)
+    _M.opened(c)
+    return 0
+end
+
+--- Starts to read.
+-- @tparam userdata stream
+-- @tparam function callback of an error's name or nil, and the bytes; without arguments at the end
+-- @treturn number 0, or nil, message and name of the error
+function api.read_start(userdata, callback)
+    local h = check_stream(userdata)
+    if type(callback) ~= "function" then
+        check.callback(2, userdata, callback)
+    end
+    if h.closing then
+        return errors.fail(EINVAL)
+    end
+    h.read_callback = callback
+    local status
+    if h.stash and not h.reading then
+        status = start_from_stash(h)
+    else
+        status = C.uv_read_start(pointer(h), on_alloc, on_read)
+    end
+    if status < 0 then
+        return errors.fail(status)
+    end
+    h.reading = true
+    return status
+end
+
+--- Stops reading; what has been read already comes when it starts again.
+-- @tparam userdata stream
+-- @treturn number 0
+function api.read_stop(userdata)
+    local h = check_stream(userdata)
+    h.reading = false
+    if h.stream and not h.closed then
+        return errors.result(C.uv_read_stop(h.stream))
+    end
+    return 0
+end
+
+-- What a write that is complete returns: it has nothing to cancel or wait for.
+local written = req.complete "write"
+
+local function write_ended(r, status)
+    r.handle.writing = r.handle.writing - 1
+    return errors.status(status)
+end
+
+local function start_write(h, list, n, keep, callback, send_handle)
+    local r, ptr = req.new("write", callback, write_ended)
+    r.anchor, r.handle = keep, h
+    local status
+    if send_handle then
+        status = C.uv_write2(ptr, pointer(h), list, n, send_handle, on_write)
+    else
+        status = C.uv_write(ptr, pointer(h), list, n, on_write)
+    end
+    if status < 0 then
+        req.drop(r)
+        return errors.fail(status)
+    end
+    h.writing = h.writing + 1
+    return req.userdata(r)
+end
+
+--- Writes.
+-- @tparam userdata stream
+-- @tparam string|{string,…} data
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.write(userdata, data, callback)
+    local h = check_stream(userdata)
+    if callback ~= nil and type(callback) ~= "function" then
+        check.callback(3, userdata, data, callback)
+    end
+    local list, n, size, keep = buffers.of(2, data)
+    if h.closed then
+        return errors.fail(EBADF)
+    end
+    if h.writing > 0 then
+        return start_write(h, list, n, keep, callback)
+    end
+    local stream = pointer(h)
+    local done = C.uv_try_write(stream, list, n)
+    if done == size then
+        if callback then
+            pending.add(h, callback)
+        end
+        return written
+    elseif done > 0 then
+        list, n = buffers.rest(list, n, done)
+    elseif done < 0 and done ~= EAGAIN and done ~= EBADF and C.uv_is_writable(stream) ~= 0 then
+        -- The kernel refused the bytes. To write again would get another error than the first.
+        if callback then
+            pending.add(h, callback, errors.name(done))
+        end
+        return written
+    end
+    return start_write(h, list, n, keep, callback)
+end
+
+--- Writes, and sends a handle along, over a pipe that was made for that.
+-- @tparam userdata stream
+-- @tparam string|{string,…} data
+-- @tparam userdata send_handle a stream
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.write2(userdata, data, send_handle, callback)
+    local h, sent = check_stream(userdata), check_stream(send_handle, 3)
+    check.opt_callback(4, userdata, data, send_handle, callback)
+    local list, n, _, keep = buffers.of(2, data)
+    if h.closed or sent.closed then
+        return errors.fail(EBADF)
+    end
+    local request, err, name = start_write(h, list, n, keep, callback, pointer(sent))
+    return request, err, name
+end
+
+--- Writes what the kernel takes at once.
+-- @tparam userdata stream
+-- @tparam string|{string,…} data
+-- @treturn number bytes written; or nil, message and name of the error: `EAGAIN` when none
+function api.try_write(userdata, data)
+    local h = check_stream(userdata)
+    local list, n = buffers.of(2, data)
+    if h.closed then
+        return errors.fail(EBADF)
+    end
+    return errors.result(C.uv_try_write(pointer(h), list, n))
+end
+
+--- The same with a handle.
+-- @tparam userdata stream
+-- @tparam string|{string,…} data
+-- @tparam userdata send_handle
+-- @treturn number bytes written; or nil, message and name of the error
+function api.try_write2(userdata, data, send_handle)
+    local h, sent = check_stream(userdata), check_stream(send_handle, 3)
+    local list, n = buffers.of(2, data)
+    if h.closed or sent.closed then
+        return errors.fail(EBADF)
+    end
+    return errors.result(C.uv_try_write2(pointer(h), list, n, pointer(sent)))
+end
+
+local function status_only(_, status)
+    return errors.status(status)
+end
+
+--- Ends the writing side when everything is written.
+-- @tparam userdata stream
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.shutdown(userdata, callback)
+    local h = check_stream(userdata)
+    check.opt_callback(2, userdata, callback)
+    if h.closing then
+        return errors.fail(ENOTCONN)
+    end
+    local r, ptr = req.new("shutdown", callback, status_only)
+    local status = C.uv_shutdown(ptr, pointer(h), on_shutdown)
+    if status < 0 then
+        req.drop(r)
+        return errors.fail(status)
+    end
+    return req.userdata(r)
+end
+
+--- Can it be read from?
+-- @tparam userdata stream
+-- @treturn boolean
+function api.is_readable(userdata)
+    local h = check_stream(userdata)
+    return not h.closed and C.uv_is_readable(pointer(h)) ~= 0
+end
+
+--- Can it be written to?
+-- @tparam userdata stream
+-- @treturn boolean
+function api.is_writable(userdata)
+    local h = check_stream(userdata)
+    return not h.closed and C.uv_is_writable(pointer(h)) ~= 0
+end
+
+--- Makes writes wait for the kernel, or not.
+-- @tparam userdata stream
+-- @tparam boolean blocking
+-- @treturn number 0, or nil, message and name of the error
+function api.stream_set_blocking(userdata, blocking)
+    local h = check_stream(userdata)
+    if type(blocking) ~= "boolean" then
+        check.type_error(2, "boolean", userdata, blocking)
+    end
+    if h.closed then
+        return errors.fail(EBADF)
+    end
+    return errors.result(C.uv_stream_set_blocking(pointer(h), blocking and 1 or 0))
+end
+
+--- How many bytes wait to be written.
+-- @tparam userdata stream
+-- @treturn number
+function api.stream_get_write_queue_size(userdata)
+    local h = check_stream(userdata)
+    return h.closed and 0 or tonumber(C.uv_stream_get_write_queue_size(pointer(h)))
+end
+
+--- The methods of every stream; a class adds its own.
+-- @treturn table
+function _M.methods()
+    local methods = {}
+    for _, name in ipairs {
+        "listen", "accept", "read_start", "read_stop", "write", "write2", "try_write",
+        "try_write2", "shutdown", "is_readable", "is_writable",
+    } do
+        methods[name] = api[name]
+    end
+    methods.set_blocking = api.stream_set_blocking
+    methods.get_write_queue_size = api.stream_get_write_queue_size
+    return methods
+end
+
+return _M

@@ -1,0 +1,301 @@
+--- TCP sockets.
+-- @module moonlap.uv.tcp
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local address = require "moonlap.uv.address"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local queue = require "moonlap.uv.queue"
+local req = require "moonlap.uv.req"
+local stream = require "moonlap.uv.stream"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_tcp_init(uv_loop_t *, uv_tcp_t *);
+int uv_tcp_init_ex(uv_loop_t *, uv_tcp_t *, unsigned int);
+int uv_tcp_open(uv_tcp_t *, int);
+int uv_tcp_nodelay(uv_tcp_t *, int);
+int uv_tcp_keepalive(uv_tcp_t *, int, unsigned int);
+int uv_tcp_simultaneous_accepts(uv_tcp_t *, int);
+int uv_tcp_bind(uv_tcp_t *, const struct sockaddr *, unsigned int);
+int uv_tcp_getsockname(const uv_tcp_t *, struct sockaddr *, int *);
+int uv_tcp_getpeername(const uv_tcp_t *, struct sockaddr *, int *);
+int uv_tcp_connect(uv_connect_t *, uv_tcp_t *, const struct sockaddr *, uv_connect_cb);
+int uv_tcp_close_reset(uv_tcp_t *, uv_close_cb);
+int uv_socketpair(int type, int protocol, int *pair, int flags0, int flags1);
+]]
+
+local IPV6ONLY = 1
+local NONBLOCK = 0x40
+local EBADF = errors.api.errno.EBADF
+
+local on_connect = queue.callback "connect"
+local tcp_ptr = ffi.typeof "uv_tcp_t *"
+
+local function init(h, flags)
+    local memory = handle.memory(h)
+    local status
+    h.tcp = ffi.cast(tcp_ptr, memory)
+    if flags then
+        status = C.uv_tcp_init_ex(queue.loop, h.tcp, flags)
+    else
+        status = C.uv_tcp_init(queue.loop, h.tcp)
+    end
+    if status < 0 then
+        return nil, status
+    end
+    return stream.opened(h)
+end
+
+local methods = stream.methods()
+local class = handle.class("tcp", methods, stream.hooks(init))
+
+-- The record and the pointer; a closed one has neither.
+local function open_tcp(userdata)
+    local h = handle.check(userdata, class)
+    if h.closed then
+        return h
+    end
+    return h, ffi.cast(tcp_ptr, handle.pointer(h))
+end
+
+local api = {}
+_M.api = api
+
+--- A new TCP handle, which has no socket yet.
+-- @tparam[opt] string|number family `"inet"` and its like: makes the socket now
+-- @treturn userdata; or nil, message and name of the error
+function api.new_tcp(family)
+    local flags
+    if family ~= nil then
+        if type(family) ~= "string" and type(family) ~= "number" then
+            check.argument_error(1, "expected string or integer")
+        end
+        flags = address.family(tonumber(family) or family)
+        if not flags or (type(family) == "string" and flags == 0) then
+            check.argument_error(1,
+                ("invalid or unknown address family: '%s'"):format(family))
+        end
+    end
+    local h = stream.fields()
+    local userdata = handle.new(class, h)
+    if flags then
+        local ptr, status = init(h, flags)
+        if not ptr then
+            return handle.abandon(h, status)
+        end
+    end
+    return userdata
+end
+
+--- Takes over a socket.
+-- @tparam userdata tcp
+-- @tparam number fd
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_open(userdata, fd)
+    local _, ptr = open_tcp(userdata)
+    fd = check.int(2, userdata, fd)
+    return errors.result(ptr and C.uv_tcp_open(ptr, fd) or EBADF)
+end
+
+local function switch(value, ...)
+    if type(value) ~= "boolean" then
+        check.type_error(2, "boolean", ...)
+    end
+    return value and 1 or 0
+end
+
+--- Switches Nagle's algorithm off or on.
+-- @tparam userdata tcp
+-- @tparam boolean enable true: send small pieces at once
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_nodelay(userdata, enable)
+    local _, ptr = open_tcp(userdata)
+    enable = switch(enable, userdata, enable)
+    return errors.result(ptr and C.uv_tcp_nodelay(ptr, enable) or EBADF)
+end
+
+--- Switches keep-alive probes on or off.
+-- @tparam userdata tcp
+-- @tparam boolean enable
+-- @tparam[opt] number delay seconds before the first; wanted when `enable` is true
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_keepalive(userdata, enable, delay)
+    local _, ptr = open_tcp(userdata)
+    local on = switch(enable, userdata, enable)
+    local seconds = on == 1 and check.int(3, userdata, enable, delay) or 0
+    return errors.result(ptr and C.uv_tcp_keepalive(ptr, on, seconds) or EBADF)
+end
+
+--- Windows only: lets several accepts wait at once.
+-- @tparam userdata tcp
+-- @tparam boolean enable
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_simultaneous_accepts(userdata, enable)
+    local _, ptr = open_tcp(userdata)
+    enable = switch(enable, userdata, enable)
+    return errors.result(ptr and C.uv_tcp_simultaneous_accepts(ptr, enable) or EBADF)
+end
+
+--- Binds to an address.
+-- @tparam userdata tcp
+-- @tparam string host IPv4 or IPv6
+-- @tparam number port 0: any that is free
+-- @tparam[opt] table flags `{ipv6only = true}`
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_bind(userdata, host, port, flags)
+    local _, ptr = open_tcp(userdata)
+    host, port = check.string(2, userdata, host, port), check.int(3, userdata, host, port)
+    local sockaddr = address.parse(host, port)
+    local bits = type(flags) == "table" and flags.ipv6only and IPV6ONLY or 0
+    return errors.result(ptr and C.uv_tcp_bind(ptr, sockaddr, bits) or EBADF)
+end
+
+--- The address of this end.
+-- @tparam userdata tcp
+-- @treturn table `{family, ip, port}`; or nil, message and name of the error
+function api.tcp_getsockname(userdata)
+    local _, ptr = open_tcp(userdata)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    return address.ask(C.uv_tcp_getsockname, ptr)
+end
+
+--- The address of the other end.
+-- @tparam userdata tcp
+-- @treturn table `{family, ip, port}`; or nil, message and name of the error
+function api.tcp_getpeername(userdata)
+    local _, ptr = open_tcp(userdata)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    return address.ask(C.uv_tcp_getpeername, ptr)
+end
+
+local function connected(_, status)
+    return errors.status(status)
+end
+
+--- Connects.
+-- @tparam userdata tcp
+-- @tparam string host IPv4 or IPv6
+-- @tparam number port
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.tcp_connect(userdata, host, port, callback)
+    local _, ptr = open_tcp(userdata)
+    host, port = check.string(2, userdata, host, port), check.int(3, userdata, host, port)
+    local sockaddr = address.parse(host, port)
+    check.opt_callback(4, userdata, host, port, callback)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local r, request = req.new("connect", callback, connected)
+    local status = C.uv_tcp_connect(request, ptr, sockaddr, on_connect)
+    if status < 0 then
+        req.drop(r)
+        return errors.fail(status)
+    end
+    return req.userdata(r)
+end
+
+--- How many bytes wait to be written; `uv.stream_get_write_queue_size` is the newer name.
+-- @tparam userdata tcp
+-- @treturn number
+function api.tcp_write_queue_size(userdata)
+    handle.check(userdata, class)
+    return stream.api.stream_get_write_queue_size(userdata)
+end
+
+--- Closes with a reset (RST) instead of an orderly end.
+-- @tparam userdata tcp
+-- @tparam[opt] function callback without arguments
+-- @treturn number 0, or nil, message and name of the error
+function api.tcp_close_reset(userdata, callback)
+    local h, ptr = open_tcp(userdata)
+    check.opt_callback(2, userdata, callback)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    if h.closing then
+        check.misuse(("handle %p is already closing"):format(userdata))
+    end
+    local status = C.uv_tcp_close_reset(ptr, handle.on_close)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    handle.close(h, callback or false, true)
+    return status
+end
+
+local TYPES = { stream = 1, dgram = 2, raw = 3, rdm = 4, seqpacket = 5 }
+
+local function flags_of(position, ...)
+    local flags = (select(position, ...))
+    if flags ~= nil and type(flags) ~= "table" then
+        check.own_type_error(position, "table or nil", ...)
+    end
+    return flags and flags.nonblock and NONBLOCK or 0
+end
+
+--- Two connected sockets.
+-- @tparam[opt="stream"] string|number kind
+-- @tparam[opt=0] string|number protocol its number, or its name in /etc/protocols
+-- @tparam[opt] table flags1 `{nonblock = true}` for the first
+-- @tparam[opt] table flags2 the same for the second
+-- @treturn {number,number} descriptors; or nil, message and name of the error
+function api.socketpair(kind, protocol, flags1, flags2)
+    local type_number, protocol_number = 1, 0
+    if type(kind) == "string" then
+        type_number = TYPES[kind] or tonumber(kind)
+        if not type_number then
+            check.argument_error(1, "invalid socket type: " .. kind)
+        end
+    elseif kind ~= nil then
+        type_number = tonumber(kind) or check.argument_error(1,
+            "socket type must be string or integer if set, got " .. type(kind))
+    end
+    if type(protocol) == "string" and not tonumber(protocol) then
+        protocol_number = _M.protocol(protocol)
+        if not protocol_number then
+            check.argument_error(2, "invalid protocol: " .. protocol)
+        end
+    elseif protocol ~= nil then
+        protocol_number = tonumber(protocol) or check.argument_error(2,
+            "protocol must be string or integer if set, got " .. type(protocol))
+    end
+    local first = flags_of(3, kind, protocol, flags1, flags2)
+    local second = flags_of(4, kind, protocol, flags1, flags2)
+    local pair = ffi.new "int[2]"
+    local status = C.uv_socketpair(type_number, protocol_number, pair, first, second)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return { pair[0], pair[1] }
+end
+
+ffi.cdef [[
+struct moonlap_uv_protoent { char *name; char **aliases; int number; };
+struct moonlap_uv_protoent *moonlap_uv_getprotobyname(const char *) __asm__("getprotobyname");
+]]
+
+--- A protocol's number by its name.
+-- @tparam string name
+-- @treturn number|nil
+function _M.protocol(name)
+    local entry = ffi.C.moonlap_uv_getprotobyname(name)
+    return entry ~= nil and entry.number or nil
+end
+
+for _, name in ipairs {
+    "open", "nodelay", "keepalive", "simultaneous_accepts", "bind", "getpeername", "getsockname",
+    "connect", "write_queue_size", "close_reset",
+} do
+    methods[name] = api["tcp_" .. name]
+end
+
+return _M
