@@ -14,7 +14,9 @@
 typedef struct uvshim_block {
     struct uvshim_block *next, **link;
     uint32_t is_handle;
-    uint32_t unclaimed;
+    uint32_t unclaimed; /* server: accepted handles that Lua has not taken over */
+    uint32_t mmsgs;     /* udp: datagrams in one recvmmsg, 0 without */
+    char *received;     /* udp: where the buffer lies that libuv reads into */
 } uvshim_block;
 
 /* What the slab had no room for. */
@@ -302,6 +304,50 @@ void uvshim_on_connection(uv_stream_t *server, int status) {
 }
 
 void uvshim_claimed(uv_stream_t *server) { block_of(server)->unclaimed--; }
+
+/* -- udp -------------------------------------------------------------------------------------- */
+
+/* libuv cuts a buffer for recvmmsg into pieces of this size, the largest datagram. */
+#define DATAGRAM 65536
+
+void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs) { block_of(handle)->mmsgs = mmsgs; }
+
+/* In the slab first a uvshim_datagram for each message that may come, then their bytes. */
+void uvshim_on_recv_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    uvshim_queue *queue = handle->loop->data;
+    uvshim_block *block = block_of(handle);
+    size_t left = queue->slab_size - queue->slab_used;
+    size_t most = left / (DATAGRAM + sizeof(uvshim_datagram));
+    size_t messages = block->mmsgs > 1 ? block->mmsgs : 1;
+
+    (void)suggested;
+    if (messages > most)
+        messages = most;
+    block->received = queue->slab + queue->slab_used + messages * sizeof(uvshim_datagram);
+    buf->base = messages > 0 ? block->received : NULL;
+    buf->len = messages * DATAGRAM;
+}
+
+void uvshim_on_recv(uv_udp_t *handle, ssize_t nread, const uv_buf_t *buf, const struct sockaddr *address,
+                    unsigned flags) {
+    uvshim_queue *queue = handle->loop->data;
+    uvshim_block *block = block_of(handle);
+    uvshim_datagram *datagram = NULL;
+
+    /* No room: it comes again after the drain. MMSG_FREE only gives the buffer back. */
+    if (nread == UV_ENOBUFS || (flags & UV_UDP_MMSG_FREE))
+        return;
+    if (nread >= 0 && address != NULL) {
+        size_t piece = (size_t)(buf->base - block->received) / DATAGRAM;
+        char *end = buf->base + ((nread + 15) & ~15);
+        datagram = (uvshim_datagram *)block->received - 1 - piece;
+        memcpy(datagram->address, address,
+               address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+        datagram->base = buf->base;
+        queue->slab_used = (uint32_t)(end - queue->slab);
+    }
+    record((uv_handle_t *)handle, UVSHIM_RECV, nread, flags, datagram);
+}
 
 /* -- other handles ---------------------------------------------------------------------------- */
 

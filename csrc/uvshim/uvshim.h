@@ -28,7 +28,7 @@ enum {
     UVSHIM_ASYNC,      /* async was sent to, once or more often */
     UVSHIM_FS_EVENT,   /* fs_event: status; extra are the events; data the name or NULL */
     UVSHIM_FS_POLL,    /* fs_poll: status; data are two uv_stat_t: before and after */
-    UVSHIM_RECV,       /* udp: bytes or error; extra the flags; data: uvshim_datagram */
+    UVSHIM_RECV,       /* udp: bytes or error; extra the flags; data: a datagram, NULL: error */
     UVSHIM_EXIT        /* process: exit status; extra is the signal */
 };
 
@@ -60,6 +60,13 @@ typedef struct uvshim_queue {
     int finishing;
 } uvshim_queue;
 
+/* The sender (sockaddr_in or sockaddr_in6) and the bytes of a datagram. */
+typedef struct {
+    char address[32];
+    char *base;
+    void *unused;
+} uvshim_datagram;
+
 uint32_t uvshim_abi(void);
 /* A new loop with its queue, or NULL with *status set to libuv's error. */
 uvshim_queue *uvshim_open(uint32_t slab_size, int *status);
@@ -80,6 +87,8 @@ void uvshim_poll(uvshim_queue *queue, double timeout);
 void uvshim_update_time(uvshim_queue *queue);
 /* Lua has used all records of `events`: forget them and what was read. */
 void uvshim_drained(uvshim_queue *queue);
+/* How many datagrams one recvmmsg may bring. */
+void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */
 void uvshim_claimed(uv_stream_t *server);
 
@@ -102,5 +111,8 @@ void uvshim_on_async(uv_async_t *handle);
 void uvshim_on_exit(uv_process_t *handle, int64_t status, int signal);
 void uvshim_on_fs_event(uv_fs_event_t *handle, const char *name, int events, int status);
 void uvshim_on_fs_poll(uv_fs_poll_t *handle, int status, const uv_stat_t *prev, const uv_stat_t *curr);
+void uvshim_on_recv_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
+void uvshim_on_recv(uv_udp_t *handle, ssize_t nread, const uv_buf_t *buf, const struct sockaddr *address,
+                    unsigned flags);
 
 #endif

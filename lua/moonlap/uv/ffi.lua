@@ -45,6 +45,8 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     typedef void (*uv_connect_cb)(uv_connect_t *, int);
     typedef void (*uv_shutdown_cb)(uv_shutdown_t *, int);
     typedef void (*uv_udp_send_cb)(uv_udp_send_t *, int);
+    typedef void (*uv_udp_recv_cb)(uv_udp_t *, ssize_t, const uv_buf_t *, const struct sockaddr *,
+        unsigned int);
     typedef void (*uv_fs_cb)(uv_fs_t *);
     typedef void (*uv_getaddrinfo_cb)(uv_getaddrinfo_t *, int, struct addrinfo *);
     typedef void (*uv_getnameinfo_cb)(uv_getnameinfo_t *, int, const char *, const char *);
@@ -73,6 +75,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
         uint32_t lost;
         uv_loop_t *loop;
     } uvshim_queue;
+    typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
     uint32_t uvshim_abi(void);
     uvshim_queue *uvshim_open(uint32_t slab_size, int *status);
     void uvshim_close(uvshim_queue *);
@@ -84,6 +87,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_update_time(uvshim_queue *);
     void uvshim_drained(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
+    void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     ]]
 end
 

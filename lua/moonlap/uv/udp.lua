@@ -1,0 +1,421 @@
+--- UDP sockets.
+--
+-- A datagram is sent at once (uv_udp_try_send) where the kernel takes it. What arrives is read
+-- whole into the shim's slab.
+-- @module moonlap.uv.udp
+
+local ffi = require "ffi"
+local bit = require "bit"
+local C = require "moonlap.uv.ffi"
+local address = require "moonlap.uv.address"
+local buffers = require "moonlap.uv.buffers"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local pending = require "moonlap.uv.pending"
+local queue = require "moonlap.uv.queue"
+local req = require "moonlap.uv.req"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_udp_init_ex(uv_loop_t *, uv_udp_t *, unsigned int);
+int uv_udp_open(uv_udp_t *, int);
+int uv_udp_bind(uv_udp_t *, const struct sockaddr *, unsigned int);
+int uv_udp_connect(uv_udp_t *, const struct sockaddr *);
+int uv_udp_getsockname(const uv_udp_t *, struct sockaddr *, int *);
+int uv_udp_getpeername(const uv_udp_t *, struct sockaddr *, int *);
+int uv_udp_set_membership(uv_udp_t *, const char *, const char *, int);
+int uv_udp_set_source_membership(uv_udp_t *, const char *, const char *, const char *, int);
+int uv_udp_set_multicast_loop(uv_udp_t *, int);
+int uv_udp_set_multicast_ttl(uv_udp_t *, int);
+int uv_udp_set_multicast_interface(uv_udp_t *, const char *);
+int uv_udp_set_broadcast(uv_udp_t *, int);
+int uv_udp_set_ttl(uv_udp_t *, int);
+int uv_udp_send(uv_udp_send_t *, uv_udp_t *, const uv_buf_t *, unsigned int,
+    const struct sockaddr *, uv_udp_send_cb);
+int uv_udp_try_send(uv_udp_t *, const uv_buf_t *, unsigned int, const struct sockaddr *);
+int uv_udp_recv_start(uv_udp_t *, uv_alloc_cb, uv_udp_recv_cb);
+int uv_udp_recv_stop(uv_udp_t *);
+size_t uv_udp_get_send_queue_size(const uv_udp_t *);
+size_t uv_udp_get_send_queue_count(const uv_udp_t *);
+]]
+
+local IPV6ONLY, PARTIAL, REUSEADDR, MMSG_CHUNK, RECVMMSG = 1, 2, 4, 8, 256
+local errno = errors.api.errno
+local EBADF, EAGAIN = errno.EBADF, errno.EAGAIN
+
+-- libuv finds these before it asks the kernel, and uv_udp_send returns them.
+local REFUSED = {
+    [EAGAIN] = true, [EBADF] = true, [errno.EINVAL] = true, [errno.EISCONN] = true,
+    [errno.EDESTADDRREQ] = true,
+}
+
+local on_recv_alloc = queue.callback("recv_alloc", "uv_alloc_cb")
+local on_recv = queue.callback("recv", "uv_udp_recv_cb")
+local on_udp_send = queue.callback "udp_send"
+local udp_ptr = ffi.typeof "uv_udp_t *"
+local datagram_ptr = ffi.typeof "uvshim_datagram *"
+
+local methods = {}
+local class = handle.class("udp", methods, { last_calls = pending.last_calls })
+
+local function open_udp(userdata)
+    local h = handle.check(userdata, class)
+    return h, not h.closed and h.udp
+end
+
+queue.on[queue.KIND.recv] = function(event)
+    local h = handle.by_id[event.id]
+    if h.closing or not h.receiving then
+        return -- datagrams may get lost, and these come too late
+    end
+    local result, flags = event.result, {}
+    if bit.band(event.extra, PARTIAL) ~= 0 then
+        flags.partial = true
+    end
+    if bit.band(event.extra, MMSG_CHUNK) ~= 0 then
+        flags.mmsg_chunk = true
+    end
+    if event.data == nil then
+        h.callback(errors.status(result), nil, nil, flags)
+        return
+    end
+    local datagram = ffi.cast(datagram_ptr, event.data)
+    h.callback(nil, ffi.string(datagram.base, result), address.describe(datagram.address), flags)
+end
+
+local api = {}
+_M.api = api
+
+local function family_of(family, message)
+    local number = address.family(tonumber(family) or family)
+    if not number then
+        check.argument_error(1, message:format(family))
+    end
+    return bit.band(number, 0xff)
+end
+
+--- A new UDP handle, which has no socket yet.
+-- @tparam[opt] string|number|table family `"inet"`, its number, or `{family, mmsgs}`: a family makes
+--   the socket now; `mmsgs` above 1 lets that many datagrams be received by one system call
+-- @treturn userdata; or nil, message and name of the error
+function api.new_udp(family)
+    local flags, mmsgs = 0, 1
+    if type(family) == "table" then
+        local wanted = family.family
+        if type(wanted) == "number" or type(wanted) == "string" then
+            flags = family_of(wanted, "invalid or unknown address family: '%s'")
+        elseif wanted ~= nil then
+            check.argument_error(1, "family must be string or integer if set")
+        end
+        mmsgs = family.mmsgs == nil and 1 or tonumber(family.mmsgs)
+        if not mmsgs then
+            check.argument_error(1, "mmsgs must be integer if set")
+        end
+    elseif type(family) == "number" or type(family) == "string" then
+        flags = family_of(family, "invalid or unknown address family: '%s'")
+    elseif family ~= nil then
+        check.argument_error(1, "expected table, string, or integer")
+    end
+    local h = { callback = false, receiving = false, done = false, udp = false }
+    local userdata = handle.new(class, h)
+    h.udp = ffi.cast(udp_ptr, handle.memory(h))
+    if mmsgs > 1 then
+        flags = bit.bor(flags, RECVMMSG)
+        C.uvshim_set_mmsgs(h.udp, mmsgs)
+    end
+    local status = C.uv_udp_init_ex(queue.loop, h.udp, flags)
+    if status < 0 then
+        return handle.abandon(h, status)
+    end
+    return userdata
+end
+
+--- How many bytes wait to be sent.
+-- @tparam userdata udp
+-- @treturn number
+function api.udp_get_send_queue_size(userdata)
+    local _, ptr = open_udp(userdata)
+    return ptr and tonumber(C.uv_udp_get_send_queue_size(ptr)) or 0
+end
+
+--- How many datagrams wait to be sent.
+-- @tparam userdata udp
+-- @treturn number
+function api.udp_get_send_queue_count(userdata)
+    local _, ptr = open_udp(userdata)
+    return ptr and tonumber(C.uv_udp_get_send_queue_count(ptr)) or 0
+end
+
+--- Takes over a socket.
+-- @tparam userdata udp
+-- @tparam number fd
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_open(userdata, fd)
+    local _, ptr = open_udp(userdata)
+    fd = check.int(2, userdata, fd)
+    return errors.result(ptr and C.uv_udp_open(ptr, fd) or EBADF)
+end
+
+--- Binds to an address.
+-- @tparam userdata udp
+-- @tparam string host IPv4 or IPv6
+-- @tparam number port 0: any that is free
+-- @tparam[opt] table flags `{reuseaddr, ipv6only}`
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_bind(userdata, host, port, flags)
+    local _, ptr = open_udp(userdata)
+    host, port = check.string(2, userdata, host, port), check.int(3, userdata, host, port)
+    local sockaddr = address.parse(host, port)
+    local bits = 0
+    if type(flags) == "table" then
+        bits = (flags.reuseaddr and REUSEADDR or 0) + (flags.ipv6only and IPV6ONLY or 0)
+    end
+    return errors.result(ptr and C.uv_udp_bind(ptr, sockaddr, bits) or EBADF)
+end
+
+--- The address of this end.
+-- @tparam userdata udp
+-- @treturn table `{family, ip, port}`; or nil, message and name of the error
+function api.udp_getsockname(userdata)
+    local _, ptr = open_udp(userdata)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    return address.ask(C.uv_udp_getsockname, ptr)
+end
+
+--- The address that it is connected to.
+-- @tparam userdata udp
+-- @treturn table `{family, ip, port}`; or nil, message and name of the error
+function api.udp_getpeername(userdata)
+    local _, ptr = open_udp(userdata)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    return address.ask(C.uv_udp_getpeername, ptr)
+end
+
+local MEMBERSHIP = { leave = 0, join = 1 }
+
+local function membership(position, ...)
+    local word = check.string(position, ...)
+    if not MEMBERSHIP[word] then
+        check.argument_error(position, ("invalid option '%s'"):format(word))
+    end
+    return MEMBERSHIP[word]
+end
+
+local function interface(position, ...)
+    local name = (select(position, ...))
+    if name ~= nil and type(name) ~= "string" then
+        check.argument_error(position, "expected string or nil")
+    end
+    return name
+end
+
+--- Joins or leaves a multicast group.
+-- @tparam userdata udp
+-- @tparam string group its address
+-- @tparam[opt] string interface_addr
+-- @tparam string how `"join"` or `"leave"`
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_membership(userdata, group, interface_addr, how)
+    local _, ptr = open_udp(userdata)
+    group = check.string(2, userdata, group, interface_addr, how)
+    interface_addr = interface(3, userdata, group, interface_addr, how)
+    how = membership(4, userdata, group, interface_addr, how)
+    return errors.result(ptr and C.uv_udp_set_membership(ptr, group, interface_addr, how) or EBADF)
+end
+
+--- The same for one sender.
+-- @tparam userdata udp
+-- @tparam string group its address
+-- @tparam[opt] string interface_addr
+-- @tparam string source_addr
+-- @tparam string how `"join"` or `"leave"`
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_source_membership(userdata, group, interface_addr, source_addr, how)
+    local _, ptr = open_udp(userdata)
+    group = check.string(2, userdata, group, interface_addr, source_addr, how)
+    interface_addr = interface(3, userdata, group, interface_addr, source_addr, how)
+    source_addr = check.string(4, userdata, group, interface_addr, source_addr, how)
+    how = membership(5, userdata, group, interface_addr, source_addr, how)
+    return errors.result(ptr
+        and C.uv_udp_set_source_membership(ptr, group, interface_addr, source_addr, how) or EBADF)
+end
+
+local function set_flag(call, ...)
+    local userdata, value = ...
+    local _, ptr = open_udp(userdata)
+    if type(value) ~= "boolean" then
+        check.type_error(2, "boolean", ...)
+    end
+    return errors.result(ptr and call(ptr, value and 1 or 0) or EBADF)
+end
+
+--- Should sent multicast come back to this machine?
+-- @tparam userdata udp
+-- @tparam boolean on
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_multicast_loop(...)
+    local status, err, name = set_flag(C.uv_udp_set_multicast_loop, ...)
+    return status, err, name
+end
+
+--- Allows broadcasts.
+-- @tparam userdata udp
+-- @tparam boolean on
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_broadcast(...)
+    local status, err, name = set_flag(C.uv_udp_set_broadcast, ...)
+    return status, err, name
+end
+
+--- How many routers a multicast datagram may pass.
+-- @tparam userdata udp
+-- @tparam number ttl 1 to 255
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_multicast_ttl(userdata, ttl)
+    local _, ptr = open_udp(userdata)
+    ttl = check.int(2, userdata, ttl)
+    return errors.result(ptr and C.uv_udp_set_multicast_ttl(ptr, ttl) or EBADF)
+end
+
+--- How many routers a datagram may pass.
+-- @tparam userdata udp
+-- @tparam number ttl 1 to 255
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_ttl(userdata, ttl)
+    local _, ptr = open_udp(userdata)
+    ttl = check.int(2, userdata, ttl)
+    return errors.result(ptr and C.uv_udp_set_ttl(ptr, ttl) or EBADF)
+end
+
+--- The interface that multicast leaves by.
+-- @tparam userdata udp
+-- @tparam string interface_addr
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_set_multicast_interface(userdata, interface_addr)
+    local _, ptr = open_udp(userdata)
+    interface_addr = check.string(2, userdata, interface_addr)
+    return errors.result(ptr and C.uv_udp_set_multicast_interface(ptr, interface_addr) or EBADF)
+end
+
+-- Where to send to: nil, nil for a connected handle.
+local function destination(position, ...)
+    local host, port = select(position, ...)
+    if host == nil and port == nil then
+        return nil
+    elseif host == nil or port == nil then
+        check.argument_error(host == nil and position + 1 or position,
+            "Both host and port must be nil if one is nil")
+    elseif type(host) ~= "string" then
+        check.argument_error(position, "Host must be string or nil")
+    elseif type(port) ~= "number" then
+        check.argument_error(position + 1, "Port must be number or nil")
+    end
+    return address.parse(host, port)
+end
+
+local sent = 0 -- what udp_send returns
+
+local function send_ended(_, status)
+    return errors.status(status)
+end
+
+--- Sends a datagram.
+-- @tparam userdata udp
+-- @tparam string|{string,…} data
+-- @tparam[opt] string host nil, as the port, when the handle is connected
+-- @tparam[opt] number port
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn number 0; or nil, message and name of the error
+function api.udp_send(userdata, data, host, port, callback)
+    local h, ptr = open_udp(userdata)
+    local sockaddr = destination(3, userdata, data, host, port, callback)
+    check.opt_callback(5, userdata, data, host, port, callback)
+    local list, n, _, keep = buffers.of(2, data)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local done = C.uv_udp_try_send(ptr, list, n, sockaddr)
+    if done >= 0 or not REFUSED[done] then
+        if callback then
+            pending.add(h, callback, errors.status(done))
+        end
+        return sent
+    end
+    local r, request = req.new("udp_send", callback, send_ended)
+    r.anchor = keep
+    local status = C.uv_udp_send(request, ptr, list, n, sockaddr, on_udp_send)
+    if status < 0 then
+        req.drop(r)
+        return errors.fail(status)
+    end
+    return sent
+end
+
+--- Sends a datagram if the kernel takes it at once.
+-- @tparam userdata udp
+-- @tparam string|{string,…} data
+-- @tparam[opt] string host nil, as the port, when the handle is connected
+-- @tparam[opt] number port
+-- @treturn number bytes; or nil, message and name of the error
+function api.udp_try_send(userdata, data, host, port)
+    local _, ptr = open_udp(userdata)
+    local list, n = buffers.of(2, data)
+    local sockaddr = destination(3, userdata, data, host, port)
+    return errors.result(ptr and C.uv_udp_try_send(ptr, list, n, sockaddr) or EBADF)
+end
+
+--- Starts to receive.
+-- @tparam userdata udp
+-- @tparam function callback of an error's name or nil, the datagram, its sender as
+--   `{family, ip, port}`, and flags `{partial, mmsg_chunk}`; without datagram and sender when
+--   there is nothing more for now
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_recv_start(userdata, callback)
+    local h, ptr = open_udp(userdata)
+    check.callback(2, userdata, callback)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    h.callback = callback
+    local status = C.uv_udp_recv_start(ptr, on_recv_alloc, on_recv)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    h.receiving = true
+    return status
+end
+
+--- Stops receiving.
+-- @tparam userdata udp
+-- @treturn number 0
+function api.udp_recv_stop(userdata)
+    local h, ptr = open_udp(userdata)
+    h.receiving = false
+    return ptr and errors.result(C.uv_udp_recv_stop(ptr)) or 0
+end
+
+--- Sets where datagrams go to and come from.
+-- @tparam userdata udp
+-- @tparam[opt] string host nil, as the port, to undo it
+-- @tparam[opt] number port
+-- @treturn number 0, or nil, message and name of the error
+function api.udp_connect(userdata, host, port)
+    local _, ptr = open_udp(userdata)
+    local sockaddr = destination(2, userdata, host, port)
+    return errors.result(ptr and C.uv_udp_connect(ptr, sockaddr) or EBADF)
+end
+
+for name, fn in pairs(api) do
+    local method = name:match "^udp_(.*)"
+    if method then
+        methods[method] = fn
+    end
+end
+
+return _M
