@@ -18,6 +18,7 @@ type Benchmark struct {
 	tally
 	clock
 	useCounter bool
+	unfenced   bool
 	// The lap between the last two readings is tallied only with the next reading:
 	// nothing then waits for that reading's value, so that the processor does both
 	// at once.
@@ -79,28 +80,41 @@ func (b *Benchmark) reset(limit int64) {
 	b.limit, b.pending, b.state = limit, none, fresh
 }
 
+// Unfenced lets the processor read the clock while it still works on the lap before, or
+// already on the next, and returns b. It belongs before the loop: laps timed so far are
+// forgotten.
+//
+// A lap then costs the program less: 10 instead of 28 ns on the counter of an AMD EPYC,
+// 27 instead of 46 on the monotonic clock. But reading the clock adds nothing to a lap
+// that waits for its own results, and its whole time to one that keeps the processor
+// busy; the overhead taken off is the middle. Means there were up to 4 ns off, more
+// than 2 ns + 1 % for some laps below 300 ns. OverheadPM says how much it is elsewhere.
+func (b *Benchmark) Unfenced() *Benchmark {
+	limit := b.limit
+	b.unfenced = true
+	b.overhead = b.calibrate()
+	b.reset(limit)
+	return b
+}
+
 // calibrate uses b itself, which has to be reset afterwards.
 func (b *Benchmark) calibrate() calibration {
-	mean := func(laps int) float64 { return float64(b.last-b.first) / float64(laps) }
 	var x uint64
-	return calibrate(func(laps int) float64 {
+	return calibrate(func(links, laps int) float64 {
 		b.reset(int64(laps))
 		for b.Next() {
+			x = chain(links, x)
 		}
-		return mean(laps)
-	}, func(laps int) float64 {
-		b.reset(int64(laps))
-		for b.Next() {
-			x = chain(x)
-		}
-		return mean(laps)
+		return float64(b.last-b.first) / float64(laps)
 	}, chainAlone(b.read))
 }
 
 // Next ends a lap and starts another. It returns false when that was the last one,
 // and from then on.
 func (b *Benchmark) Next() bool {
-	fence()
+	if !b.unfenced {
+		fence()
+	}
 	var reading int64
 	if b.useCounter {
 		reading = counter()
@@ -116,7 +130,9 @@ func (b *Benchmark) Next() bool {
 	b.pending = reading - b.last
 	b.last = reading
 	b.count++
-	fence()
+	if !b.unfenced {
+		fence()
+	}
 	if b.count >= b.limit || reading >= b.until {
 		b.state = ended
 		return false
@@ -152,7 +168,7 @@ func (b *Benchmark) Result() *Result {
 		b.pending = none
 	}
 	b.sum = float64(b.last - b.first) // laps are gapless
-	scratch := &Benchmark{clock: b.clock, useCounter: b.useCounter}
+	scratch := &Benchmark{clock: b.clock, useCounter: b.useCounter, unfenced: b.unfenced}
 	b.overhead = b.overhead.again(scratch.calibrate())
 	return newResult(&b.tally, b.clock, b.overhead)
 }

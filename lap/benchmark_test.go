@@ -15,6 +15,10 @@ var clocks = []struct {
 }{
 	{"monotonic", lap.NewBenchmark, lap.NewBenchmarkFor},
 	{"counter", lap.NewBenchmarkTSC, lap.NewBenchmarkTSCFor},
+	{"monotonic, unfenced", func(n int) *lap.Benchmark { return lap.NewBenchmark(n).Unfenced() },
+		func(d time.Duration) *lap.Benchmark { return lap.NewBenchmarkFor(d).Unfenced() }},
+	{"counter, unfenced", func(n int) *lap.Benchmark { return lap.NewBenchmarkTSC(n).Unfenced() },
+		func(d time.Duration) *lap.Benchmark { return lap.NewBenchmarkTSCFor(d).Unfenced() }},
 }
 
 func TestBenchmarkCountsItsLaps(t *testing.T) {
@@ -118,6 +122,24 @@ func TestLapsFillTheTimeBetweenFirstAndLast(t *testing.T) {
 		if r.Min() < 49*time.Microsecond {
 			t.Errorf("%s: a lap with a sleep of 50 µs took %v", c.name, r.Min())
 		}
+	}
+}
+
+// The two kinds of laps have different overheads, so that one result can't hold both.
+func TestUnfencedStartsOver(t *testing.T) {
+	b := lap.NewBenchmark(10)
+	b.Next()
+	b.Next()
+	b.Unfenced()
+	if n := b.Result().Count(); n != 0 {
+		t.Errorf("%d fenced laps are kept", n)
+	}
+	turns := 0
+	for b.Next() {
+		turns++
+	}
+	if n := b.Result().Count(); turns != 10 || n != 10 {
+		t.Errorf("%d turns, %d laps", turns, n)
 	}
 }
 

@@ -2,30 +2,40 @@ package lap
 
 import "math"
 
-// Sizes of a calibration: some 2 ms in all. The blocks are short, so that among many
+// Sizes of a calibration: some 3 ms in all. The blocks are short, so that among many
 // some are not interrupted; the groups tell how well their minimum repeats.
 const (
 	calibrationGroups = 4
 	calibrationBlocks = 12
 	calibrationLaps   = 250
-	calibrationLinks  = 16
+)
+
+// The bodies of a calibration, in links of [chain]: a call alone, of about 1 ns, and
+// more than a reading of the clock takes.
+const (
+	shortBody = 0
+	longBody  = 16
 )
 
 // A calibration is the cost of timing a lap, in the clock's units.
 //
 // A processor does several things at once, so that this is not one number: a part of
-// the clock's reading hides behind a body that waits for its own results, and none
-// behind an empty one. The cost is the middle of these two, and pm reaches both.
+// the clock's reading hides behind a body that waits for its own results, and little
+// behind a short one. The cost is the middle of these two, and pm reaches both.
 type calibration struct{ cost, pm float64 }
 
-// calibrate takes the mean time of so many laps around nothing, of laps around a
-// chain of multiplications, and of that chain without laps.
-func calibrate(empty, busy, alone func(laps int) float64) calibration {
-	e, b, a := lowest(empty), lowest(busy), lowest(alone)
-	behind := calibration{b.cost - a.cost, b.pm + a.pm}
+// calibrate takes the mean time of so many laps around a chain of so many links, and
+// that of the chain without laps.
+func calibrate(timed, alone func(links, laps int) float64) calibration {
+	added := func(links int) calibration {
+		with := lowest(func(laps int) float64 { return timed(links, laps) })
+		without := lowest(func(laps int) float64 { return alone(links, laps) })
+		return calibration{with.cost - without.cost, with.pm + without.pm}
+	}
+	short, long := added(shortBody), added(longBody)
 	return calibration{
-		cost: (e.cost + behind.cost) / 2,
-		pm:   math.Abs(e.cost-behind.cost)/2 + max(e.pm, behind.pm),
+		cost: (short.cost + long.cost) / 2,
+		pm:   math.Abs(short.cost-long.cost)/2 + max(short.pm, long.pm),
 	}
 }
 
@@ -55,20 +65,20 @@ func (c calibration) again(later calibration) calibration {
 // chain takes about 1 ns a link, each of which waits for the one before.
 //
 //go:noinline
-func chain(x uint64) uint64 {
-	for range calibrationLinks {
+func chain(links int, x uint64) uint64 {
+	for range links {
 		x = x*0x9E3779B97F4A7C15 + 1
 	}
 	return x
 }
 
 // chainAlone is the mean of so many chains, in units of the clock that read reads.
-func chainAlone(read func() int64) func(laps int) float64 {
+func chainAlone(read func() int64) func(links, laps int) float64 {
 	var x uint64
-	return func(laps int) float64 {
+	return func(links, laps int) float64 {
 		start := read()
 		for range laps {
-			x = chain(x)
+			x = chain(links, x)
 		}
 		return float64(read()-start) / float64(laps)
 	}

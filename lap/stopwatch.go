@@ -75,22 +75,15 @@ func newStopwatch(c clock, count int) *Stopwatch {
 
 // calibrate records spans, which have to be forgotten afterwards.
 func (s *Stopwatch) calibrate() calibration {
-	mean := func(laps int, span func()) float64 {
+	var x uint64
+	return calibrate(func(links, laps int) float64 {
 		before := s.spans.sum.Load()
 		for range laps {
-			span()
+			id := s.Start()
+			x = chain(links, x)
+			_ = s.Stop(id)
 		}
 		return float64(s.spans.sum.Load()-before) / float64(laps)
-	}
-	var x uint64
-	return calibrate(func(laps int) float64 {
-		return mean(laps, func() { _ = s.Stop(s.Start()) })
-	}, func(laps int) float64 {
-		return mean(laps, func() {
-			id := s.Start()
-			x = chain(x)
-			_ = s.Stop(id)
-		})
 	}, chainAlone(s.clock.read))
 }
 

@@ -79,8 +79,12 @@ func TestCalibrationIsTheMinimum(t *testing.T) {
 }
 
 func TestCalibrationCoversWhatHidesBehindTheBody(t *testing.T) {
-	constant := func(v float64) func(int) float64 { return func(int) float64 { return v } }
-	c := calibrate(constant(30), constant(46), constant(20))
+	of := func(short, long float64) func(links, laps int) float64 {
+		return func(links, _ int) float64 {
+			return map[int]float64{shortBody: short, longBody: long}[links]
+		}
+	}
+	c := calibrate(of(31, 46), of(1, 20))
 	if c != (calibration{28, 2}) {
 		t.Errorf("%+v", c)
 	}

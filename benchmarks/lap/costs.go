@@ -23,6 +23,14 @@ func perCall(n int, f func()) float64 {
 	return float64(time.Since(start)) / float64(n)
 }
 
+func hrtimeCounterLap() float64 {
+	b := hrtime.NewBenchmarkTSC(lapsEach)
+	return perCall(lapsEach, func() {
+		for b.Next() {
+		}
+	})
+}
+
 // costs prints what a lap and a span around nothing take from outside.
 func costs(rounds int) {
 	// The pairs of one clock stand next to each other: ours, then hrtime's.
@@ -48,13 +56,15 @@ func costs(rounds int) {
 				}
 			})
 		}},
-		{"hrtime, counter", func() float64 {
-			b := hrtime.NewBenchmarkTSC(lapsEach)
+		{"hrtime, counter", hrtimeCounterLap},
+		{"lap, counter, unfenced", func() float64 {
+			b := lap.NewBenchmarkTSC(lapsEach).Unfenced()
 			return perCall(lapsEach, func() {
 				for b.Next() {
 				}
 			})
 		}},
+		{"hrtime, counter", hrtimeCounterLap},
 		{"span, monotonic clock", func() float64 {
 			s := lap.NewStopwatch(8)
 			return perCall(lapsEach, func() {

@@ -25,7 +25,11 @@ func main() {
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d, %s, %d rounds\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.GOMAXPROCS(0), time.Now().UTC().Format(time.DateOnly), *rounds)
 	costs(*rounds)
-	biases(*rounds)
+	fmt.Println("Bias of laps on a body of known cost, ns (mean of laps, lower quartile of rounds):")
+	biases(*rounds, lapWays)
+	fmt.Println("Bias of spans on the same bodies, ns:")
+	biases(*rounds, spanWays)
+	floor(*rounds)
 	memory()
 }
 

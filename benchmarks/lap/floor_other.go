@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package main
+
+import "fmt"
+
+func floor(int) {
+	fmt.Print("What the bare instructions add to a body: written for amd64 only.\n\n")
+}
