@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"testing"
@@ -24,7 +26,7 @@ var claims = []claim{
 	{"cold", `100 calls: ` + ns, "cold", `1000000 calls: ` + ns, 5},
 	// The same call by hand and by the harness.
 	{"by_hand", ns, "bench", `time +([\d.]+) ± [\d.]+ ns per call`, 0.4},
-	{"bench", `time +([\d.]+) ± [\d.]+ ns per call`, "by_hand", ns, 0.4},
+	{"bench", `time +([\d.]+) ± [\d.]+ ns per call`, "by_hand", ns, 0.25},
 	// Two speeds. Whether they are told apart hangs on how quiet the machine is in the
 	// short time that a test has; that they are there does not.
 	{"modes", `p99 ([\d.]+) ns`, "modes", `p50 ([\d.]+) ns`, 1.3},
@@ -52,29 +54,38 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func checkClaims(t *testing.T, said map[string]string) {
+// broken returns the claims that do not hold of what a page's blocks said.
+func broken(t *testing.T, said map[string]string) []string {
 	t.Helper()
+	var all []string
 	for _, c := range claims {
 		if said[c.slow] == "" || said[c.fast] == "" {
 			continue // of another page
 		}
 		slow, fast := figure(t, said[c.slow], c.slowFigure), figure(t, said[c.fast], c.fastFigure)
 		if slow < c.times*fast {
-			t.Errorf("%s of %s is %g, not %g times the %g of %s in %s",
-				c.slowFigure, c.slow, slow, c.times, fast, c.fastFigure, c.fast)
+			all = append(all, fmt.Sprintf("%s of %s is %g, not %g times the %g of %s in %s",
+				c.slowFigure, c.slow, slow, c.times, fast, c.fastFigure, c.fast))
 		}
 	}
+	return all
 }
 
+// figure returns the smallest of a block's figures: where a page measures several times by the
+// wall clock, the least disturbed is the one to compare.
 func figure(t *testing.T, output, pattern string) float64 {
 	t.Helper()
-	found := regexp.MustCompile(pattern).FindStringSubmatch(output)
+	found := regexp.MustCompile(pattern).FindAllStringSubmatch(output, -1)
 	if found == nil {
 		t.Fatalf("nothing like %s in\n%s", pattern, output)
 	}
-	value, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		t.Fatal(err)
+	smallest := math.Inf(1)
+	for _, f := range found {
+		value, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		smallest = min(smallest, value)
 	}
-	return value
+	return smallest
 }

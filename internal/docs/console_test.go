@@ -41,10 +41,22 @@ func TestConsole(t *testing.T) {
 			p := readPage(t, name)
 			blocks := p.blocks(t)
 			folder := w.folder(t)
-			said := map[string]string{}
+			var said map[string]string
 			var outputs [][][]string
-			for _, b := range blocks {
-				outputs = append(outputs, w.runBlock(t, p, b, folder, said))
+			// A claim compares two runs, and the machine may have been busy during one.
+			for attempt := 1; ; attempt++ {
+				said, outputs = map[string]string{}, nil
+				for _, b := range blocks {
+					outputs = append(outputs, w.runBlock(t, p, b, folder, said))
+				}
+				failed := broken(t, said)
+				if len(failed) == 0 {
+					break
+				}
+				if attempt == attempts {
+					t.Fatal(strings.Join(failed, "\n"))
+				}
+				t.Log("once more: ", strings.Join(failed, "\n"))
 			}
 			if *update && !t.Failed() {
 				// From the end: a longer output moves what stands behind it.
@@ -55,7 +67,6 @@ func TestConsole(t *testing.T) {
 				}
 				p.write(t)
 			}
-			checkClaims(t, said)
 		})
 	}
 }

@@ -97,8 +97,8 @@ local function family_of(family, message)
 end
 
 --- A new UDP handle, which has no socket yet.
--- @tparam[opt] string|number|table family `"inet"`, its number, or `{family, mmsgs}`: a family makes
---   the socket now; `mmsgs` above 1 lets that many datagrams be received by one system call
+-- @tparam[opt] string|number|table family `"inet"`, its number, or `{family, mmsgs}`: a family
+--   makes the socket now; `mmsgs` above 1 lets that many datagrams be received by one system call
 -- @treturn userdata; or nil, message and name of the error
 function api.new_udp(family)
     local flags, mmsgs = 0, 1
