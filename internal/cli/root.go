@@ -20,6 +20,7 @@ var commands = []func(Sys) *cobra.Command{
 	newCompareCommand,
 	newGateCommand,
 	newReportCommand,
+	newPlotCommand,
 	newRunCommand,
 	newTimeCommand,
 	newTimeGuardCommand,

@@ -38,33 +38,22 @@ func Locate(p *record.ProcessRecord) Process {
 	sequence := batchesOf(p, record.Warmup, record.Measure)
 	l := Process{Steadiness: FindSteady(sequence), GCShare: math.NaN()}
 
-	var clean, untraced, all []float64
 	for i, b := range sequence {
-		if b.Warmup {
-			continue
-		}
-		l.Batches.Measured++
-		// A process that is never steady still shows what it measured, all of it.
-		if l.Steadiness.Class != record.SteadyNone && !l.Steadiness.Counts(i) {
-			l.Batches.Unsteady++
-			continue
-		}
-		all = append(all, b.NS)
-		if !b.Traced {
-			untraced = append(untraced, b.NS)
-		}
-		if b.Clean() {
-			clean = append(clean, b.NS)
+		if !b.Warmup {
+			l.Batches.Measured++
+			if !l.Steadiness.measures(i) {
+				l.Batches.Unsteady++
+			}
 		}
 	}
 	l.count(p)
 
-	samples := clean
-	if float64(len(clean)) < leastClean*float64(len(all)) || len(clean) == 0 {
-		l.Polluted = len(all) > 0
-		samples = untraced
-		if len(untraced) == 0 {
-			samples = all
+	counts, polluted := counting(sequence, l.Steadiness)
+	l.Polluted = polluted
+	var samples []float64
+	for i, b := range sequence {
+		if counts[i] {
+			samples = append(samples, b.NS)
 		}
 	}
 	twin := twinOf(p)
@@ -157,22 +146,28 @@ func cleanTimes(batches []Batch) []float64 {
 func batchesOf(p *record.ProcessRecord, kinds ...string) []Batch {
 	lines := slices.Clone(p.Batches)
 	slices.SortStableFunc(lines, func(a, b record.Batches) int { return cmp.Compare(a.AtNS, b.AtNS) })
-	at := func(marks []int, i int) bool { return i < len(marks) && marks[i] > 0 }
+	marked := func(marks []int, i int) bool { return i < len(marks) && marks[i] > 0 }
 	var batches []Batch
 	for _, l := range lines {
 		if !slices.Contains(kinds, l.Kind) {
 			continue
 		}
+		at := l.AtNS
 		for i, ns := range l.NS {
+			began := at
+			if ns > 0 && !math.IsInf(ns, 1) {
+				at += ns
+			}
 			if i >= len(l.Calls) || l.Calls[i] <= 0 || !(ns > 0) || math.IsInf(ns, 1) {
 				continue
 			}
 			batches = append(batches, Batch{
+				AtNS:     began,
 				NS:       ns / float64(l.Calls[i]),
 				Warmup:   l.Kind == record.Warmup,
 				Series:   l.Series,
-				Traced:   at(l.Traces, i),
-				Polluted: at(l.Switches, i) || at(l.Steal, i),
+				Traced:   marked(l.Traces, i),
+				Polluted: marked(l.Switches, i) || marked(l.Steal, i),
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 // A Batch is what the search for the steady state knows of a batch.
 type Batch struct {
+	AtNS     float64 // its start, since the process's first line
 	NS       float64 // per call, the empty twin not taken off
 	Warmup   bool    // of the harness's warm-up; the others are measured
 	Series   int     // of the measured batches: a full collection comes before each

@@ -36,7 +36,7 @@ func (a Axis) narrow(s span, least float64) span {
 	case a.Scale == Tail:
 		return span{1, math.Max(s.high, 2)}
 	case len(a.Labels) > 0:
-		return span{math.Min(s.low, 0) - 0.5, math.Max(s.high, float64(len(a.Labels)-1)) + 0.5}
+		return span{math.Min(s.low, -0.5), math.Max(s.high, float64(len(a.Labels))-0.5)}
 	case a.Scale == Log && s.high > least:
 		return span{math.Max(s.low, least), s.high}
 	case a.Scale == Linear && s.high > s.low:

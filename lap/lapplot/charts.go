@@ -35,7 +35,7 @@ func Timeline(laps ...*Laps) *Chart {
 func Percentiles(laps ...*Laps) *Chart {
 	c := &Chart{
 		Title: "Percentiles",
-		X:     Axis{Title: "share of laps that take no longer", Scale: Tail},
+		X:     Axis{Title: "share that takes no longer", Scale: Tail},
 		Y:     Axis{Title: "time per lap", Unit: Time},
 	}
 	for _, l := range laps {

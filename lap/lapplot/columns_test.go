@@ -53,12 +53,12 @@ func TestColumnsKeepExtremes(t *testing.T) {
 
 func TestColumnsKeepGapsAndIntervals(t *testing.T) {
 	points := []Point{
-		{X: 1, Y: 5, Low: 4, High: 9}, At(2, 6), gap(2.5), At(3, math.Inf(1)), At(math.NaN(), 1),
+		{X: 1, Y: 5, Low: 4, High: 9}, At(2, 6), Gap(2.5), At(3, math.Inf(1)), At(math.NaN(), 1),
 		{X: 3, Y: 1, Low: math.NaN(), High: 2, Label: "alone"}, At(3.5, 1),
 	}
 	got := Columns(points, 2)
 	want := []Point{
-		{X: 1.5, Y: 5.5, Low: 4, High: 9}, gap(2.5), {X: 3.25, Y: 1, Low: 1, High: 2},
+		{X: 1.5, Y: 5.5, Low: 4, High: 9}, Gap(2.5), {X: 3.25, Y: 1, Low: 1, High: 2},
 	}
 	equalNaN := cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })
 	if diff := cmp.Diff(want, got, equalNaN); diff != "" {

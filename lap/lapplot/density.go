@@ -12,7 +12,8 @@ const mostBins = 240
 // bins of round width, from the shortest lap to the 99.9th percentile, or three times the
 // 90th where that is less; the chart says what lies beyond. Where times differ by more than
 // a factor of 30 the bins widen in proportion, on a logarithmic axis, and none is left out.
-// The number of bins is 2·n^(1/3) (the Rice rule), at most 240.
+// The bins are as wide as the Rice rule says of the narrowest distribution, 2·n^(1/3) of them,
+// and at most 240 in all.
 func Density(laps ...*Laps) *Chart {
 	c := &Chart{
 		Title: "Density",
@@ -38,7 +39,7 @@ func Density(laps ...*Laps) *Chart {
 			Name: names[i], Style: Steps, Filled: true, Points: inBins(&ds[i], edges, scale),
 		})
 		if beyond := ds[i].above(end); beyond > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: %s of the laps take longer, up to %s",
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: %s take longer, up to %s",
 				names[i], Share.print(beyond, 2), Time.print(ds[i].max, 3)))
 		}
 	}
@@ -46,26 +47,40 @@ func Density(laps ...*Laps) *Chart {
 }
 
 // binEdges are the edges of the bins that all distributions share, what a bin's share is
-// called, and the scale on which the bins are equally wide.
+// called, and the scale on which the bins are equally wide: as the narrowest distribution
+// needs them.
 func binEdges(ds []distribution) (edges []float64, title string, scale Scale) {
 	low, high, least := math.Inf(1), math.Inf(-1), math.Inf(1)
-	var most int64
 	for i := range ds {
-		d := &ds[i]
-		low, least = math.Min(low, d.min), math.Min(least, d.quantile(0.001))
-		high = math.Max(high, bodyEnd(d))
-		most = max(most, d.count)
+		low, high = math.Min(low, ds[i].min), math.Max(high, bodyEnd(&ds[i]))
+		least = math.Min(least, ds[i].quantile(0.001))
 	}
-	bins := min(mostBins, max(10, int(math.Ceil(2*math.Cbrt(float64(most))))))
 	if least > 0 && high > wide*least {
 		for i := range ds {
 			high = math.Max(high, ds[i].max)
 		}
-		edges, each := logEdges(math.Max(low, least/wide), high, bins)
-		return edges, fmt.Sprintf("share of laps in each %.2g %%", 100*(each-1)), Log
+		low = math.Max(low, least/wide)
+		width := binWidth(ds, math.Log(high/low), func(d *distribution) float64 {
+			return math.Log(bodyEnd(d) / math.Max(low, d.quantile(0.001)))
+		})
+		edges = logEdges(low, high, math.Exp(width))
+		return edges, fmt.Sprintf("share in each %.2g %%", 100*math.Expm1(width)), Log
 	}
-	edges, width := linearEdges(low, high, coarsest(ds, high), bins)
-	return edges, "share of laps in each " + Time.print(width, 1), Linear
+	width := binWidth(ds, high-low, func(d *distribution) float64 { return bodyEnd(d) - d.quantile(0.001) })
+	edges, width = linearEdges(low, high, math.Max(width, coarsest(ds, high)))
+	return edges, "share in each " + Time.print(width, 1), Linear
+}
+
+// binWidth is how wide the bins of the narrowest body are by the Rice rule, but at least a
+// mostBins-th of all.
+func binWidth(ds []distribution, all float64, body func(*distribution) float64) float64 {
+	width := all
+	for i := range ds {
+		if w := body(&ds[i]); w > 1e-9*all {
+			width = math.Min(width, w/math.Max(10, math.Ceil(2*math.Cbrt(float64(ds[i].count)))))
+		}
+	}
+	return math.Max(width, all/mostBins)
 }
 
 // bodyEnd is where the tail of a distribution is cut off.
@@ -91,8 +106,8 @@ func coarsest(ds []distribution, high float64) float64 {
 	return width
 }
 
-func linearEdges(low, high, least float64, bins int) (edges []float64, width float64) {
-	width = math.Max((high-low)/float64(bins), least)
+func linearEdges(low, high, least float64) (edges []float64, width float64) {
+	width = least
 	if width <= 1e-9*math.Abs(high) { // all equal, or nearly
 		width = math.Max(math.Abs(high)/100, 1e-3)
 	}
@@ -107,12 +122,14 @@ func linearEdges(low, high, least float64, bins int) (edges []float64, width flo
 }
 
 // logEdges has an edge above high; each bin ends at so many times its beginning.
-func logEdges(low, high float64, bins int) (edges []float64, each float64) {
-	each = math.Pow(high/low, 1/float64(bins))
-	for k := range bins + 2 {
-		edges = append(edges, low*math.Pow(each, float64(k)))
+func logEdges(low, high, each float64) (edges []float64) {
+	for k := 0; ; k++ {
+		edge := low * math.Pow(each, float64(k))
+		edges = append(edges, edge)
+		if edge > high && k > 0 {
+			return edges
+		}
 	}
-	return edges, each
 }
 
 // inBins are the shares of the values in each bin, as steps. A bucket that reaches over

@@ -117,39 +117,63 @@ func newPlot(c *Chart, x, y float64) *plot {
 
 // spans are what the axes of a chart show.
 func (c *Chart) spans() (x, y span) {
-	x, y = nothing, nothing
-	leastX, leastY := math.Inf(1), math.Inf(1)
+	x = nothing
+	leastX := math.Inf(1)
 	for _, s := range c.Series {
 		for _, m := range s.Marks {
 			x = x.with(m.X)
 		}
 		for _, p := range s.Points {
-			if !drawable(p) {
-				continue
+			if drawable(p) {
+				x = x.with(p.X)
+				leastX = leastAbove0(leastX, p.X)
 			}
-			x = x.with(p.X)
-			y = y.with(p.Y).with(p.Low).with(p.High)
-			leastX = leastAbove0(leastX, p.X)
-			for _, v := range []float64{p.Y, p.Low, p.High} {
-				leastY = leastAbove0(leastY, v)
-			}
-		}
-		if s.Filled {
-			y = y.with(0)
 		}
 	}
 	if x.empty() {
 		x = span{0, 1}
 	}
-	if y.empty() {
-		y = span{0, 1}
-	}
+	y, leastY := c.reachY()
 	zero := c.Y.Scale == Linear && y.low >= 0 && y.low < 0.4*y.high
 	x, y = c.X.narrow(x, leastX), c.Y.widen(y, leastY)
 	if zero {
 		y.low = 0
 	}
 	return x, y
+}
+
+// reachY is from where to where the series reach, and the smallest value above 0. Pale ones
+// count up to twice what the others reach.
+func (c *Chart) reachY() (y span, least float64) {
+	y, least = nothing, math.Inf(1)
+	for _, pale := range []bool{false, true} {
+		limit := span{math.Inf(-1), math.Inf(1)}
+		if pale && !y.empty() {
+			limit = span{y.low / 2, 2 * y.high}
+		}
+		for _, s := range c.Series {
+			if s.Pale != pale {
+				continue
+			}
+			for _, p := range s.Points {
+				if !drawable(p) {
+					continue
+				}
+				for _, v := range []float64{p.Y, p.Low, p.High} {
+					if v >= limit.low && v <= limit.high {
+						y, least = y.with(v), leastAbove0(least, v)
+					}
+				}
+			}
+			if s.Filled {
+				y = y.with(0)
+			}
+		}
+	}
+	if y.empty() {
+		y = span{0, 1}
+	}
+	return y, least
 }
 
 func leastAbove0(least, x float64) float64 {

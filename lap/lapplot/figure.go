@@ -82,7 +82,9 @@ type Series struct {
 	Points []Point
 	Marks  []Mark
 	Filled bool // Steps: the area below is filled
-	Pale   bool // drawn pale: what is shown but does not count
+	// Pale is what is shown but does not count, such as a warm-up. The vertical axis is made
+	// for the other series; pale points far outside stand at its ends.
+	Pale bool
 }
 
 // A Point is a value with its interval or extremes; Low and High equal Y where there are
@@ -95,8 +97,8 @@ type Point struct {
 // At is a point without an interval.
 func At(x, y float64) Point { return Point{X: x, Y: y, Low: y, High: y} }
 
-// A Gap ends a line.
-func gap(x float64) Point { return Point{X: x, Y: math.NaN(), Low: math.NaN(), High: math.NaN()} }
+// Gap is a point that ends a line.
+func Gap(x float64) Point { return Point{X: x, Y: math.NaN(), Low: math.NaN(), High: math.NaN()} }
 
 func (p Point) isGap() bool { return math.IsNaN(p.Y) }
 

@@ -29,7 +29,11 @@ func (f *Figure) Write(w io.Writer, format string) error {
 // .html. The file appears when it is whole: after an error there is none, or the one that
 // was there before.
 func (f *Figure) WriteFile(name string) error {
-	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
+	return f.WriteFileAs(name, strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")))
+}
+
+// WriteFileAs is [Figure.WriteFile] in a format that the name does not tell.
+func (f *Figure) WriteFileAs(name, format string) error {
 	var picture bytes.Buffer
 	if err := f.Write(&picture, format); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

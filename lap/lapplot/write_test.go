@@ -38,7 +38,7 @@ func full() *Figure {
 		Series: []Series{
 			{Name: "old <a&b>", Style: Dots, Points: []Point{{X: 0, Y: 10, Low: 9, High: 12, Label: "first"}, At(1, 11), At(2, 15)},
 				Marks: []Mark{{X: 2, Kind: "step", Label: "slower by 40 %"}, {X: 1, Kind: "release"}}},
-			{Name: "left out", Style: Lines, Pale: true, Points: []Point{At(0, 10), At(1, 10), gap(1.5), At(2, 14)}},
+			{Name: "left out", Style: Lines, Pale: true, Points: []Point{At(0, 10), At(1, 10), Gap(1.5), At(2, 14)}},
 		},
 	}
 	return &Figure{
@@ -105,8 +105,8 @@ func TestSVG(t *testing.T) {
 	for _, want := range []string{
 		"Plots \uFFFD of \uFFFD everything", "made up", "new takes 1.031 times (1.024–1.038) as long as old: slower",
 		"Timeline", "lap", "time per lap", "old <a&b>", "new </script>", "10k", "0 ns",
-		"Density", "share of laps in each 10 ns", "100 ns", "0 %",
-		"Percentiles", "share of laps that take no longer", "99.9 %",
+		"Density", "share in each 10 ns", "100 ns", "0 %",
+		"Percentiles", "share that takes no longer", "99.9 %",
 		"History", "commit", "time per call", "a note", "step", "release", "a1", "c3", "14 ns",
 	} {
 		if !slices.Contains(texts, want) {
@@ -206,7 +206,7 @@ func TestHTML(t *testing.T) {
 		titles = append(titles, c.Title+": "+c.X.Title)
 	}
 	if want := []string{
-		"Timeline: lap", "Density: time per lap", "Percentiles: share of laps that take no longer", "History: commit",
+		"Timeline: lap", "Density: time per lap", "Percentiles: share that takes no longer", "History: commit",
 	}; !slices.Equal(titles, want) {
 		t.Errorf("charts %q, want %q", titles, want)
 	}

@@ -2,8 +2,8 @@
 function paint(u, chart) {
   const ctx = u.ctx, { left, top, width, height } = u.bbox, ratio = uPlot.pxRatio;
   const X = x => u.valToPos(x, "x", true);
-  const floor = u.scales.y.min;
-  const Y = y => u.valToPos(chart.y.scale == "log" ? Math.max(y, floor) : y, "y", true);
+  const { min, max } = u.scales.y;
+  const Y = y => u.valToPos(Math.max(min, Math.min(max, y)), "y", true);
   ctx.save();
   ctx.beginPath();
   ctx.rect(left, top, width, height);

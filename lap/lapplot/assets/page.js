@@ -45,18 +45,25 @@ function nearest(s, x) {
 const lowOf = (s, i) => (s.low ?? s.y)[i];
 const highOf = (s, i) => (s.high ?? s.y)[i];
 
-// spanOfY is what the series that are shown reach between two ends of x.
+// spanOfY is what the series that are shown reach between two ends of x. Pale ones count up
+// to twice what the others reach.
 function spanOfY(chart, from, to) {
   let low = Infinity, high = -Infinity, least = Infinity;
-  for (const s of chart.series) {
-    if (hidden[s.name]) continue;
-    const first = Math.max(0, nearest(s, from) - 1), last = Math.min(s.x.length - 1, nearest(s, to) + 1);
-    for (let i = first; i <= last; i++) {
-      if (s.y[i] == null || s.style != "steps" && (s.x[i] < from || s.x[i] > to)) continue;
-      low = Math.min(low, lowOf(s, i)); high = Math.max(high, highOf(s, i));
-      for (const y of [lowOf(s, i), s.y[i]]) if (y > 0) least = Math.min(least, y);
+  for (const pale of [false, true]) {
+    const bottom = pale && low <= high ? low / 2 : -Infinity, top = pale && low <= high ? 2 * high : Infinity;
+    for (const s of chart.series) {
+      if (hidden[s.name] || !!s.pale != pale) continue;
+      const first = Math.max(0, nearest(s, from) - 1), last = Math.min(s.x.length - 1, nearest(s, to) + 1);
+      for (let i = first; i <= last; i++) {
+        if (s.y[i] == null || s.style != "steps" && (s.x[i] < from || s.x[i] > to)) continue;
+        for (const y of [lowOf(s, i), s.y[i], highOf(s, i)]) {
+          if (y < bottom || y > top) continue;
+          low = Math.min(low, y); high = Math.max(high, y);
+          if (y > 0) least = Math.min(least, y);
+        }
+      }
+      if (s.filled) low = Math.min(low, 0);
     }
-    if (s.filled) low = Math.min(low, 0);
   }
   if (low > high) return [chart.y.low, chart.y.high];
   if (chart.y.scale == "log") {
@@ -114,6 +121,7 @@ function addChart(chart) {
       side, label: a.title, labelFont: "13px system-ui, sans-serif", font: "12px system-ui, sans-serif", labelSize: 26,
       size: side == 3 ? 78 : 36, gap: 6, space,
       stroke: () => ink(2), grid: { stroke: () => ink(3), width: 1 }, ticks: { show: false },
+      filter: (u, splits) => splits, // uPlot's own would leave out all but powers of ten
       splits: (u, _, low, high) => ticks(a, low, high, most(u)).map(t => t[0]),
       values: (u, splits) => {
         const { min, max } = u.scales[side == 3 ? "y" : "x"];

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/plot"
+	"github.com/moonlap/moonlap/lap/lapplot"
+)
+
+type plotOptions struct {
+	kinds              []string
+	only               string
+	out, format, title string
+}
+
+func newPlotCommand(sys Sys) *cobra.Command {
+	var o plotOptions
+	cmd := &cobra.Command{
+		Use:   "plot [flags] RECORD… --out FILE.html|svg|png",
+		Short: "Draw timeline, density and percentiles of records",
+		Long: `Draw what records hold that 'moonlap bench --out' or 'moonlap compare --out' kept:
+
+  timeline     batches over time, process beside process; where a trace was recorded,
+               where the collector ran, and, pale, the batches that are not in the figures
+  density      how often which times occur
+  percentiles  the tail, on a scale where each further nine takes the same room
+
+Batches and single calls (bench --laps) have charts of their own. The cases of all
+records are drawn over each other; comparisons in a record are printed with their
+interval. The file's ending says the format. The HTML page zooms, tells values under
+the cursor, switches series on and off, and works offline.`,
+		Example: `  moonlap bench --out today.jsonl app.lua
+  moonlap plot today.jsonl --out today.html
+  moonlap plot today.jsonl --kind timeline --case '^router' --out router.svg
+  moonlap plot before.jsonl after.jsonl --kind percentiles --out both.png
+  moonlap plot today.jsonl --out - --format svg | rsvg-convert > today.png`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPlot(sys, o, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "write the plot to `FILE`; - is stdout")
+	f.StringVar(&o.format, "format", "", "html, svg or png, where the file's ending does not say")
+	f.StringSliceVar(&o.kinds, "kind", nil, "timeline, density or percentiles; several with commas (default all)")
+	f.StringVar(&o.only, "case", "", "only cases whose name matches `RE`")
+	f.StringVar(&o.title, "title", "", "title of the plot (default the records' names)")
+	return cmd
+}
+
+func runPlot(sys Sys, o plotOptions, paths []string) error {
+	options, err := o.complete()
+	if err != nil {
+		return err
+	}
+	sources, readErr, err := readSources(sys, paths)
+	if err != nil {
+		return err
+	}
+	if options.Title == "" {
+		var names []string
+		for _, s := range sources {
+			names = append(names, s.Name)
+		}
+		options.Title = strings.Join(names, ", ")
+	}
+	figure, err := plot.Figure(sources, options)
+	switch {
+	case errors.Is(err, plot.ErrNoCase) && o.only != "":
+		return usageErrorf("--case %s: %w", o.only, err)
+	case err != nil:
+		return errors.Join(readErr, err)
+	}
+	if err := o.write(sys, figure); err != nil {
+		return errors.Join(readErr, err)
+	}
+	if readErr != nil {
+		return exitWith(ExitPartial, readErr)
+	}
+	return nil
+}
+
+// complete checks the flags.
+func (o *plotOptions) complete() (plot.Options, error) {
+	options := plot.Options{Title: o.title, Kinds: o.kinds}
+	for _, kind := range o.kinds {
+		if err := oneOf("--kind", kind, plot.Kinds...); err != nil {
+			return options, err
+		}
+	}
+	if o.only != "" {
+		re, err := regexp.Compile(o.only)
+		if err != nil {
+			return options, usageErrorf("--case: %w", err)
+		}
+		options.Case = re
+	}
+	if o.out == "" {
+		return options, usageErrorf("where to? --out FILE.html, FILE.svg or FILE.png")
+	}
+	if o.format == "" {
+		o.format = strings.ToLower(strings.TrimPrefix(filepath.Ext(o.out), "."))
+		if o.out == "-" || o.format == "" {
+			return options, usageErrorf("in which format? --format html, svg or png")
+		}
+	}
+	return options, oneOf("the format", o.format, lapplot.Formats...)
+}
+
+// readSources reads records. A record that is cut off or corrupt is read up to the fault,
+// which is partial.
+func readSources(sys Sys, paths []string) (sources []plot.Source, partial, err error) {
+	for _, path := range paths {
+		rec, readErr := readRecord(sys, path)
+		if rec == nil || len(rec.Cases) == 0 {
+			if readErr == nil {
+				readErr = fmt.Errorf("%s holds no case", path)
+			}
+			return nil, nil, readErr
+		}
+		if rec.Run.Kind == command.Kind {
+			return nil, nil, fmt.Errorf("%s holds runs of whole commands, which have no plot; 'moonlap report %[1]s' draws it", path)
+		}
+		partial = errors.Join(partial, readErr)
+		name := path
+		if slices.ContainsFunc(sources, func(s plot.Source) bool { return s.Name == path }) {
+			name = fmt.Sprintf("%s#%d", path, len(sources)+1)
+		}
+		sources = append(sources, plot.Source{Name: name, Record: rec})
+	}
+	return sources, partial, nil
+}
+
+func (o *plotOptions) write(sys Sys, figure *lapplot.Figure) error {
+	if o.out == "-" {
+		return figure.Write(sys.Stdout, o.format)
+	}
+	return figure.WriteFileAs(o.out, o.format)
+}

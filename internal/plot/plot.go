@@ -1,0 +1,180 @@
+// Package plot makes charts of records: the course of each process, densities and
+// percentiles, of several cases and records in the same chart.
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/lap"
+	"github.com/moonlap/moonlap/lap/lapplot"
+)
+
+// Kinds of charts.
+const (
+	Timeline    = "timeline"
+	Density     = "density"
+	Percentiles = "percentiles"
+)
+
+// Kinds are all of them, in the order in which they are drawn.
+var Kinds = []string{Timeline, Density, Percentiles}
+
+// A Source is a record, and what it is called beside others.
+type Source struct {
+	Name   string
+	Record *record.Record
+}
+
+// Options say what is drawn of the records.
+type Options struct {
+	Title string
+	Kinds []string       // none: all
+	Case  *regexp.Regexp // only cases whose name matches; nil: all
+}
+
+// ErrNoCase says that no case is to be drawn; the error that wraps it names those there are.
+var ErrNoCase = errors.New("no case to plot")
+
+// Figure draws records. What is left out, the figure says.
+func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
+	f := &lapplot.Figure{Title: o.Title}
+	all, err := linesOf(sources, o.Case)
+	if err != nil {
+		return nil, err
+	}
+	var lines []line
+	for _, l := range all {
+		if l.empty() {
+			f.Notes = append(f.Notes, l.name+": no process finished, so there is nothing to draw; 'moonlap report' tells why")
+			continue
+		}
+		lines = append(lines, l)
+	}
+	wanted := func(kind string) bool { return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind) }
+	if wanted(Timeline) {
+		f.Charts = append(f.Charts, timelines(lines)...)
+	}
+	batches, calls := samples(lines), singleCalls(lines)
+	if wanted(Density) {
+		f.Charts = append(f.Charts, distributions("Density", lapplot.Density, batches, calls)...)
+	}
+	if wanted(Percentiles) {
+		f.Charts = append(f.Charts, distributions("Percentiles", lapplot.Percentiles, batches, calls)...)
+	}
+	for _, l := range lines {
+		if l.unreadable > 0 {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s: %d histograms of single calls can't be read, and are left out", l.name, l.unreadable))
+		}
+	}
+	switch {
+	case len(lines) == 0:
+		return nil, errors.New(strings.Join(f.Notes, "\n"))
+	case len(f.Charts) == 0: // density and percentiles there are of everything
+		return nil, errors.New("calls were timed one by one only, so there is no timeline; use --kind density,percentiles")
+	}
+	f.Ratios = ratios(sources, lines)
+	return f, nil
+}
+
+// A line is a case of a record: what has a colour of its own.
+type line struct {
+	name       string
+	plan       record.Case
+	vms        []vm
+	laps       map[string]*lap.Histogram // by kind, of all VMs
+	unreadable int                       // histograms of laps
+}
+
+// A vm is what one healthy VM said, and what is made of its batches.
+type vm struct {
+	said   *record.ProcessRecord
+	course []stat.Moment
+}
+
+func newLine(name string, plan record.Case, said []*record.ProcessRecord) line {
+	l := line{name: name, plan: plan, laps: map[string]*lap.Histogram{}}
+	for _, p := range said {
+		if p.Finish == nil || len(p.Faults) > 0 {
+			continue
+		}
+		l.vms = append(l.vms, vm{p, stat.Course(p)})
+		for _, laps := range p.Laps {
+			if laps.Kind != record.LapEmpty {
+				l.addLaps(laps)
+			}
+		}
+	}
+	return l
+}
+
+func (l *line) addLaps(laps record.Laps) {
+	h, err := lap.Decode(laps.Histogram)
+	if err == nil && l.laps[laps.Kind] != nil {
+		err = l.laps[laps.Kind].Merge(h)
+	} else if err == nil {
+		l.laps[laps.Kind] = h
+	}
+	if err != nil {
+		l.unreadable++
+	}
+}
+
+func (l *line) empty() bool {
+	return len(l.laps) == 0 && !slices.ContainsFunc(l.vms, func(v vm) bool { return len(v.course) > 0 })
+}
+
+// linesOf are the cases to draw of all records.
+func linesOf(sources []Source, only *regexp.Regexp) ([]line, error) {
+	var lines []line
+	var others []string
+	for i, s := range sources {
+		for _, c := range s.Record.Cases {
+			if only == nil || only.MatchString(c.Name) {
+				lines = append(lines, newLine(nameOf(sources, i, c.Name), c, s.Record.Of(c.Case)))
+			} else if !slices.Contains(others, c.Name) {
+				others = append(others, c.Name)
+			}
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		return lines, nil
+	case len(others) > 0:
+		return nil, fmt.Errorf("%w: no name matches; there are %s", ErrNoCase, strings.Join(others, ", "))
+	}
+	return nil, fmt.Errorf("%w: the records hold none", ErrNoCase)
+}
+
+// nameOf tells the cases of several records apart.
+func nameOf(sources []Source, i int, name string) string {
+	if len(sources) == 1 {
+		return name
+	}
+	return name + " · " + sources[i].Name
+}
+
+// ratios are the comparisons of each record whose two sides are drawn. Cases of different
+// records are not compared: they did not take turns.
+func ratios(sources []Source, lines []line) []lapplot.Ratio {
+	drawn := func(name string) bool {
+		return slices.ContainsFunc(lines, func(l line) bool { return l.name == name })
+	}
+	var found []lapplot.Ratio
+	for i, s := range sources {
+		for _, c := range stat.CompareTurns(s.Record, stat.Summarize(s.Record)) {
+			a, b := nameOf(sources, i, c.A), nameOf(sources, i, c.B)
+			if drawn(a) && drawn(b) {
+				found = append(found, lapplot.Ratio{
+					A: a, B: b, Estimate: c.Ratio.Estimate, Low: c.Ratio.Low, High: c.Ratio.High, Verdict: c.Verdict,
+				})
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,59 @@
+package stat
+
+import "github.com/moonlap/moonlap/internal/record"
+
+// A Moment is one batch in the course of a process.
+type Moment struct {
+	Batch
+	NetNS  float64 // per call, less the empty twin
+	Counts bool    // it is among the batches that make the process's figure
+}
+
+// Course is the batches of a process in order of time, the warm-up's too, with what
+// [Locate] makes of each.
+func Course(p *record.ProcessRecord) []Moment {
+	sequence := batchesOf(p, record.Warmup, record.Measure)
+	counts, _ := counting(sequence, FindSteady(sequence))
+	twin := twinOf(p).Estimate
+	moments := make([]Moment, len(sequence))
+	for i, b := range sequence {
+		moments[i] = Moment{Batch: b, NetNS: b.NS - twin, Counts: counts[i]}
+	}
+	return moments
+}
+
+// counting tells which batches make the figure: the clean ones of the steady state. Where
+// hardly any is clean the process is polluted, and those count too that no trace fell into,
+// or all.
+func counting(sequence []Batch, steady Steadiness) (counts []bool, polluted bool) {
+	var all, clean, untraced []int
+	for i, b := range sequence {
+		if b.Warmup || !steady.measures(i) {
+			continue
+		}
+		all = append(all, i)
+		if b.Clean() {
+			clean = append(clean, i)
+		}
+		if !b.Traced {
+			untraced = append(untraced, i)
+		}
+	}
+	chosen := clean
+	if len(clean) == 0 || float64(len(clean)) < leastClean*float64(len(all)) {
+		polluted = len(all) > 0
+		chosen = untraced
+		if len(untraced) == 0 {
+			chosen = all
+		}
+	}
+	counts = make([]bool, len(sequence))
+	for _, i := range chosen {
+		counts[i] = true
+	}
+	return counts, polluted
+}
+
+// measures tells whether batch i is of the state that the process is judged by: a process
+// that is never steady still shows what it measured, all of it.
+func (s Steadiness) measures(i int) bool { return s.Class == record.SteadyNone || s.Counts(i) }
