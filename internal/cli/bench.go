@@ -28,6 +28,8 @@ type benchOptions struct {
 	format, out            string
 	list, compare          bool
 	rule                   ruleFlags
+	judging                *record.Comparing // what follows from rule
+	past                   pastFlags
 	replay                 uint64
 	laps                   lapsFlag
 	memory                 sizeFlag
@@ -78,6 +80,7 @@ A file may say in its first comment lines which flags it needs:
 	}
 	o.addFlags(cmd)
 	o.rule.addFlags(cmd.Flags(), "a case")
+	o.past.addFlags(cmd.Flags())
 	return cmd
 }
 
@@ -137,11 +140,11 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, name := range []string{"min-effect", "fail-if-slower"} {
-		if cmd.Flags().Changed(name) && !o.comparing() {
-			return usageErrorf("--%s is for comparisons: --compare, or -e CODE twice", name)
+		if cmd.Flags().Changed(name) && !o.comparing() && o.past.baseline == "" {
+			return usageErrorf("--%s is for comparisons: --compare, or -e CODE twice, or --baseline NAME", name)
 		}
 	}
-	return nil
+	return o.past.check()
 }
 
 // completeIn is complete for a file in a working folder that need not be ours; "" is no
@@ -240,10 +243,11 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 	}
 
 	m := bench.Measurement{Sides: []bench.Side{{Options: o.Options}}}
+	if o.judging, err = o.rule.rule(o.Processes); err != nil {
+		return err
+	}
 	if o.comparing() {
-		if m.Comparing, err = o.rule.rule(o.Processes); err != nil {
-			return err
-		}
+		m.Comparing = o.judging
 	}
 	return measure(ctx, sys, &o, m, "bench")
 }
@@ -256,12 +260,16 @@ func (o *benchOptions) comparing() bool {
 
 // measure runs a measurement and reports what there is, whatever ended the run.
 func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement, kind string) error {
+	past, err := o.past.begin(ctx, sys, o.File, o.judging)
+	if err != nil {
+		return err
+	}
 	sink, err := newSink(sys, o.out)
 	if err != nil {
 		return err
 	}
 	line := newProgress(sys)
-	rec, err := bench.Run(ctx, m, opening(sys, kind, m.Sides[0].File), sink.write, func(p bench.Progress) {
+	rec, err := bench.Run(ctx, m, past.sign(opening(sys, kind, m.Sides[0].File)), past.watch(sink.write), func(p bench.Progress) {
 		line.Update(fmt.Sprintf("round %d, %s", p.Round, p.Case), p.Elapsed, p.Left)
 	})
 	line.Clear()
@@ -273,11 +281,12 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 		printOutput(sys.Stderr, plan.Exit)
 		return err
 	}
-	if len(rec.Processes) == 0 && err != nil {
+	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
 	}
 	results := stat.Summarize(rec)
 	results.Comparisons = stat.CompareTurns(rec, results)
+	past.compare(results)
 	if o.out != "-" {
 		if reportErr := writeReport(sys, results, o.format); reportErr != nil {
 			return errors.Join(err, reportErr)
@@ -286,8 +295,9 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	if err != nil {
 		return err
 	}
-	if err := gated(rec.Run.Comparing, results.Comparisons); err != nil {
-		return err
+	failed := gated(o.judging, results.Comparisons)
+	if err := past.keep(ctx, results, failed); err != nil || failed != nil {
+		return errors.Join(failed, err)
 	}
 	return outcome(results)
 }
@@ -295,7 +305,7 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 func opening(sys Sys, kind, file string) record.Run {
 	return record.Run{
 		Schema: record.Schema, Kind: kind, Moonlap: version, Args: sys.Args,
-		Started: sys.Now().Format(time.RFC3339), Environment: runtime.Environment(file),
+		Started: sys.Now().Format("2006-01-02T15:04:05.000Z07:00"), Environment: runtime.Environment(file),
 	}
 }
 

@@ -62,15 +62,15 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 }
 
 func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) error {
-	rule, err := o.rule.rule(o.shared.Processes)
-	if err != nil {
+	var err error
+	if o.shared.judging, err = o.rule.rule(o.shared.Processes); err != nil {
 		return err
 	}
 	settings, err := o.sides.deal(cmd.Flags(), args)
 	if err != nil {
 		return err
 	}
-	m := bench.Measurement{Comparing: rule, Note: func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }}
+	m := bench.Measurement{Comparing: o.shared.judging, Note: func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }}
 	for _, s := range settings {
 		side, remove, err := s.open(cmd.Context(), sys, m.Note)
 		defer func() { remove() }()

@@ -19,6 +19,7 @@ var commands = []func(Sys) *cobra.Command{
 	newBenchCommand,
 	newCompareCommand,
 	newGateCommand,
+	newHistoryCommand,
 	newReportCommand,
 	newPlotCommand,
 	newRunCommand,

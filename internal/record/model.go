@@ -31,6 +31,8 @@ type Run struct {
 	Seed        uint64      `json:"seed"`    // every random choice of the run follows from it
 	BudgetNS    float64     `json:"budget_ns"`
 	Environment Environment `json:"environment"`
+	File        string      `json:"file,omitempty"`      // bench file, as the user named it
+	SavedAs     string      `json:"saved_as,omitempty"`  // name that the history keeps the run under
 	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares in turns
 }
 
@@ -52,6 +54,7 @@ type Environment struct {
 	OS             string            `json:"os"` // "linux"
 	Arch           string            `json:"arch"`
 	Kernel         string            `json:"kernel,omitempty"`
+	Machine        string            `json:"machine,omitempty"` // tells machines apart; derived from the machine id, which it does not reveal
 	CPU            string            `json:"cpu,omitempty"`
 	Cores          int               `json:"cores"`
 	Governor       string            `json:"governor,omitempty"`

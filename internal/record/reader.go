@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -135,5 +136,18 @@ func ReadFile(path string) (*Record, error) {
 		return nil, fmt.Errorf("read the record: %w", err)
 	}
 	defer f.Close()
-	return Read(f, path)
+	r, err := inflate(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the record %s: %w", path, err)
+	}
+	return Read(r, path)
+}
+
+// inflate reads what is compressed with gzip, as in the history, and anything else as it is.
+func inflate(r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(r)
+	if head, _ := buffered.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return buffered, nil
+	}
+	return gzip.NewReader(buffered)
 }

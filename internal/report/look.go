@@ -38,6 +38,7 @@ func (o Options) normal() Options {
 // glyphs are the signs that ASCII lacks.
 type glyphs struct {
 	plusMinus, micro, times, dash, within, dots, dot, arrow, atLeast, none, cross, gap string
+	point, span, spanLeft, spanRight                                                   string // of an interval on a scale
 
 	bars []string // an eighth to a whole
 }
@@ -46,11 +47,13 @@ var (
 	unicodeGlyphs = glyphs{
 		plusMinus: "±", micro: "µ", times: "×", dash: "–", within: "±", dots: "…", dot: " · ",
 		arrow: "→", atLeast: "≥ ", none: "–", cross: "✗", gap: "⋮",
+		point: "●", span: "─", spanLeft: "├", spanRight: "┤",
 		bars: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
 	}
 	asciiGlyphs = glyphs{
 		plusMinus: "+-", micro: "u", times: "x", dash: "-", within: "+-", dots: "..", dot: ", ",
 		arrow: "->", atLeast: ">= ", none: "-", cross: "x", gap: ":",
+		point: "o", span: "-", spanLeft: "|", spanRight: "|",
 		bars: []string{"#"},
 	}
 )

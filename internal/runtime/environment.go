@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,6 +52,7 @@ func (m machine) environment() record.Environment {
 		missing(field, err)
 	}
 	text("kernel", &e.Kernel, m.file("proc/sys/kernel/osrelease"))
+	text("machine", &e.Machine, m.identity)
 	text("cpu", &e.CPU, m.cpu)
 	text("governor", &e.Governor, m.governor)
 	text("turbo", &e.Turbo, m.turbo)
@@ -106,6 +110,21 @@ func (m machine) cpuinfo(keys ...string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("/proc/cpuinfo has no %q", keys[0])
+}
+
+// identity tells machines apart. The id itself must not leave the machine (machine-id(5)),
+// so it keys a hash, as sd_id128_get_machine_app_specific does. Containers often have none.
+func (m machine) identity() (string, error) {
+	id, err := m.read("etc/machine-id")
+	switch {
+	case err != nil:
+		return "", err
+	case id == "" || id == "uninitialized":
+		return "", errors.New("machine-id is empty")
+	}
+	hash := hmac.New(sha256.New, []byte(id))
+	hash.Write([]byte("moonlap"))
+	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
 func (m machine) cpu() (string, error) { return m.cpuinfo("model name", "Hardware", "CPU part", "cpu") }

@@ -34,6 +34,7 @@ var thisMachine = cmpopts.IgnoreFields(record.Environment{}, "OS", "Arch", "Core
 func TestEnvironment(t *testing.T) {
 	percent := 12.5
 	got := tree(t, map[string]string{
+		"etc/machine-id":                     "0123456789abcdef0123456789abcdef\n",
 		"proc/sys/kernel/osrelease":          "6.1.0-18-amd64\n",
 		"proc/sys/kernel/randomize_va_space": "2\n",
 		"proc/cpuinfo":                       "processor\t: 0\nmodel name\t: Xeon\nflags\t\t: fpu hypervisor sse\n",
@@ -54,7 +55,8 @@ func TestEnvironment(t *testing.T) {
 		"sys/class/dmi/id/product_name":                                   "Standard PC\n",
 	}).environment()
 	want := record.Environment{
-		Kernel: "6.1.0-18-amd64", CPU: "Xeon", Governor: "performance, powersave", Turbo: "off",
+		Machine: "8352d2b42bde888b",
+		Kernel:  "6.1.0-18-amd64", CPU: "Xeon", Governor: "performance, powersave", Turbo: "off",
 		SMT: "on", Virtualization: "QEMU Standard PC", ClockSource: "tsc", ASLR: "on",
 		Load: []float64{0.5, 1.25, 2}, StealPercent: &percent, CPUQuota: "150000 100000",
 		MemoryBytes: 2 << 20, Missing: map[string]string{},
@@ -80,7 +82,7 @@ func TestEnvironmentOfAnotherKind(t *testing.T) {
 // Nothing that is missing is silently empty.
 func TestEnvironmentMissing(t *testing.T) {
 	got := tree(t, nil).environment()
-	want := []string{"kernel", "cpu", "governor", "turbo", "smt", "virtualization", "clock_source",
+	want := []string{"kernel", "machine", "cpu", "governor", "turbo", "smt", "virtualization", "clock_source",
 		"aslr", "load", "steal_percent", "cpu_quota", "memory_bytes"}
 	for _, field := range want {
 		if why := got.Missing[field]; why == "" || strings.Contains(why, t.Name()) {

@@ -1,0 +1,91 @@
+package stat
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// caseOf is a case whose processes took so long, of one level.
+func caseOf(name string, ns ...float64) record.CaseResult {
+	c := record.CaseResult{Name: name, Processes: len(ns)}
+	if len(ns) == 0 {
+		return c
+	}
+	iv, _ := MedianInterval(ns, Level)
+	c.NSPerCall = &record.Distribution{Interval: iv}
+	for i, x := range ns {
+		c.PerProcess = append(c.PerProcess, record.ProcessResult{Process: i, NS: x, Steady: record.SteadyFlat})
+	}
+	return c
+}
+
+func codesOf(warnings []record.Warning) []string {
+	var codes []string
+	for _, w := range warnings {
+		codes = append(codes, w.Code)
+	}
+	return codes
+}
+
+func TestAgainstBaseline(t *testing.T) {
+	base := []float64{100, 101, 102, 103, 104, 105, 106, 107}
+	times := func(by float64) (out []float64) {
+		for _, x := range base {
+			out = append(out, x*by)
+		}
+		return out
+	}
+	b := Baseline{
+		Name: "main", Started: "2026-11-20T10:00:00Z", Commit: "0123456789abcdef",
+		Results: &record.Results{Cases: []record.CaseResult{
+			caseOf("slow", base...), caseOf("fast", base...), caseOf("gone", base...), caseOf("moved", base...), caseOf("empty"),
+		}},
+		Elsewhere: map[string][]record.Difference{"moved": {{What: "cpu", A: "x", B: "y"}}},
+	}
+	res := &record.Results{Cases: []record.CaseResult{
+		caseOf("fast", times(0.5)...), caseOf("slow", times(1.5)...), caseOf("new", base...), caseOf("moved", times(2)...), caseOf("empty", base...),
+	}}
+	got, warnings := b.Against(res, DefaultComparing())
+	want := map[string]string{"slow": record.Slower, "fast": record.Faster, "moved": record.Slower, "empty": record.Undecided}
+	if len(got) != len(want) {
+		t.Errorf("%d comparisons", len(got))
+	}
+	for _, c := range got {
+		if c.Verdict != want[c.B] || c.A != c.B+"@main" {
+			t.Errorf("%s against %s: %s", c.B, c.A, c.Verdict)
+		}
+		if marked := slices.Contains(codesOf(c.Warnings), "elsewhere"); marked != (c.B == "moved") {
+			t.Errorf("%s: marked as measured elsewhere: %v", c.B, marked)
+		}
+	}
+	if d := got[2].Differences; got[2].B != "moved" || len(d) == 0 || d[0].What != "cpu" {
+		t.Errorf("differences of %s: %v", got[2].B, d)
+	}
+	if codes := codesOf(warnings); !slices.Equal(codes, []string{"no_baseline", "not_in_turns"}) {
+		t.Errorf("warnings %v", codes)
+	}
+	if c := got[3]; len(c.Warnings) != 1 || c.Warnings[0].Code != "no_figure" {
+		t.Errorf("%s: %v", c.B, c.Warnings)
+	}
+}
+
+// The intervals of several rows hold together, so each is wider than one alone.
+func TestAgainstBaselineCorrectsForRows(t *testing.T) {
+	var a, b []float64
+	for i := range 12 {
+		a, b = append(a, 100+float64(i*i%7)), append(b, 103+float64(i*i%5))
+	}
+	width := func(names ...string) float64 {
+		var as, bs []record.CaseResult
+		for _, name := range names {
+			as, bs = append(as, caseOf(name, a...)), append(bs, caseOf(name, b...))
+		}
+		got, _ := Baseline{Results: &record.Results{Cases: as}}.Against(&record.Results{Cases: bs}, DefaultComparing())
+		return got[0].Ratio.High - got[0].Ratio.Low
+	}
+	if one, four := width("x"), width("x", "y", "z", "w"); four <= one {
+		t.Errorf("one row is %g wide, each of four %g", one, four)
+	}
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// History returns what is known, or, with a case, of that case alone. Series of a case
+// under different settings, or from different bench files, stand apart. A case that is
+// not known is an error that names those that are.
+func (s *Store) History(ctx context.Context, name string) (*record.History, error) {
+	h := &record.History{Schema: record.Schema, Kind: "history", Names: []record.SavedName{}, Series: []record.Series{}}
+	err := s.read(ctx, func(db *sql.DB) error {
+		var err error
+		if h.Names, err = savedNames(db); err != nil {
+			return err
+		}
+		h.Series, err = series(db, name)
+		if err == nil && len(h.Series) == 0 && name != "" {
+			var cases map[string]bool
+			if cases, err = column(db, "SELECT DISTINCT name FROM cases"); err == nil {
+				err = unknown("case", name, keys(cases))
+			}
+		}
+		return err
+	})
+	return h, err
+}
+
+// read opens the index for one piece of work.
+func (s *Store) read(ctx context.Context, work func(*sql.DB) error) error {
+	if err := s.exists(); err != nil {
+		return err
+	}
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return s.fault(work(db))
+}
+
+// An UnknownError says that the history holds nothing of that name.
+type UnknownError struct{ text string }
+
+func (e *UnknownError) Error() string { return e.text }
+
+func unknown(what, name string, there []string) error {
+	const most = 10
+	text := fmt.Sprintf("the history has no %s %q", what, name)
+	switch {
+	case len(there) > most:
+		text += fmt.Sprintf("; it has %s and %d more", strings.Join(there[:most], ", "), len(there)-most)
+	case len(there) > 0:
+		text += "; it has " + strings.Join(there, ", ")
+	}
+	return &UnknownError{text}
+}
+
+// savedNames lists the names, the newest first.
+func savedNames(db queryer) ([]record.SavedName, error) {
+	rows, err := db.Query(`SELECT name, count(*), max(started), json_group_array(DISTINCT file)
+		FROM runs GROUP BY name ORDER BY max(started) DESC, name`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := []record.SavedName{}
+	for rows.Next() {
+		var n record.SavedName
+		var files string
+		if err := rows.Scan(&n.Name, &n.Runs, &n.Last, &files); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(files), &n.Files); err != nil {
+			return nil, err
+		}
+		n.Files = slices.DeleteFunc(n.Files, func(f string) bool { return f == "" })
+		slices.Sort(n.Files)
+		names = append(names, n)
+	}
+	return names, rows.Err()
+}
+
+// series reads the points in order of time and cuts them into series.
+func series(db queryer, name string) ([]record.Series, error) {
+	rows, err := db.Query(`SELECT cases.name, runs.file, runs.kind, settings.id, settings.facts,
+			runs.started, runs.commit_, runs.dirty, runs.name, runs.record, ns, low, high, processes
+		FROM cases JOIN runs USING (record) JOIN settings ON settings.id = cases.setting
+		WHERE ? IN ('', cases.name)
+		ORDER BY cases.name, runs.file, runs.kind, settings.id, runs.started, runs.record`, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []record.Series{}
+	last := ""
+	for rows.Next() {
+		var s record.Series
+		var p record.Point
+		var id, facts string
+		var ns, low, high sql.NullFloat64
+		if err := rows.Scan(&s.Case, &s.File, &s.Kind, &id, &facts, &p.Started, &p.Commit, &p.Dirty,
+			&p.SavedAs, &p.Record, &ns, &low, &high, &p.Processes); err != nil {
+			return nil, err
+		}
+		if key := strings.Join([]string{s.Case, s.File, s.Kind, id}, "\x00"); key != last || len(list) == 0 {
+			last = key
+			if err := json.Unmarshal([]byte(facts), &s.Setting); err != nil {
+				return nil, err
+			}
+			list = append(list, s)
+		}
+		if ns.Valid {
+			p.NSPerCall = &record.Interval{Estimate: ns.Float64, Low: low.Float64, High: high.Float64}
+		}
+		list[len(list)-1].Points = append(list[len(list)-1].Points, p)
+	}
+	for i := range list {
+		list[i].Steps = steps(list[i].Points)
+	}
+	// Of one case, the series that has the newest run comes first.
+	slices.SortStableFunc(list, func(a, b record.Series) int {
+		if a.Case != b.Case || a.File != b.File {
+			return 0
+		}
+		return strings.Compare(b.Points[len(b.Points)-1].Started, a.Points[len(a.Points)-1].Started)
+	})
+	return list, rows.Err()
+}
+
+// steps finds the steps among the points that have a figure.
+func steps(points []record.Point) []record.Step {
+	var figures []record.Interval
+	var at []int
+	for i, p := range points {
+		if p.NSPerCall != nil {
+			figures, at = append(figures, *p.NSPerCall), append(at, i)
+		}
+	}
+	found := stat.Steps(figures)
+	for i := range found {
+		found[i].At = at[found[i].At]
+	}
+	return found
+}
+
+// Baseline returns the newest record of a bench file that was saved under a name; file is
+// "" for code of the command line. Without one the error names what there is.
+func (s *Store) Baseline(ctx context.Context, name, file string) (*record.Record, error) {
+	var rec *record.Record
+	err := s.read(ctx, func(db *sql.DB) error {
+		var newest string
+		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ?
+			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file)).Scan(&newest)
+		if err == sql.ErrNoRows {
+			return noBaseline(db, name, file)
+		}
+		if err == nil {
+			rec, err = s.ReadRecord(newest)
+		}
+		return err
+	})
+	return rec, err
+}
+
+func noBaseline(db queryer, name, file string) error {
+	names, err := column(db, "SELECT DISTINCT name FROM runs")
+	switch {
+	case err != nil:
+		return err
+	case !names[name]:
+		return unknown("baseline", name, keys(names))
+	case file == "":
+		return &UnknownError{fmt.Sprintf("the baseline %q has no run of -e CODE; make one with --save %s", name, name)}
+	}
+	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> ''", name)
+	if err != nil {
+		return err
+	}
+	return &UnknownError{fmt.Sprintf("the baseline %q has no run of %s, but of %s; make one with --save %s",
+		name, fileName(file), strings.Join(keys(files), ", "), name)}
+}
+
+// Delete removes all runs that were saved under a name, and tells how many they were.
+func (s *Store) Delete(ctx context.Context, name string) (runs int, err error) {
+	err = s.read(ctx, func(db *sql.DB) error {
+		records, err := column(db, "SELECT record FROM runs WHERE name = ?", name)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			names, err := column(db, "SELECT DISTINCT name FROM runs")
+			if err != nil {
+				return err
+			}
+			return unknown("name", name, keys(names))
+		}
+		for r := range records {
+			if err := os.Remove(filepath.Join(s.folder(), r)); err != nil && !os.IsNotExist(err) {
+				return err
+			}
+			runs++
+		}
+		return s.sync(ctx, db)
+	})
+	return runs, err
+}

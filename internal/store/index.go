@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	// applicationID marks our files, see PRAGMA application_id: "moon".
+	applicationID = 0x6d6f6f6e
+	// schemaVersion counts up with every change of the tables, and of the statistics when
+	// figures must be computed anew.
+	schemaVersion = 1
+)
+
+const tables = `
+CREATE TABLE runs (
+	record   TEXT PRIMARY KEY, -- file name in records/
+	name     TEXT NOT NULL,    -- that it is saved as
+	kind     TEXT NOT NULL,
+	file     TEXT NOT NULL,    -- bench file, without its folder
+	started  TEXT NOT NULL,    -- UTC, with milliseconds
+	commit_  TEXT NOT NULL,
+	dirty    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE settings (
+	id    TEXT PRIMARY KEY, -- hash of facts
+	facts TEXT NOT NULL     -- JSON
+) STRICT, WITHOUT ROWID;
+CREATE TABLE cases (
+	record    TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+	number    INTEGER NOT NULL,
+	name      TEXT NOT NULL,
+	setting   TEXT NOT NULL REFERENCES settings,
+	ns        REAL, -- NULL: no figure
+	low       REAL,
+	high      REAL,
+	processes INTEGER NOT NULL,
+	PRIMARY KEY (record, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cases_by_name ON cases (name);
+CREATE INDEX runs_by_name ON runs (name, started);
+`
+
+// open opens the index, makes it when it is new, and brings it in line with the records.
+func (s *Store) open(ctx context.Context) (*sql.DB, error) {
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
+		return nil, s.fault(err)
+	}
+	db, err := s.connect()
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	if err := s.sync(ctx, db); err != nil {
+		db.Close()
+		return nil, s.fault(err)
+	}
+	return db, nil
+}
+
+// connect opens the file and sees that it is a sound index of ours.
+func (s *Store) connect() (*sql.DB, error) {
+	path, err := filepath.Abs(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	patience := s.Patience
+	if patience == 0 {
+		patience = 5 * time.Second
+	}
+	// The path is part of a URI, so its special characters are escaped. A transaction
+	// takes the write lock when it begins: one that reads first could not wait for it.
+	name := (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: url.Values{
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "foreign_keys(1)"},
+		"_txlock": {"immediate"},
+	}.Encode()}).String()
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := prepare(db); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+var (
+	errNewer   = errors.New("it was written by a newer moonlap")
+	errForeign = errors.New("it is a database of another program")
+	errDamaged = errors.New("it is damaged")
+)
+
+// prepare makes the tables of a new file, and of one that an older moonlap wrote.
+func prepare(db *sql.DB) error {
+	sound, err := isCurrent(db)
+	if err != nil || sound {
+		return err
+	}
+	return inTransaction(db, func(tx *sql.Tx) error {
+		if sound, err := isCurrent(tx); err != nil || sound { // another moonlap was quicker
+			return err
+		}
+		return create(tx)
+	})
+}
+
+// create makes the tables, in place of those that are there.
+func create(tx *sql.Tx) error {
+	_, err := tx.Exec("DROP TABLE IF EXISTS cases; DROP TABLE IF EXISTS settings; DROP TABLE IF EXISTS runs;" + tables +
+		fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion))
+	return err
+}
+
+// A queryer is a database or a transaction.
+type queryer interface {
+	QueryRow(query string, args ...any) *sql.Row
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// isCurrent tells whether the file is a sound index of this version.
+func isCurrent(db queryer) (bool, error) {
+	var id, version, objects, ours int
+	var check string
+	for query, to := range map[string]any{
+		"PRAGMA application_id":              &id,
+		"PRAGMA user_version":                &version,
+		"SELECT count(*) FROM sqlite_schema": &objects,
+		"PRAGMA quick_check(1)":              &check,
+		"SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'cases', 'settings')": &ours,
+	} {
+		if err := db.QueryRow(query).Scan(to); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case check != "ok":
+		return false, fmt.Errorf("%w: %s", errDamaged, check)
+	case id != applicationID && objects > 0:
+		return false, errForeign
+	case version > schemaVersion:
+		return false, errNewer
+	case id != applicationID || version != schemaVersion:
+		return false, nil
+	case ours != 3:
+		return false, fmt.Errorf("%w: it lacks a table", errDamaged)
+	}
+	return true, nil
+}
+
+// inTransaction does all of work or nothing.
+func inTransaction(db *sql.DB, work func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	if err := work(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
