@@ -49,7 +49,8 @@ func NewBenchmark(count int) *Benchmark {
 }
 
 // NewBenchmarkFor makes a benchmark on the monotonic clock that ends with the first
-// lap to reach d after the start of the first; without an end when d is 0.
+// lap to reach d after the start of the first, which is the first one when d is negative;
+// without an end when d is 0.
 func NewBenchmarkFor(d time.Duration) *Benchmark {
 	return newBenchmark(monotonic, math.MaxInt64, d)
 }
@@ -68,9 +69,13 @@ func NewBenchmarkTSCFor(d time.Duration) *Benchmark {
 func newBenchmark(c clock, limit int64, d time.Duration) *Benchmark {
 	b := &Benchmark{clock: c, useCounter: c.name == counterName}
 	b.overhead = b.calibrate()
+	if d < 0 {
+		limit = 1
+	}
 	b.reset(limit)
 	if d > 0 {
-		b.duration = int64(float64(d) / c.scale())
+		// At most 73 years of a counter in steps of 1 ns: far from the end of int64.
+		b.duration = int64(min(float64(d)/c.scale(), math.MaxInt64/4))
 	}
 	return b
 }

@@ -1,6 +1,7 @@
 package lap_test
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -83,6 +84,21 @@ func TestBenchmarkByTime(t *testing.T) {
 		// A counter is a few millionths off at most.
 		if elapsed < d-d/1000 {
 			t.Errorf("%s: ended after %v of %v", c.name, elapsed, d)
+		}
+	}
+}
+
+// A time left that is negative is over with the first lap; the longest does not overflow,
+// whatever the counter's speed.
+func TestBenchmarkByImpossibleTimes(t *testing.T) {
+	for _, c := range clocks {
+		for d, want := range map[time.Duration]int64{-1: 1, math.MinInt64: 1, math.MaxInt64: 1000} {
+			b := c.open(d)
+			for turn := 0; turn < 1001 && b.Next(); turn++ {
+			}
+			if n := b.Result().Count(); n != want {
+				t.Errorf("%s, %v: %d laps, not %d", c.name, d, n, want)
+			}
 		}
 	}
 }

@@ -42,6 +42,7 @@ type Stopwatch struct {
 	full  atomic.Int64
 
 	awaited int64
+	waiting atomic.Bool // until as many spans are stopped or dropped
 	done    chan struct{}
 }
 
@@ -55,7 +56,7 @@ type slot struct {
 const maxOpen = 1 << 20
 
 // NewStopwatch makes a stopwatch on the monotonic clock with room for count spans
-// open at once, 1 to 1048576; counts outside this become the nearer end.
+// open at once, 1 to 1048576; counts outside this get the nearer end's room.
 func NewStopwatch(count int) *Stopwatch { return newStopwatch(monotonic, count) }
 
 // NewStopwatchTSC is [NewStopwatch] on the processor's counter, where one may be used
@@ -63,13 +64,15 @@ func NewStopwatch(count int) *Stopwatch { return newStopwatch(monotonic, count) 
 func NewStopwatchTSC(count int) *Stopwatch { return newStopwatch(counterClock(), count) }
 
 func newStopwatch(c clock, count int) *Stopwatch {
-	count = min(max(count, 1), maxOpen)
+	room := min(max(count, 1), maxOpen)
 	s := &Stopwatch{clock: c, useCounter: c.name == counterName, done: make(chan struct{})}
-	s.bits = max(1, uint(bits.Len(uint(count-1))))
+	s.bits = max(1, uint(bits.Len(uint(room-1))))
 	s.slots = make([]slot, 1<<s.bits)
 	s.overhead = s.calibrate()
 	s.spans.reset()
 	s.awaited = int64(count)
+	s.waiting.Store(true)
+	s.endWait(0)
 	return s
 }
 
@@ -110,6 +113,7 @@ func (s *Stopwatch) Start() int64 {
 		at++
 	}
 	s.full.Add(1)
+	s.endWait(s.spans.count.Load())
 	return Full
 }
 
@@ -134,13 +138,18 @@ func (s *Stopwatch) Stop(id int64) error {
 	if start == 0 || s.id(at, start) != id || !s.slots[at].start.CompareAndSwap(start, 0) {
 		return ErrNotStarted
 	}
-	if s.spans.add(end-start) == s.awaited {
-		close(s.done)
-	}
+	s.endWait(s.spans.add(end - start))
 	return nil
 }
 
-// Wait blocks until as many spans are stopped as NewStopwatch was told.
+// endWait lets Wait return when this many stopped spans and the dropped ones are enough.
+func (s *Stopwatch) endWait(stopped int64) {
+	if s.waiting.Load() && stopped+s.full.Load() >= s.awaited && s.waiting.CompareAndSwap(true, false) {
+		close(s.done)
+	}
+}
+
+// Wait blocks until as many spans are stopped or dropped as NewStopwatch was told.
 func (s *Stopwatch) Wait() { <-s.done }
 
 // Open is the number of spans that are started and not stopped.

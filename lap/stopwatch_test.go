@@ -2,6 +2,7 @@ package lap_test
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -109,23 +110,92 @@ func TestFullStopwatch(t *testing.T) {
 
 func TestWaitIsForAsManyAsAnnounced(t *testing.T) {
 	s := lap.NewStopwatch(3)
-	waited := make(chan struct{})
-	go func() {
-		s.Wait()
-		close(waited)
-	}()
-	for i := range 3 {
+	waited := wait(s)
+	for range 3 {
 		id := s.Start()
-		select {
-		case <-waited:
-			t.Fatalf("Wait returned after %d of 3", i)
-		default:
-		}
+		stillWaiting(t, waited)
 		if err := s.Stop(id); err != nil {
 			t.Fatal(err)
 		}
 	}
 	<-waited
+}
+
+// More spans than there is ever room for are waited for all the same, one after another.
+func TestWaitForMoreThanThereIsRoomFor(t *testing.T) {
+	const count = 1<<20 + 2
+	s := lap.NewStopwatch(count)
+	waited := wait(s)
+	for i := range count {
+		if i == count-1 {
+			stillWaiting(t, waited)
+		}
+		if err := s.Stop(s.Start()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-waited
+}
+
+// Nobody stops a dropped span: without counting it, Wait would never return.
+func TestWaitCountsDroppedSpans(t *testing.T) {
+	s := lap.NewStopwatch(4)
+	var ids []int64
+	for range 4 {
+		ids = append(ids, s.Start())
+	}
+	if id := s.Start(); id != lap.Full {
+		t.Fatalf("room for more than 4 spans, id %d", id)
+	}
+	waited := wait(s)
+	for i, id := range ids[:3] {
+		stillWaiting(t, waited)
+		if err := s.Stop(id); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	<-waited
+	s = lap.NewStopwatch(2)
+	first, second := s.Start(), s.Start()
+	if err := s.Stop(first); err != nil {
+		t.Fatal(err)
+	}
+	waited = wait(s)
+	stillWaiting(t, waited)
+	s.Start()
+	s.Start() // no room
+	<-waited
+	if err := s.Stop(second); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wait(s *lap.Stopwatch) <-chan struct{} {
+	waited := make(chan struct{})
+	go func() {
+		s.Wait()
+		close(waited)
+	}()
+	return waited
+}
+
+func stillWaiting(t *testing.T, waited <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-waited:
+		t.Fatal("Wait returned too early")
+	default:
+	}
+}
+
+func TestWaitForNothing(t *testing.T) {
+	for _, count := range []int{0, -1, math.MinInt} {
+		s := lap.NewStopwatch(count)
+		s.Wait()
+		if n := s.Result().Count(); n != 0 {
+			t.Errorf("%d spans of none", n)
+		}
+	}
 }
 
 func TestSpansAreInNanoseconds(t *testing.T) {
