@@ -25,6 +25,7 @@ var commands = []func(Sys) *cobra.Command{
 	newRunCommand,
 	newTimeCommand,
 	newTimeGuardCommand,
+	newExplainCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
 	newVersionCommand,

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
 )
@@ -40,6 +41,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			switch condition {
 			case runtime.Nginx, runtime.LuaJIT:
 				return offered(t, condition)
+			case "stoppable":
+				return stoppable(t)
 			}
 			return false, fmt.Errorf("unknown condition %q", condition)
 		},
@@ -72,6 +75,30 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 // set it must.
 func offered(t *testing.T, kind string) (bool, error) {
 	_, err := runtime.Find(t.Context(), kind, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		return false, err
+	}
+	if err != nil {
+		t.Logf("not tested: %v", err)
+	}
+	return err == nil, nil
+}
+
+// stoppable tells whether a process may be stopped and looked at. With
+// MOONLAP_TEST_REQUIRE_ALL set it must.
+func stoppable(t *testing.T) (bool, error) {
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	child.Stdin, _, _ = os.Pipe()
+	if err := child.Start(); err != nil {
+		return false, err
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	p, err := process.Open(child.Process.Pid)
+	if err == nil {
+		defer p.Close()
+		err = p.Stopped(func(process.Registers) error { return nil })
+	}
 	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
 		return false, err
 	}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+type explainOptions struct {
+	pid      int
+	duration time.Duration
+	json     bool
+}
+
+func newExplainCommand(sys Sys) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain --pid PID",
+		Short: "Say what a running nginx worker is doing, and in which Lua line",
+		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or idle; in which
+Lua line, for which request, with its Lua and C stack; and what to try.
+
+It looks at the worker about a hundred times a second, and stops it for well under a
+millisecond each time; nothing is written into it, and it needs neither debug symbols nor
+a restart nor a change of its configuration. It works on nginx with the Lua module and
+OpenResty on x86-64 Linux, whose LuaJIT was built with 64-bit pointers (the default since
+2019), as root or with CAP_SYS_PTRACE.
+
+A stack's C functions that a stripped program does not name are shown by their offset.`,
+		Example: `  moonlap explain --pid 4711
+  moonlap explain --pid 4711 --duration 10s
+  moonlap explain --pid $(pgrep -n nginx) --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.pid <= 0:
+				return usageErrorf("--pid of which worker? 'pgrep -a nginx' lists them")
+			case o.duration <= 0:
+				return usageErrorf("--duration must be longer than 0")
+			}
+			return runExplain(cmd.Context(), sys, o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.pid, "pid", 0, "process `ID` of the worker")
+	f.DurationVar(&o.duration, "duration", time.Second, "how long to look")
+	f.BoolVar(&o.json, "json", false, "write the explanation as JSON")
+	return cmd
+}
+
+// explained is what --json writes.
+type explained struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"`
+	PID    int    `json:"pid"`
+	LuaJIT string `json:"luajit"` // file that Lua runs from
+	explain.Explanation
+	Error string `json:"error,omitempty"` // why it broke off
+}
+
+func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
+	w, err := worker.Open(o.pid)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	p := newProgress(sys)
+	looks, err := w.Look(ctx, o.duration, func(elapsed time.Duration) {
+		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
+	})
+	p.Clear()
+	if len(looks.Samples) == 0 {
+		return err
+	}
+	out := explained{
+		Schema: record.Schema, Kind: "explain", PID: o.pid, LuaJIT: w.VM.Library,
+		Explanation: explain.Explain(looks),
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	if o.json {
+		encode := json.NewEncoder(sys.Stdout)
+		encode.SetEscapeHTML(false)
+		encode.SetIndent("", "  ")
+		if err := encode.Encode(out); err != nil {
+			return err
+		}
+	} else if err := report.Explain(sys.Stdout, o.pid, out.Explanation, report.Options{
+		Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
+	}); err != nil {
+		return err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // what was seen up to then stands
+		return exitWith(ExitPartial, err)
+	}
+	return nil
+}

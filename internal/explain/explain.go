@@ -1,0 +1,279 @@
+// Package explain turns looks at an nginx worker into words: whether it is stuck, blocked, busy or
+// idle, in which Lua line, and what to try.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// An Explanation is what Looks say. Shares are parts of all samples, from 0 to 1.
+type Explanation struct {
+	Findings []Finding      `json:"findings"`
+	Samples  int            `json:"samples"`
+	CPU      float64        `json:"cpu_share"`
+	Lua      float64        `json:"lua_share"`    // Lua was on the stack
+	Asleep   float64        `json:"asleep_share"` // the worker waited, for events or something else
+	States   []Share        `json:"states"`       // of the samples with Lua
+	Lines    []Share        `json:"lines"`        // innermost Lua lines
+	Requests []Share        `json:"requests"`
+	Stack    []worker.Frame `json:"stack"` // the most frequent one, innermost first
+	Heap     uint64         `json:"lua_heap_bytes"`
+	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for
+	Failed   int            `json:"failed"`   // looks that came to nothing
+	Partial  int            `json:"partial"`  // looks whose C frames are incomplete
+}
+
+// A Finding is one thing to know, with what to try.
+type Finding struct {
+	Code   string `json:"code"`
+	Text   string `json:"text"`
+	Advice string `json:"advice"`
+}
+
+// A Share is a part of the samples.
+type Share struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"`
+}
+
+// Shares from which on something is told. They are for words only; the shares themselves are shown.
+const (
+	nearlyAll = 0.95
+	much      = 0.25
+	some      = 0.05
+)
+
+// Explain explains at least one look.
+func Explain(l worker.Looks) Explanation {
+	n := float64(len(l.Samples))
+	e := Explanation{
+		Samples: len(l.Samples), CPU: l.CPU, Heap: l.Samples[len(l.Samples)-1].InUse,
+		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed,
+	}
+	for _, s := range l.Samples {
+		if s.Partial != nil {
+			e.Partial++
+		}
+	}
+	lua := slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool { return !s.Lua })
+	asleep := slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool { return !s.Asleep })
+	e.Lua, e.Asleep = float64(len(lua))/n, float64(len(asleep))/n
+	e.States = shares(lua, len(lua), func(s worker.Sample) string { return s.State.String() })
+	e.Lines = shares(lua, len(l.Samples), func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
+	e.Requests = shares(lua, len(l.Samples), func(s worker.Sample) string { return requestName(s.Request) })
+	e.Stack = typical(l.Samples, lua)
+	e.Findings = findings(e, l, lua)
+	return e
+}
+
+func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
+	var all []Finding
+	if f, ok := blocked(l.Samples, lua); ok {
+		all = append(all, f)
+	}
+	switch f, isStuck := stuck(l, lua, e.Lua); {
+	case isStuck && len(all) == 0:
+		all = append(all, f)
+	case e.Lua == 0 && e.CPU < some:
+		all = append(all, Finding{"idle", "The worker is idle: it waits for events, and runs no Lua.",
+			"If requests hang all the same, they wait for something outside: an upstream, a timer, a lock in another worker."})
+	case e.Lua < e.CPU/2 && e.CPU > much:
+		all = append(all, busyInC(l.Samples))
+	case len(all) == 0:
+		all = append(all, busy(e))
+	}
+	return append(all, inside(e)...)
+}
+
+// blocked: the worker sleeps while Lua is on its stack, so no other request is served.
+func blocked(samples, lua []worker.Sample) (Finding, bool) {
+	asleep := slices.DeleteFunc(slices.Clone(lua), func(s worker.Sample) bool { return !s.Asleep })
+	share := float64(len(asleep)) / float64(len(samples))
+	if share < some || len(asleep) < 2 {
+		return Finding{}, false
+	}
+	stack := typical(asleep, nil)
+	caller := innermostLua(stack)
+	what := stack[0].Function
+	for _, f := range stack { // what Lua called: the outermost of the frames above it
+		if f.Kind == luajit.Lua {
+			break
+		}
+		if f.Kind == luajit.Builtin || f.File == "" {
+			what = f.Function
+		}
+	}
+	return Finding{"blocked",
+		fmt.Sprintf("The event loop was blocked in %.0f %% of the looks: %s put the worker to sleep in %s (%s); no other request is served meanwhile.",
+			100*share, where(caller), what, stack[0].Function),
+		nonBlocking(what)}, true
+}
+
+// stuck: one and the same request ran Lua all the time.
+func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
+	if share < nearlyAll || len(lua) < 2 {
+		return Finding{}, false
+	}
+	first := lua[0].Request
+	for _, s := range lua {
+		if s.Request.Address != first.Address || s.Request.URI != first.URI {
+			return Finding{}, false
+		}
+	}
+	f := Finding{"stuck",
+		fmt.Sprintf("One run of Lua (%s) held the worker for all of the %.1f s; every other request waits.",
+			requestName(first), l.Elapsed.Seconds()),
+		"look again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
+			"give the event loop a turn now and then with ngx.sleep(0)"}
+	if loop, ok := common(lua); ok {
+		f.Text += fmt.Sprintf(" All of it was inside %s.", where(loop))
+	}
+	return f, true
+}
+
+func busyInC(samples []worker.Sample) Finding {
+	top := shares(samples, len(samples), func(s worker.Sample) string {
+		if s.Lua || s.Asleep || len(s.Stack) == 0 {
+			return ""
+		}
+		return s.Stack[0].Function + " in " + s.Stack[0].File
+	})
+	text := "The worker is busy in C code, outside of Lua."
+	if len(top) > 0 {
+		text += fmt.Sprintf(" Most often in %s (%.0f %% of the looks).", top[0].Name, 100*top[0].Share)
+	}
+	return Finding{"busy_in_c", text, "see the stack below for what nginx was doing: TLS, compression, a filter, a log"}
+}
+
+func busy(e Explanation) Finding {
+	text := fmt.Sprintf("The worker used %.0f %% of a processor and ran Lua in %.0f %% of the looks.", 100*e.CPU, 100*e.Lua)
+	if len(e.Lines) > 0 {
+		text += fmt.Sprintf(" Most often at %s (%.0f %%).", e.Lines[0].Name, 100*e.Lines[0].Share)
+	}
+	return Finding{"busy", text, "measure that function with moonlap bench, and a change to it with moonlap compare"}
+}
+
+// inside tells what Lua itself spends its time with.
+func inside(e Explanation) []Finding {
+	var all []Finding
+	if e.Lua < much {
+		return nil
+	}
+	for _, s := range e.States {
+		switch {
+		case s.Name == luajit.Collect.String() && s.Share >= much:
+			all = append(all, Finding{"garbage", fmt.Sprintf("Lua's garbage collector takes %.0f %% of Lua's time.", 100*s.Share),
+				"moonlap bench shows the bytes per call of a function; reuse tables, and build strings with table.concat"})
+		case s.Name == luajit.Interpreted.String() && s.Share >= 2*much:
+			all = append(all, Finding{"interpreted", fmt.Sprintf("%.0f %% of Lua's time is interpreted, not compiled.", 100*s.Share),
+				"moonlap bench of that function names what LuaJIT cannot compile, with file and line"})
+		}
+	}
+	return all
+}
+
+// common is the innermost Lua function that all the stacks share, from the outermost frame inwards.
+func common(samples []worker.Sample) (worker.Frame, bool) {
+	var best worker.Frame
+	found := false
+	for depth := 1; ; depth++ {
+		var first worker.Frame
+		for i, s := range samples {
+			at := len(s.Stack) - depth
+			if at < 0 {
+				return best, found
+			}
+			f := s.Stack[at]
+			if i == 0 {
+				first = f
+			}
+			if f.Function != first.Function || f.File != first.File || f.FirstLine != first.FirstLine {
+				return best, found
+			}
+			if f.Line != first.Line {
+				first.Line = first.FirstLine // several lines: name the function
+			}
+		}
+		if first.Kind == luajit.Lua {
+			best, found = first, true
+		}
+	}
+}
+
+// typical is the most frequent stack of some samples, or of all where there are none.
+func typical(all, some []worker.Sample) []worker.Frame {
+	if len(some) > 0 {
+		all = some
+	}
+	count := map[string]int{}
+	var best []worker.Frame
+	most := 0
+	for _, s := range all {
+		key := fmt.Sprint(s.Stack)
+		if count[key]++; count[key] > most {
+			most, best = count[key], s.Stack
+		}
+	}
+	return best
+}
+
+func innermostLua(stack []worker.Frame) worker.Frame {
+	for _, f := range stack {
+		if f.Kind == luajit.Lua {
+			return f
+		}
+	}
+	return worker.Frame{}
+}
+
+// where names a frame: function@file:line.
+func where(f worker.Frame) string {
+	if f.File == "" {
+		return ""
+	}
+	name := f.Function
+	if name == "" {
+		name = "function"
+	}
+	line := f.Line
+	if line == 0 {
+		line = f.FirstLine
+	}
+	if line == 0 {
+		return name + "@" + path.Base(f.File)
+	}
+	return fmt.Sprintf("%s@%s:%d", name, path.Base(f.File), line)
+}
+
+func requestName(r worker.Request) string {
+	switch {
+	case r.URI == "":
+		return "no request: a timer, say"
+	case r.Method == "":
+		return r.URI
+	}
+	return r.Method + " " + r.URI
+}
+
+// shares counts the samples by name, as parts of so many, the largest first; "" is left out.
+func shares(samples []worker.Sample, of int, name func(worker.Sample) string) []Share {
+	count := map[string]int{}
+	for _, s := range samples {
+		if n := name(s); n != "" {
+			count[n]++
+		}
+	}
+	all := []Share{}
+	for _, n := range slices.Sorted(maps.Keys(count)) {
+		all = append(all, Share{n, float64(count[n]) / float64(of)})
+	}
+	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
+	return all
+}

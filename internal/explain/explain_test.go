@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+var (
+	wait    = worker.Frame{Kind: luajit.C, Function: "epoll_wait", File: "libc.so.6"}
+	main    = worker.Frame{Kind: luajit.C, Function: "main", File: "nginx"}
+	handler = worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	execute = worker.Frame{Kind: luajit.Builtin, Function: "os.execute"}
+	wait4   = worker.Frame{Kind: luajit.C, Function: "wait4", File: "libc.so.6"}
+	deflate = worker.Frame{Kind: luajit.C, Function: "deflate", File: "libz.so.1"}
+)
+
+func at(f worker.Frame, line int) worker.Frame { f.Line = line; return f }
+
+func times(n int, samples ...worker.Sample) []worker.Sample {
+	var all []worker.Sample
+	for i := range n {
+		all = append(all, samples[i%len(samples)])
+	}
+	return all
+}
+
+func TestFindings(t *testing.T) {
+	one := worker.Request{Address: 1, Method: "GET", URI: "/one"}
+	two := worker.Request{Address: 2, Method: "GET", URI: "/two"}
+	idle := worker.Sample{Asleep: true, Stack: []worker.Frame{wait, main}}
+	lua := func(r worker.Request, frames ...worker.Frame) worker.Sample {
+		return worker.Sample{Lua: true, Request: r, Stack: append(frames, main)}
+	}
+	blocked := lua(one, wait4, execute, handler)
+	blocked.Asleep, blocked.State = true, luajit.InC
+	collecting := lua(two, handler)
+	collecting.State = luajit.Collect
+	interpreting := lua(two, handler)
+	interpreting.State = luajit.Interpreted
+	for name, c := range map[string]struct {
+		samples []worker.Sample
+		cpu     float64
+		codes   string
+		text    string
+	}{
+		"idle":          {times(50, idle), 0, "idle", "waits for events"},
+		"stuck":         {times(50, lua(one, at(handler, 22)), lua(one, at(handler, 23))), 1, "stuck", "inside handler@app.lua:20"},
+		"stuck, slowly": {times(50, lua(one, handler)), 0.1, "stuck", "(GET /one)"},
+		"busy":          {times(50, lua(one, handler), lua(two, at(handler, 30))), 1, "busy", "100 % of a processor"},
+		"half busy":     {times(50, lua(one, handler), idle), 0.5, "busy", "handler@app.lua:24 (50 %)"},
+		"in C":          {times(50, worker.Sample{Stack: []worker.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
+		"blocked":       {times(50, blocked, idle, idle), 0, "blocked", "handler@app.lua:24 put the worker to sleep in os.execute (wait4)"},
+		"once asleep":   {append(times(49, lua(one, handler)), blocked), 1, "stuck", "(GET /one)"},
+		"collecting":    {times(60, collecting, lua(one, handler)), 1, "busy garbage", "50 % of Lua's time"},
+		"interpreting":  {times(60, interpreting, interpreting, lua(one, handler)), 1, "busy interpreted", "67 % of Lua's time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := Explain(worker.Looks{Samples: c.samples, CPU: c.cpu, Elapsed: time.Second})
+			var codes, texts []string
+			for _, f := range e.Findings {
+				codes = append(codes, f.Code)
+				texts = append(texts, f.Text)
+				if f.Text == "" || f.Advice == "" {
+					t.Errorf("%s lacks words: %+v", f.Code, f)
+				}
+			}
+			if got := strings.Join(codes, " "); got != c.codes {
+				t.Errorf("findings %q, want %q", got, c.codes)
+			}
+			if got := strings.Join(texts, "\n"); !strings.Contains(got, c.text) {
+				t.Errorf("%q is not in\n%s", c.text, got)
+			}
+			if e.Samples != len(c.samples) || len(e.Stack) == 0 {
+				t.Errorf("%d samples, stack %v", e.Samples, e.Stack)
+			}
+		})
+	}
+}
+
+func TestNonBlocking(t *testing.T) {
+	for function, want := range map[string]string{
+		"os.execute": "ngx.pipe", "io.popen": "ngx.pipe", "io.open": "init_by_lua", "socket.sleep": "ngx.sleep", "": "cosockets",
+	} {
+		if got := nonBlocking(function); !strings.Contains(got, want) {
+			t.Errorf("%s: %q does not speak of %s", function, got, want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// Package luajit sees a LuaJIT virtual machine from outside, in another process that knows nothing
+// of it: where its structures lie, what runs on its Lua stack, in which source line, compiled or
+// not. It needs no debug information and no help from the process.
+//
+// The layouts are those of LuaJIT's headers lj_obj.h, lj_jit.h and lj_frame.h, for x86-64 with
+// 64-bit pointers (GC64). What differs from version to version is read out of the machine code of
+// the library's exported functions (Calibrate); the constants below were the same in eleven builds,
+// luajit2 of 2019-05 to 2024-03 and LuaJIT v2.1 of 2026-08.
+package luajit
+
+// A Layout is what differs between builds: offsets in bytes.
+type Layout struct {
+	// In lua_State, a coroutine.
+	GlobalState uint64 // glref: the global_State
+	Base        uint64 // first slot of the running function
+	Top         uint64
+	Stack       uint64 // first slot of all
+	CFrame      uint64 // the C frame of the interpreter that runs it; 0: it does not run
+	ExtraData   uint64 // exdata: OpenResty's branch keeps nginx's request there; 0: it has none
+
+	// In global_State, of which a virtual machine has one.
+	VMState    uint64 // a State, or the number of the trace that runs
+	MainThread uint64
+	CurrentL   uint64 // cur_L: the coroutine that runs
+	JITBase    uint64 // base of the running trace's first frame; 0: no trace runs
+	Traces     uint64 // J.trace: array of the traces by number
+
+	// SnapshotPC tells that snapshots know the machine code they belong to (mcofs, since 2021-12),
+	// from which the exact line inside a trace follows.
+	SnapshotPC bool
+}
+
+// Offsets that have not changed.
+const (
+	objectType = 0x09 // gct of every collectable object
+	functionID = 0x0a // ffid: 0 Lua, 1 C, more: built in
+
+	protoSizeBC     = 0x0c // instructions
+	protoChunkName  = 0x40
+	protoFirstLine  = 0x48
+	protoLines      = 0x4c
+	protoLineInfo   = 0x50
+	protoSize       = 0x68 // the bytecode follows
+	functionPC      = 0x20 // of a Lua function: its first instruction
+	functionC       = 0x28 // of a C function: its address
+	stringLength    = 0x14
+	stringBytes     = 0x18
+	tableArray      = 0x10
+	tableNodes      = 0x28
+	tableArraySize  = 0x30
+	tableHashMask   = 0x34
+	nodeSize        = 0x18 // value, key, next
+	nodeKey         = 0x08
+	environment     = 0x48 // env of lua_State: the table of globals
+	gcTotal         = 0x10 // bytes in use, in global_State
+	tracesCount     = 0x0c // sizetrace, after Traces
+	traceSnapshots  = 0x0a // nsnap
+	traceIR         = 0x20
+	traceSnaps      = 0x30
+	traceSnapMap    = 0x38
+	traceStart      = 0x40 // startpt: the prototype it starts in
+	traceStartPC    = 0x48 // startpc: its first instruction
+	traceCodeSize   = 0x54
+	traceCode       = 0x58
+	traceStackAdj   = 0x66 // spadjust
+	traceNumber     = 0x68
+	snapshotSize    = 12
+	snapshotOffset  = 6  // mcofs
+	snapshotEntries = 10 // nent
+
+	cframeSize   = 0x50 // of the interpreter, CFRAME_SIZE
+	cframeL      = 0x10
+	cframePC     = 0x18
+	cframeReturn = 0x48
+)
+
+// Types of collectable objects (~LJ_TSTR …).
+const (
+	typeString   = 4
+	typeThread   = 6
+	typeProto    = 7
+	typeFunction = 8
+	typeTrace    = 9
+	typeTable    = 11
+)
+
+// pointerMask leaves the 47 bits of a tagged value that are its pointer.
+const pointerMask = 1<<47 - 1
+
+// State is what a virtual machine is doing (vmstate).
+type State int
+
+// The states. A machine inside a trace is Compiled; a C function that a trace calls without leaving
+// it counts as Compiled too.
+const (
+	Compiled State = iota
+	Interpreted
+	InC       // a C function called from Lua
+	Collect   // the garbage collector
+	TraceExit // leaving a trace
+	Record    // recording a trace
+	Optimize
+	Assemble
+	Unknown
+)
+
+var stateNames = [...]string{
+	"compiled", "interpreted", "C", "garbage collection", "trace exit", "recording", "optimizing", "assembling", "unknown",
+}
+
+func (s State) String() string { return stateNames[s] }
+
+// stateOf reads vmstate: ≥ 0 is a trace's number, the others are the complement of an enumeration.
+func stateOf(vmstate int32) (s State, trace int) {
+	switch n := ^vmstate; {
+	case vmstate >= 0:
+		return Compiled, int(vmstate)
+	case int(n) < int(Unknown-Interpreted):
+		return Interpreted + State(n), 0
+	}
+	return Unknown, 0
+}

@@ -1,0 +1,198 @@
+package luajit
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/process/processtest"
+)
+
+var update = flag.Bool("update", false, "write what the saved images say as what is wanted")
+
+// load makes a machine of an image, which the tests of the room worker save with -save.
+func load(t testing.TB, file string) (*VM, *processtest.Image) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := processtest.ReadImage(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm := &VM{}
+	if err := json.Unmarshal(image.About, vm); err != nil {
+		t.Fatal(err)
+	}
+	vm.Memory = image
+	return vm, image
+}
+
+func images(t testing.TB) []string {
+	files, _ := filepath.Glob("testdata/*.image")
+	if len(files) < 5 {
+		t.Fatalf("%d images in testdata", len(files))
+	}
+	return files
+}
+
+// TestImages walks the Lua stacks of saved workers of Debian 12's nginx and luajit2.
+func TestImages(t *testing.T) {
+	for _, file := range images(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			vm, image := load(t, file)
+			stack, err := vm.Stack(image.Registers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.MarshalIndent(stack, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := file + ".json"
+			if *update {
+				if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+				t.Errorf("(- want, + got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestGarbledImages changes words of a saved worker's memory, as a corrupt heap would be: a walk ends,
+// with frames or an error, and never runs away.
+func TestGarbledImages(t *testing.T) {
+	for _, file := range images(t) {
+		vm, image := load(t, file)
+		for p := range image.Parts {
+			part := image.Parts[p].Bytes
+			for at := 0; at+8 <= len(part); at += 8 {
+				before := append([]byte(nil), part[at:at+8]...)
+				for _, garbage := range []uint64{0, 3, 1<<64 - 1, image.Parts[p].Address, 0x7ff8_0000_0000_0000} {
+					for i := range 8 {
+						part[at+i] = byte(garbage >> (8 * i))
+					}
+					if s, err := vm.Stack(image.Registers); err == nil && len(s.Frames) > maxFrames*maxCoroutines {
+						t.Fatalf("%s: %d frames", file, len(s.Frames))
+					}
+				}
+				copy(part[at:], before)
+			}
+		}
+	}
+}
+
+// TestCalibrate reads the layout of the installed LuaJIT. Debian 12's is known from its source; any
+// other must at least be found.
+func TestCalibrate(t *testing.T) {
+	files, _ := filepath.Glob("/usr/lib/*-linux-gnu/libluajit-5.1.so.2")
+	if len(files) == 0 || runtime.GOARCH != "amd64" {
+		t.Skip("no libluajit-5.1.so.2 for x86-64 here")
+	}
+	library, err := process.OpenObject(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	got, err := Calibrate(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asm, err := interpreter(library); err != nil || asm.Size() < 10_000 {
+		t.Errorf("interpreter %+v, %v", asm, err)
+	}
+	debian12 := Layout{
+		GlobalState: 0x10, Base: 0x20, Top: 0x28, Stack: 0x38, CFrame: 0x50, ExtraData: 0x60,
+		VMState: 0xb8, MainThread: 0xc0, CurrentL: 0x170, JITBase: 0x178,
+		Traces: 0x2e0 + 0x180, SnapshotPC: true,
+	}
+	note := library.ELF.Section(".note.gnu.build-id")
+	if note == nil {
+		return
+	}
+	id, err := note.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known := "0a6563c55d870716908fd332f88bf7cdd9bc6a71"; strings.HasSuffix(hex.EncodeToString(id), known) {
+		if diff := cmp.Diff(debian12, got); diff != "" {
+			t.Errorf("(- Debian 12's source, + calibrated)\n%s", diff)
+		}
+	}
+}
+
+// TestCalibrateRefuses what is not LuaJIT.
+func TestCalibrateRefuses(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := process.OpenObject(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if l, err := Calibrate(o); err == nil {
+		t.Errorf("this test has the layout %+v", l)
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	for vmstate, want := range map[int32]State{
+		0: Compiled, 7: Compiled, -1: Interpreted, -2: InC, -3: Collect, -4: TraceExit,
+		-5: Record, -6: Optimize, -7: Assemble, -8: Unknown, -1 << 31: Unknown,
+	} {
+		s, trace := stateOf(vmstate)
+		if s != want || trace != int(max(vmstate, 0)) {
+			t.Errorf("%d is %v, trace %d; want %v", vmstate, s, trace, want)
+		}
+	}
+}
+
+func TestFunctionName(t *testing.T) {
+	for line, want := range map[string]string{
+		"local function spin(n)":                       "spin",
+		"function _M.handle_spin() local x = 0":        "_M.handle_spin",
+		"function M:get(key)":                          "M:get",
+		"local get = function(key)":                    "get",
+		"  handlers['x'] = function()":                 "handlers['x']",
+		"return pcall(function() end)":                 "",
+		"local function a() return function() end end": "",
+		"": "",
+	} {
+		if got := functionName(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestChunkFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"@/srv/app.lua":                  "/srv/app.lua",
+		"=content_by_lua(nginx.conf:12)": "content_by_lua(nginx.conf:12)",
+		"return 1":                       `[string "return 1"]`,
+		"local x = 1\nreturn x":          `[string "local x = 1…"]`,
+		"":                               `[string ""]`,
+	} {
+		if got := chunkFile(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package luajit
+
+import (
+	"encoding/binary"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+func le16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
+func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// LearnNames reads what C and built-in functions are called: the way Lua code reaches them from the
+// globals, "string.format", "ngx.print". The process need not be stopped for it.
+func (vm *VM) LearnNames() {
+	vm.builtins = map[uint64]string{}
+	r := vm.reader()
+	main := r.U64(vm.Global + vm.Layout.MainThread)
+	vm.learn(r.U64(main+environment)&pointerMask, "", map[uint64]bool{}, 0)
+}
+
+const (
+	maxDepth  = 4       // of a name: ngx.shared.DICT.get has not more
+	maxTables = 4000    // that are searched for names
+	maxNodes  = 1 << 16 // of one table that are read
+)
+
+// learn reads the functions out of a table and the tables in it.
+func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int) {
+	if seen[table] || depth > maxDepth || len(seen) > maxTables {
+		return
+	}
+	seen[table] = true
+	type inner struct {
+		table uint64
+		name  string
+	}
+	var later []inner
+	vm.eachNode(table, func(r *process.Reader, name string, value uint64) {
+		address := value & pointerMask
+		switch {
+		case tagOf(value) == typeFunction:
+			id := uint64(r.U8(address + functionID))
+			if id == 1 {
+				id = r.U64(address + functionC)
+			}
+			if _, known := vm.builtins[id]; id != 0 && !known && r.Err == nil {
+				vm.builtins[id] = prefix + name
+			}
+		case tagOf(value) == typeTable && name != "_G" && name != "package":
+			later = append(later, inner{address, prefix + name + "."})
+		}
+	})
+	for _, t := range later { // a shorter name is a better one
+		vm.learn(t.table, t.name, seen, depth+1)
+	}
+}
+
+// tagOf is the type of a tagged value: the complement of its upper 17 bits.
+func tagOf(value uint64) int { return int(^(int64(value) >> 47)) }
+
+// eachNode calls found with every value of a table that has a string for its key.
+func (vm *VM) eachNode(table uint64, found func(r *process.Reader, key string, value uint64)) {
+	r := vm.reader()
+	if r.U8(table+objectType) != typeTable {
+		return
+	}
+	count := uint64(r.U32(table+tableHashMask)) + 1
+	nodes := r.U64(table + tableNodes)
+	if r.Err != nil || count > maxNodes {
+		return
+	}
+	all := r.Bytes(nodes, int(count)*nodeSize)
+	for ; len(all) >= nodeSize; all = all[nodeSize:] {
+		value, key := le64(all), le64(all[nodeKey:])
+		if tagOf(key) != typeString {
+			continue
+		}
+		one := vm.reader() // one that is garbage spoils no other
+		if name := vm.text(one, key&pointerMask); one.Err == nil {
+			found(one, name, value)
+		}
+	}
+}

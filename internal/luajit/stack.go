@@ -1,0 +1,296 @@
+package luajit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A Frame is one function on a Lua stack.
+type Frame struct {
+	Kind     Kind
+	Function string // name, or "" where it has none
+	File     string // chunk name without its mark, of a Lua function
+	FirstLn  int    // line of the function's head
+	Line     int    // line that runs, or the call's; 0: unknown
+	Compiled bool   // machine code of a trace runs here
+	Address  uint64 // of a C function's code
+	proto    uint64
+}
+
+// Kind of a frame.
+type Kind string
+
+// Kinds of frames.
+const (
+	Lua     Kind = "lua"
+	C       Kind = "c"
+	Builtin Kind = "builtin"
+)
+
+// A Stack is what runs in a machine: the Lua frames, innermost first, and where the C frames
+// outside of them begin.
+type Stack struct {
+	Status
+	Frames []Frame
+	// Caller is the registers of the C function that called the machine, from which its frames can
+	// be followed; Caller.RIP is a return address.
+	Caller process.Registers
+	// Leaf tells that the processor is outside of Lua, in a C function that Lua called: its frames
+	// up to the interpreter stand above Frames.
+	Leaf bool
+}
+
+// maxFrames bounds a walk; LuaJIT's own limit of a stack is 65,500 slots, and a frame needs at least
+// three.
+const maxFrames = 22_000
+
+// maxCoroutines bounds the chain of coroutines that resumed one another; LuaJIT's limit is 200 C
+// levels (LJ_MAX_CCALLS is for the parser; a coroutine needs a C frame).
+const maxCoroutines = 256
+
+var errStack = errors.New("the Lua stack makes no sense")
+
+// Stack walks the stack of the running coroutine and of those that resumed it. The process has to
+// be stopped, and registers be its own.
+func (vm *VM) Stack(registers process.Registers) (Stack, error) {
+	status, err := vm.Status()
+	s := Stack{Status: status}
+	if err != nil || !s.Running {
+		return s, err
+	}
+	r := vm.reader()
+	cframe := r.U64(s.Current+vm.Layout.CFrame) &^ 3
+	for _, start := range vm.begin(r, registers, s.Status, cframe) {
+		s.Leaf = start.leaf
+		if s.Frames, err = vm.walk(s.Current, start); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	// A coroutine's frame of the interpreter lies right below that of the coroutine that resumed
+	// it, because coroutine.resume is itself part of the interpreter.
+	for range maxCoroutines {
+		back := r.U64(cframe + cframeReturn)
+		if r.Err != nil {
+			return s, r.Err
+		}
+		if !vm.Asm.Contains(back) {
+			break
+		}
+		cframe += cframeSize
+		coroutine := r.U64(cframe + cframeL)
+		if r.U8(coroutine+objectType) != typeThread || r.U64(coroutine+vm.Layout.GlobalState) != vm.Global {
+			return s, errStack
+		}
+		outer, err := vm.walk(coroutine, start{base: r.U64(coroutine + vm.Layout.Base), pc: r.U64(cframe + cframePC)})
+		if err != nil {
+			return s, err
+		}
+		s.Frames = append(s.Frames, outer...)
+	}
+	s.Caller = process.Registers{
+		RIP: r.U64(cframe + cframeReturn), RSP: cframe + cframeSize,
+		// What the interpreter saved when it was entered (lj_frame.h, CFRAME_SIZE 80).
+		R14: r.U64(cframe + 0x28), R15: r.U64(cframe + 0x30),
+		RBX: r.U64(cframe + 0x38), RBP: r.U64(cframe + 0x40),
+		R12: registers.R12, R13: registers.R13, // the interpreter leaves them alone; traces save them
+	}
+	return s, r.Err
+}
+
+// A start is where a walk begins: the base of the innermost function, and the bytecode after the one
+// that it executes.
+type start struct {
+	base uint64
+	pc   uint64
+	leaf bool
+	// in a trace:
+	trace   *trace
+	machine uint64 // machine code's address
+}
+
+// begin finds the innermost function. Where it is written down depends on what the machine does:
+// the interpreter holds it in registers, a trace in jit_base, C functions find it in the coroutine
+// and in the interpreter's C frame. Between the instructions of a call the registers are ahead of
+// the stack, so there's a second start for a walk that fails.
+func (vm *VM) begin(r *process.Reader, registers process.Registers, status Status, cframe uint64) []start {
+	if base := r.U64(vm.Global + vm.Layout.JITBase); base != 0 {
+		return []start{vm.beginTrace(r, registers, status, cframe, base)}
+	}
+	interpreter := vm.Asm.Contains(registers.RIP)
+	starts := []start{{
+		base: r.U64(status.Current + vm.Layout.Base),
+		pc:   r.U64(cframe + cframePC),
+		leaf: !interpreter,
+	}}
+	if !interpreter || status.State != Interpreted {
+		return starts
+	}
+	// BASE is in rdx and PC in rbx, but for the interpreter's entry, where they are not set yet. The
+	// new base may lie above top by a frame, of 250 slots at most.
+	const reach = 8 * 256
+	if base := registers.RDX; base > r.U64(status.Current+vm.Layout.Stack) && base <= r.U64(status.Current+vm.Layout.Top)+reach {
+		return append([]start{{base: base, pc: registers.RBX}}, starts...)
+	}
+	return starts
+}
+
+// beginTrace: the program counter is in the trace's machine code, or in a C function which that has
+// called; then the return address into the trace lies at a place that follows from the trace's use
+// of the stack, just below the interpreter's C frame. The collector hides the trace's number; then
+// the stack is searched for an address in a trace.
+func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status Status, cframe, base uint64) start {
+	s := start{base: base, leaf: !vm.Asm.Contains(registers.RIP)}
+	traces := vm.traces(r)
+	in := func(address uint64) bool {
+		i := slices.IndexFunc(traces, func(t trace) bool { return t.code.Contains(address) })
+		if i >= 0 {
+			s.trace, s.machine = &traces[i], address
+		}
+		return i >= 0
+	}
+	if in(registers.RIP) {
+		s.leaf = false
+		return s
+	}
+	running := slices.IndexFunc(traces, func(t trace) bool { return t.number == status.Trace })
+	if running >= 0 {
+		const saved = 16 // bytes between the interpreter's frame and the trace's spill slots
+		if in(r.U64(cframe-saved-uint64(traces[running].stackAdjust)-8) - 1) {
+			return s
+		}
+	}
+	const most = 4096 // bytes that are searched
+	for at := registers.RSP; at < min(cframe, registers.RSP+most) && r.Err == nil; at += 8 {
+		if in(r.U64(at) - 1) {
+			break
+		}
+	}
+	return s
+}
+
+// Types of frames: the lower bits of a frame's link (lj_frame.h).
+const (
+	frameLua     = 0
+	frameCont    = 2 // continuation of a metamethod
+	frameVararg  = 3
+	frameTypes   = 7
+	frameLuaBits = 3 // frameLua and its protected twin
+)
+
+// walk lists the frames of one coroutine, innermost first. A slot pair holds a function and the link
+// to the frame before: for calls from Lua the caller's bytecode address, else a distance.
+func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
+	r := vm.reader()
+	bottom := r.U64(coroutine+vm.Layout.Stack) + 8
+	var frames []Frame
+	pc := s.pc
+	for at := s.base - 8; at > bottom && r.Err == nil; {
+		if len(frames) > maxFrames || at%8 != 0 {
+			return frames, errStack
+		}
+		link := r.U64(at)
+		function := r.U64(at-8) & pointerMask
+		if link&frameTypes != frameVararg && function != coroutine {
+			if len(frames) == 0 && s.trace != nil {
+				frames = vm.compiledFrames(r, s.trace, s.machine, function)
+			} else {
+				frames = append(frames, vm.frame(r, function, pc))
+			}
+		}
+		before := at
+		if link&frameLuaBits == frameLua {
+			pc = link
+			call := r.U32(link - 4) // the instruction that called: its operand A is the new base's distance
+			at -= 8 * (2 + uint64(call>>8&0xff))
+		} else {
+			switch link & frameTypes {
+			case frameCont:
+				pc = r.U64(at - 16)
+			case frameVararg: // a second frame of the same function: where it is stays true
+			default:
+				pc = 0
+			}
+			at -= link &^ frameTypes & (1<<32 - 1)
+		}
+		if at >= before {
+			return frames, errStack
+		}
+	}
+	return frames, r.Err
+}
+
+// frame describes a function that is about to execute the instruction at pc, or has called from the
+// one before it. pc 0: unknown.
+func (vm *VM) frame(r *process.Reader, function, pc uint64) Frame {
+	if r.U8(function+objectType) != typeFunction {
+		r.Err = errors.Join(r.Err, errStack)
+		return Frame{}
+	}
+	id := r.U8(function + functionID)
+	switch {
+	case id == 0:
+		return vm.protoFrame(r, r.U64(function+functionPC)-protoSize, pc)
+	case id == 1:
+		address := r.U64(function + functionC)
+		return Frame{Kind: C, Address: address, Function: vm.builtins[address]}
+	}
+	name := vm.builtins[uint64(id)]
+	if name == "" {
+		name = fmt.Sprintf("builtin #%d", id) // an iterator, say, that no table holds
+	}
+	return Frame{Kind: Builtin, Function: name}
+}
+
+// protoFrame describes a Lua function by its prototype.
+func (vm *VM) protoFrame(r *process.Reader, proto, pc uint64) Frame {
+	f := Frame{Kind: Lua, proto: proto}
+	if r.U8(proto+objectType) != typeProto {
+		r.Err = errors.Join(r.Err, errStack)
+		return f
+	}
+	f.File = chunkFile(vm.text(r, r.U64(proto+protoChunkName)))
+	f.FirstLn = int(int32(r.U32(proto + protoFirstLine)))
+	f.Line = vm.line(r, proto, pc)
+	return f
+}
+
+// line is the source line of the instruction before pc (lj_debug_line).
+func (vm *VM) line(r *process.Reader, proto, pc uint64) int {
+	first, lines := int(int32(r.U32(proto+protoFirstLine))), r.U32(proto+protoLines)
+	info := r.U64(proto + protoLineInfo)
+	code := proto + protoSize
+	if pc <= code || info == 0 {
+		return 0
+	}
+	n := (pc-code)/4 - 1
+	switch count := uint64(r.U32(proto + protoSizeBC)); {
+	case n > count:
+		return 0
+	case n == count:
+		return first + int(lines)
+	case n == 0:
+		return first
+	}
+	n--
+	switch {
+	case lines < 1<<8:
+		return first + int(r.U8(info+n))
+	case lines < 1<<16:
+		return first + int(r.U16(info+2*n))
+	}
+	return first + int(r.U32(info+4*n))
+}
+
+// maxText bounds a string that is read: names are short, and a stack may be garbage.
+const maxText = 512
+
+func (vm *VM) text(r *process.Reader, s uint64) string {
+	n := min(r.U32(s+stringLength), maxText)
+	return string(r.Bytes(s+stringBytes, int(n)))
+}

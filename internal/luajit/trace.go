@@ -1,0 +1,136 @@
+package luajit
+
+import (
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A trace is machine code that LuaJIT compiled: a GCtrace.
+type trace struct {
+	address     uint64
+	number      int
+	code        process.Interval
+	stackAdjust uint16 // bytes of the machine stack that it uses
+}
+
+func (vm *VM) readTrace(r *process.Reader, address uint64) *trace {
+	b := r.Bytes(address, traceNumber+2)
+	if b == nil {
+		return nil
+	}
+	code := le64(b[traceCode:])
+	return &trace{
+		address:     address,
+		number:      int(le16(b[traceNumber:])),
+		code:        process.Interval{From: code, To: code + uint64(le32(b[traceCodeSize:]))},
+		stackAdjust: le16(b[traceStackAdj:]),
+	}
+}
+
+// traces reads every trace there is.
+func (vm *VM) traces(r *process.Reader) []trace {
+	count := min(r.U32(vm.Global+vm.Layout.Traces+tracesCount), maxTraces)
+	array := r.U64(vm.Global + vm.Layout.Traces)
+	if count == 0 || r.Err != nil {
+		return nil
+	}
+	var all []trace
+	list := r.Bytes(array, 8*int(count))
+	for n := 1; n < int(count) && list != nil; n++ {
+		if address := le64(list[8*n:]) & pointerMask; address != 0 {
+			if t := vm.readTrace(r, address); t != nil {
+				all = append(all, *t)
+			}
+		}
+	}
+	return all
+}
+
+// compiledFrames describes the innermost functions of a running trace: the one it began in, and
+// those that were inlined into it, as of the last snapshot before the machine code's address. There
+// is a snapshot wherever a guard would have to leave the trace in another state than the guard
+// before it: after each branch, call and store. So that is the line that runs, but for arithmetic
+// in an inlined function, which may be charged to the line of its call.
+func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64) []Frame {
+	snap, ok := vm.snapshotAt(r, t, machine)
+	var frames []Frame
+	pc := uint64(0)
+	if ok {
+		pc = snap.pc + 4 // frames name the instruction after
+	}
+	for _, f := range slices.Backward(snap.frames) {
+		if f.link&frameTypes == frameVararg {
+			continue // a second frame of the same function
+		}
+		frames = append(frames, vm.frame(r, f.function, pc))
+		pc = 0
+		if f.link&frameLuaBits == frameLua {
+			pc = f.link
+		}
+	}
+	frames = append(frames, vm.frame(r, function, pc))
+	for i := range frames {
+		frames[i].Compiled = true
+	}
+	return frames
+}
+
+// A snapshot is the state of the Lua stack at a point of a trace, as far as it is needed here.
+type snapshot struct {
+	pc     uint64    // bytecode that runs next
+	frames []inlined // that the trace has entered since it began, outermost first
+}
+
+// An inlined function's frame has a slot for the function and one for the link to the frame before.
+type inlined struct{ function, link uint64 }
+
+// Entries of a snapshot (lj_jit.h): slot<<24 | flags | reference into the trace's instructions.
+const (
+	snapFrame = 0x010000 // SNAP_FRAME: the slot holds a frame
+	irBias    = 0x8000   // REF_BIAS: constants lie below
+	irSize    = 8
+)
+
+// snapshotAt returns the last snapshot at or before the machine code's address.
+func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot, bool) {
+	if !vm.Layout.SnapshotPC {
+		return snapshot{}, false
+	}
+	count := int(r.U16(t.address + traceSnapshots))
+	snaps := r.U64(t.address + traceSnaps)
+	snapMap := r.U64(t.address + traceSnapMap)
+	ir := r.U64(t.address + traceIR)
+	offset := machine - t.code.From
+	best := 0
+	for n := range count {
+		if uint64(r.U16(snaps+uint64(n)*snapshotSize+snapshotOffset)) <= offset {
+			best = n
+		}
+	}
+	at := snaps + uint64(best)*snapshotSize
+	entries := snapMap + 4*uint64(r.U32(at))
+	n := uint64(r.U8(at + snapshotEntries))
+	if r.Err != nil || count == 0 {
+		return snapshot{}, false
+	}
+	// Behind the entries stand the bytecode address and, in its lowest byte, the base slot.
+	s := snapshot{pc: r.U64(entries+4*n) >> 8}
+	// The guard at a loop's end leaves to the instruction after the loop, but is a part of the loop.
+	if loop := r.U64(t.address + traceStartPC); s.pc == loop+4 {
+		s.pc = loop
+	}
+	var before uint64 // constant in the slot before
+	for i := range n {
+		entry := r.U32(entries + 4*i)
+		var constant uint64
+		if reference := uint64(entry & 0xffff); reference < irBias { // else the trace computes it
+			constant = r.U64(ir + irSize*reference + irSize)
+		}
+		if entry&snapFrame != 0 {
+			s.frames = append(s.frames, inlined{function: before & pointerMask, link: constant})
+		}
+		before = constant
+	}
+	return s, r.Err == nil
+}

@@ -1,0 +1,149 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A Process is a running process, seen through /proc.
+type Process struct {
+	PID  int
+	Maps []Mapping // sorted by address, as they were when it was opened
+
+	mem     *os.File
+	objects map[string]*Object // by path as mapped
+	lock    sync.Mutex         // of objects
+}
+
+// Open opens the process for reading. Close it afterwards.
+func Open(pid int) (*Process, error) {
+	p := &Process{PID: pid, objects: map[string]*Object{}}
+	f, err := os.Open(p.file("maps"))
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	defer f.Close()
+	if p.Maps, err = readMaps(f); err != nil {
+		return nil, p.explain(fmt.Errorf("%s: %w", f.Name(), err))
+	}
+	if len(p.Maps) == 0 {
+		return nil, fmt.Errorf("process %d has no memory of its own: it is a kernel thread, or it has ended", pid)
+	}
+	if p.mem, err = os.Open(p.file("mem")); err != nil {
+		return nil, p.explain(err)
+	}
+	return p, nil
+}
+
+// Close gives back what Open took.
+func (p *Process) Close() error {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	errs := []error{p.mem.Close()}
+	for _, o := range p.objects {
+		errs = append(errs, o.file.Close())
+	}
+	p.objects = nil
+	return errors.Join(errs...)
+}
+
+// explain puts into words why a process cannot be opened.
+func (p *Process) explain(err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
+		return fmt.Errorf("there is no process %d", p.PID)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("may not look into process %d: run as root, or with CAP_SYS_PTRACE (%w)", p.PID, err)
+	}
+	return err
+}
+
+func (p *Process) file(name string) string { return fmt.Sprintf("/proc/%d/%s", p.PID, name) }
+
+// ReadAt implements Memory.
+func (p *Process) ReadAt(b []byte, address uint64) error {
+	if address >= 1<<63 {
+		return &fault{address, len(b), syscall.EFAULT} // no offset of a file
+	}
+	if _, err := p.mem.ReadAt(b, int64(address)); err != nil {
+		return &fault{address, len(b), err}
+	}
+	return nil
+}
+
+// Name is the process's name, as the kernel has it: 15 bytes at most.
+func (p *Process) Name() string {
+	b, err := os.ReadFile(p.file("comm"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// Title is the process's command line, which programs such as nginx overwrite with what they are.
+func (p *Process) Title() string {
+	b, err := os.ReadFile(p.file("cmdline"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
+}
+
+// Path is where a file of the process's own root is seen from here.
+func (p *Process) Path(path string) string { return p.file("root") + filepath.Join("/", path) }
+
+// Mapped finds the mapping of an address.
+func (p *Process) Mapped(address uint64) (Mapping, bool) {
+	i, _ := slices.BinarySearchFunc(p.Maps, address, func(m Mapping, a uint64) int {
+		switch {
+		case m.End <= a:
+			return -1
+		case m.Start > a:
+			return 1
+		}
+		return 0
+	})
+	if i < len(p.Maps) && p.Maps[i].Start <= address && address < p.Maps[i].End {
+		return p.Maps[i], true
+	}
+	return Mapping{}, false
+}
+
+// Stat is what the kernel tells of a process's doings, from /proc/PID/stat (proc_pid_stat(5)).
+type Stat struct {
+	State  byte   // R running, S sleeping, D uninterruptible, T stopped, t traced, Z ended
+	Parent int    // process id
+	Ticks  uint64 // CPU time of its own, user and system, in hundredths of a second
+}
+
+// Stat reads the process's state now.
+func (p *Process) Stat() (Stat, error) {
+	b, err := os.ReadFile(p.file("stat"))
+	if err != nil {
+		return Stat{}, p.explain(err)
+	}
+	return parseStat(string(b))
+}
+
+func parseStat(line string) (Stat, error) {
+	// The name, in parentheses, may hold blanks and parentheses.
+	end := strings.LastIndexByte(line, ')')
+	fields := strings.Fields(line[end+1:])
+	if end < 0 || len(fields) < 13 {
+		return Stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", line)
+	}
+	parent, err := strconv.Atoi(fields[1])
+	user, err2 := strconv.ParseUint(fields[11], 10, 64)
+	system, err3 := strconv.ParseUint(fields[12], 10, 64)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return Stat{}, fmt.Errorf("not a line of /proc/PID/stat: %w", err)
+	}
+	return Stat{State: fields[0][0], Parent: parent, Ticks: user + system}, nil
+}

@@ -1,0 +1,78 @@
+package process
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopped is Stopped, on a thread of its own.
+func (p *Process) stopped(look func(Registers) error) (err error) {
+	if err := unix.PtraceSeize(p.PID); err != nil {
+		return p.explainTrace(err)
+	}
+	if err := unix.PtraceInterrupt(p.PID); err != nil {
+		return p.explainTrace(err)
+	}
+	signal, err := p.awaitStop()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := detach(p.PID, signal); e != nil && err == nil {
+			err = fmt.Errorf("let process %d go on: %w", p.PID, e)
+		}
+	}()
+	var r unix.PtraceRegs
+	if err := unix.PtraceGetRegs(p.PID, &r); err != nil {
+		return fmt.Errorf("registers of process %d: %w", p.PID, err)
+	}
+	return look(Registers{
+		RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
+		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15,
+	})
+}
+
+// awaitStop waits for the stop that was asked for. A signal other than 0 came first and stopped the
+// thread; it has to reach it all the same.
+func (p *Process) awaitStop() (signal unix.Signal, err error) {
+	pause := 10 * time.Microsecond
+	for deadline := time.Now().Add(stopPatience); ; {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(p.PID, &status, unix.WNOHANG|unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, p.explainTrace(err)
+		case pid == 0 && time.Now().After(deadline):
+			return 0, fmt.Errorf("process %d does not stop: it hangs in the kernel", p.PID)
+		case pid == 0:
+			time.Sleep(pause)
+			pause = min(2*pause, time.Millisecond)
+		case !status.Stopped():
+			return 0, fmt.Errorf("process %d has ended", p.PID)
+		case int(status)>>16 == unix.PTRACE_EVENT_STOP:
+			return 0, nil
+		default:
+			return status.StopSignal(), nil
+		}
+	}
+}
+
+func detach(pid int, signal unix.Signal) error {
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(signal), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func (p *Process) explainTrace(err error) error {
+	if err == unix.EPERM {
+		if tracer := p.tracer(); tracer != 0 {
+			return fmt.Errorf("process %d is already traced, by process %d: a debugger or another moonlap", p.PID, tracer)
+		}
+	}
+	return p.explain(fmt.Errorf("stop process %d: %w", p.PID, err))
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+const mostLines = 8 // of Lua, or requests, before the rest is left out
+
+// Explain draws what an nginx worker is doing. Its only error is that of w.
+func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
+	p := newPage(opt)
+	p.line(p.strong.Render("moonlap explain") + p.faint.Render(p.dot+fmt.Sprintf("worker %d", pid)))
+	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for "+p.time(float64(e.PauseNS)), p.lost(e)))
+	p.fact("CPU", p.join(percent(e.CPU), "Lua in "+percent(e.Lua)+" of the looks", p.size(float64(e.Heap))+" of Lua heap"))
+	p.blank()
+	for _, f := range e.Findings {
+		p.para("  ", clean(f.Text), p.strong)
+		p.para("  "+p.arrow+" ", sentence(clean(f.Advice)), lipgloss.NewStyle())
+	}
+	p.shares("Lua lines", e.Lines)
+	p.shares("states of Lua", e.States)
+	p.shares("requests", e.Requests)
+	p.section("most frequent stack, innermost first")
+	for _, f := range e.Stack {
+		p.frame(f)
+	}
+	return p.writeTo(w)
+}
+
+// lost says what is missing, in words.
+func (p *page) lost(e explain.Explanation) string {
+	var parts []string
+	if e.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d more failed", e.Failed))
+	}
+	if e.Partial > 0 {
+		parts = append(parts, fmt.Sprintf("%d without all C frames", e.Partial))
+	}
+	return p.join(parts...)
+}
+
+func (p *page) shares(name string, list []explain.Share) {
+	if len(list) == 0 {
+		return
+	}
+	p.section(name)
+	for i, s := range list {
+		if i == mostLines {
+			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(list)-i)))
+			break
+		}
+		p.line(p.shorten(fmt.Sprintf("  %5s  %s", percent(s.Share), clean(s.Name)), p.opt.Width))
+	}
+}
+
+// frame is one line: the function, where it is, and whether it is compiled.
+func (p *page) frame(f worker.Frame) {
+	name := clean(f.Function)
+	if name == "" {
+		name = "function"
+	}
+	at := path.Base(clean(f.File))
+	if f.Kind == luajit.Lua {
+		line := f.Line
+		if line == 0 {
+			line = f.FirstLine
+		}
+		at = fmt.Sprintf("%s:%d", clean(f.File), line)
+	}
+	if f.Kind == luajit.Builtin || f.File == "" {
+		at = string(f.Kind)
+	}
+	if f.Compiled {
+		at += " (compiled)"
+	}
+	const nameColumn = 32
+	text := fmt.Sprintf("  %-*s  %s", nameColumn, p.shorten(name, nameColumn), at)
+	text = p.shorten(text, p.opt.Width)
+	if f.Kind == luajit.C {
+		text = p.faint.Render(text)
+	}
+	p.line(text)
+}

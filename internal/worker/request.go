@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A Request is what a worker serves.
+type Request struct {
+	Address uint64
+	Method  string // "" for a request that nginx made itself, as a timer has
+	URI     string // as it is now, without arguments: rewritten by nginx and Lua
+}
+
+// requestLayout is where ngx_http_request_t keeps its texts; it depends on how nginx was built.
+type requestLayout struct {
+	uri   uint64 // offset of uri; 0: not found yet
+	tried int
+}
+
+const (
+	requestSignature = 0x50545448 // "HTTP", the first field of every request
+	requestSize      = 0x600      // at most, up to the texts
+	textSize         = 16         // ngx_str_t: length, pointer
+	// From uri on there follow args, exten, unparsed_uri, method_name, http_protocol.
+	methodAfterURI   = 4 * textSize
+	protocolAfterURI = 5 * textSize
+	maxText          = 2048
+)
+
+// Request reads the request at an address, as LuaJIT's machine has it for its coroutine; ok is false
+// where there is none.
+func (w *Worker) Request(address uint64) (request Request, ok bool) {
+	r := &process.Reader{Memory: w.Process}
+	if address == 0 || r.U32(address) != requestSignature || r.Err != nil {
+		return Request{}, false
+	}
+	request.Address = address
+	if w.request.uri == 0 {
+		w.request.find(w.Process, address)
+	}
+	if at := w.request.uri; at != 0 {
+		request.URI = text(w.Process, address+at)
+		if m := text(w.Process, address+at+methodAfterURI); isMethod(m) {
+			request.Method = m
+		}
+	}
+	return request, true
+}
+
+// find looks for the sequence of texts that only a request has: a path, and at its distances a
+// method and a protocol.
+func (l *requestLayout) find(memory process.Memory, request uint64) {
+	const enough = 100 // requests of timers have no texts; do not search for ever
+	if l.tried++; l.tried > enough {
+		return
+	}
+	for at := uint64(8); at+protocolAfterURI < requestSize; at += 8 {
+		if strings.HasPrefix(text(memory, request+at), "/") &&
+			isMethod(text(memory, request+at+methodAfterURI)) &&
+			strings.HasPrefix(text(memory, request+at+protocolAfterURI), "HTTP/") {
+			l.uri = at
+			return
+		}
+	}
+}
+
+func isMethod(s string) bool {
+	return len(s) >= 3 && len(s) <= 32 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
+}
+
+// text reads an ngx_str_t; what is none reads as "".
+func text(memory process.Memory, at uint64) string {
+	r := &process.Reader{Memory: memory}
+	n, start := r.U64(at), r.U64(at+8)
+	if r.Err != nil || n == 0 || n > maxText || start < 1<<12 {
+		return ""
+	}
+	b := r.Bytes(start, int(n))
+	if r.Err != nil {
+		return ""
+	}
+	return string(b)
+}

@@ -1,0 +1,108 @@
+// Package worker sees an nginx worker from outside: its Lua machine and the request it serves. It
+// finds both through variables that every nginx exports, so it needs neither debug information nor
+// the worker's help.
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A Worker is an nginx process with a Lua machine in it.
+type Worker struct {
+	*process.Process
+	VM *luajit.VM
+
+	request requestLayout
+	sources luajit.Sources
+
+	registers process.Registers // of the last sample
+}
+
+// ErrNoLua is the error of an nginx without Lua in it.
+var ErrNoLua = errors.New("no Lua in it")
+
+// Open opens a worker by its process ID. Close it afterwards.
+func Open(pid int) (*Worker, error) {
+	p, err := process.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{Process: p}
+	if w.VM, err = findVM(p); err != nil {
+		p.Close()
+		return nil, err
+	}
+	w.sources.Open = w.open
+	w.prepare()
+	return w, nil
+}
+
+// prepare reads now what a sample would else have to read while the worker stands still.
+func (w *Worker) prepare() {
+	w.VM.LearnNames()
+	for _, m := range w.Maps {
+		if m.Executable {
+			if o, err := w.ObjectAt(m.Start); err == nil {
+				o.Functions()
+			}
+		}
+	}
+}
+
+// findVM follows nginx's configuration to the Lua module's, whose first field is the main thread
+// (ngx_http_lua_main_conf_t); both modules export their place in it.
+func findVM(p *process.Process) (*luajit.VM, error) {
+	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
+		return nil, fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
+	}
+	if strings.HasPrefix(p.Title(), "nginx: master") {
+		return nil, fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
+			p.PID, children(p.PID))
+	}
+	nginx, err := p.FindObject("ngx_cycle", "ngx_http_module")
+	if err != nil {
+		return nil, fmt.Errorf("%w: was it built without exported symbols?", err)
+	}
+	module, err := p.FindObject("ngx_http_lua_module")
+	if err != nil {
+		return nil, fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
+	}
+	library, err := p.FindObject("lua_pushthread", "luaJIT_setmode")
+	if err != nil {
+		return nil, fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
+	}
+	layout, err := luajit.Calibrate(library)
+	if err != nil {
+		return nil, err
+	}
+	r := &process.Reader{Memory: p}
+	cycle, _, _ := nginx.Symbol("ngx_cycle")
+	http, _, _ := nginx.Symbol("ngx_http_module")
+	lua, _, _ := module.Symbol("ngx_http_lua_module")
+	// ngx_module_t begins with ctx_index, index; ngx_cycle_t with conf_ctx; ngx_http_conf_ctx_t with
+	// main_conf.
+	configurations := r.U64(r.U64(cycle))
+	mainConf := r.U64(r.U64(configurations + 8*r.U64(http+8)))
+	luaConf := r.U64(mainConf + 8*r.U64(lua))
+	mainThread := r.U64(luaConf)
+	if r.Err != nil || mainThread == 0 {
+		return nil, fmt.Errorf("the nginx of process %d has %w: its configuration has no http block, or it is just starting",
+			p.PID, ErrNoLua)
+	}
+	return luajit.Attach(p, library, layout, mainThread)
+}
+
+// children lists the processes that a process has started.
+func children(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if list := strings.Fields(string(b)); err == nil && len(list) > 0 {
+		return strings.Join(list, ", ")
+	}
+	return "not known"
+}

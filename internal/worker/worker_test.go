@@ -1,0 +1,251 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/process/processtest"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+var save = flag.String("save", "", "`FOLDER` to save an image of each scene's Lua machine in")
+
+// nginx starts an nginx with Lua whose worker serves testdata/app.lua, and returns the worker's
+// process ID and a client. Without nginx, or where processes may not be looked into, the test is
+// skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func nginx(t *testing.T) (pid int, client *http.Client) {
+	t.Helper()
+	skip := t.Skip
+	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		skip = t.Fatal
+	}
+	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		skip(err)
+	}
+	folder := t.TempDir()
+	socket := filepath.Join(folder, "s")
+	ready := filepath.Join(folder, "pid")
+	main := fmt.Sprintf(`local f = io.open(%q, "w") f:write(ngx.worker.pid(), "\n") f:close() ngx.sleep(1e6)`, ready)
+	ctx, cancel := context.WithCancel(t.Context())
+	started, err := runtime.Start(ctx, runtime.Spec{
+		Job:     runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
+		Runtime: found,
+		HTTPConf: []string{fmt.Sprintf(`server { listen unix:%s; location / { content_by_lua_block {
+			package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
+			package.loaded.app()
+		} } }`, socket)},
+		Dir: "testdata",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan bool)
+	go func() {
+		for line := range started.Lines() {
+			_ = line
+		}
+		close(ended)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	for end := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(10 * time.Millisecond) {
+		if b, err := os.ReadFile(ready); err == nil && bytes.HasSuffix(b, []byte("\n")) {
+			if pid, err = strconv.Atoi(strings.TrimSpace(string(b))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("nginx does not start")
+		}
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}}
+}
+
+// request asks the worker for a path again and again until the test's part ends.
+func request(t *testing.T, client *http.Client, path string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path+"?x=1", nil)
+			if res, err := client.Do(req); err == nil {
+				res.Body.Close()
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// open opens the worker, or skips the test where that is not allowed.
+func open(t *testing.T, pid int) *Worker {
+	t.Helper()
+	w, err := Open(pid)
+	if err == nil {
+		t.Cleanup(func() { w.Close() })
+		err = w.Stopped(func(process.Registers) error { return nil })
+	}
+	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Scenes are what a worker does at a moment: a request, and the frames that its stack must have, the
+// innermost first; others may stand between them. The lines are those of testdata/app.lua.
+var scenes = []struct {
+	name, path string
+	state      luajit.State
+	frames     []string
+}{
+	{"compiled", "/compiled", luajit.Compiled, []string{"sum:13 j", "main chunk:53", "ngx_http_lua_run_thread", "main"}},
+	{"inlined", "/compiled", luajit.Compiled, []string{"mix:5 j", "sum:13 j", "main chunk:53", "ngx_http_lua_run_thread", "main"}},
+	{"interpreted", "/interpreted", luajit.Interpreted, []string{"slow:22", "main chunk:54", "ngx_http_lua_run_thread", "main"}},
+	{"builtin", "/interpreted", luajit.InC, []string{"string.format", "slow:22", "main chunk:54", "main"}},
+	{"collect", "/garbage", luajit.Collect, []string{"garbage:31", "main chunk:55", "main"}},
+	{"blocked", "/blocked", luajit.InC, []string{"os.execute", "main chunk:56", "ngx_http_lua_run_thread", "main"}},
+	{"helper", "/helper", luajit.Compiled, []string{"helper:40 j", "main chunk:57", "main"}},
+	{"coroutine", "/coroutine", luajit.Compiled, []string{"sum:13 j", ":46"}},
+}
+
+func TestScenes(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	for _, scene := range scenes {
+		t.Run(scene.name, func(t *testing.T) {
+			defer request(t, client, scene.path)()
+			var last string
+			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+				recorder := &processtest.Recorder{Memory: w.Process}
+				w.VM.Memory = recorder
+				s, err := w.Sample()
+				w.VM.Memory = w.Process
+				if err != nil {
+					last = err.Error()
+					continue
+				}
+				if s.State == scene.state && s.Partial == nil && has(s.Stack, scene.frames) {
+					if s.Request.Method != http.MethodGet || s.Request.URI != scene.path {
+						t.Errorf("the request is %q %q", s.Request.Method, s.Request.URI)
+					}
+					saveImage(t, w, recorder, scene.name)
+					return
+				}
+				if s.Lua {
+					last = fmt.Sprintf("%v %v", s.State, describe(s.Stack))
+				}
+			}
+			t.Errorf("no such moment in 20 s; the last one was\n%s", last)
+		})
+	}
+}
+
+// has tells whether the stack has the frames in this order.
+func has(stack []Frame, frames []string) bool {
+	for _, f := range describe(stack) {
+		if len(frames) > 0 && f == frames[0] {
+			frames = frames[1:]
+		}
+	}
+	return len(frames) == 0
+}
+
+// describe writes each frame as function:line, with a j behind it where it is compiled.
+func describe(stack []Frame) []string {
+	var all []string
+	for _, f := range stack {
+		d := f.Function
+		if f.Kind == luajit.Lua {
+			d += fmt.Sprint(":", f.Line)
+		}
+		if f.Compiled {
+			d += " j"
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// saveImage saves the Lua machine's memory as far as the sample has read it.
+func saveImage(t *testing.T, w *Worker, r *processtest.Recorder, name string) {
+	if *save == "" {
+		return
+	}
+	vm := *w.VM
+	vm.Memory = nil
+	about, err := json.Marshal(vm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := r.Image(w.registers)
+	image.About = about
+	var b bytes.Buffer
+	if err := image.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*save, name+".image"), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLook: a worker is watched while it serves, goes on serving, and ends under the watcher.
+func TestLook(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	stop := request(t, client, "/compiled")
+	looks, err := w.Look(t.Context(), 300*time.Millisecond, func(time.Duration) {})
+	stop()
+	if err != nil || len(looks.Samples) == 0 {
+		t.Fatalf("%d samples, %d failed, %v", len(looks.Samples), looks.Failed, err)
+	}
+	if res, err := client.Get("http://worker/none"); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("it does not serve any more: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	seen := 0
+	_, err = w.Look(ended, time.Minute, func(time.Duration) {
+		if seen++; seen == 3 {
+			end()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	p, _ := os.FindProcess(pid)
+	seen = 0
+	looks, err = w.Look(t.Context(), time.Minute, func(time.Duration) {
+		if seen++; seen == 3 {
+			p.Kill()
+		}
+	})
+	if err == nil || len(looks.Samples) < 2 {
+		t.Errorf("a worker that was killed: %v, %d samples", err, len(looks.Samples))
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	_, err := Open(os.Getpid())
+	if err == nil || !strings.Contains(err.Error(), "not an nginx worker") {
+		t.Errorf("this test is taken for a worker: %v", err)
+	}
+}
