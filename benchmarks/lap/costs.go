@@ -23,6 +23,14 @@ func perCall(n int, f func()) float64 {
 	return float64(time.Since(start)) / float64(n)
 }
 
+func hrtimeLap() float64 {
+	b := hrtime.NewBenchmark(lapsEach)
+	return perCall(lapsEach, func() {
+		for b.Next() {
+		}
+	})
+}
+
 func hrtimeCounterLap() float64 {
 	b := hrtime.NewBenchmarkTSC(lapsEach)
 	return perCall(lapsEach, func() {
@@ -42,13 +50,15 @@ func costs(rounds int) {
 				}
 			})
 		}},
-		{"hrtime", func() float64 {
-			b := hrtime.NewBenchmark(lapsEach)
+		{"hrtime", hrtimeLap},
+		{"lap, monotonic clock, unfenced", func() float64 {
+			b := lap.NewBenchmark(lapsEach).Unfenced()
 			return perCall(lapsEach, func() {
 				for b.Next() {
 				}
 			})
 		}},
+		{"hrtime", hrtimeLap},
 		{"lap, counter", func() float64 {
 			b := lap.NewBenchmarkTSC(lapsEach)
 			return perCall(lapsEach, func() {

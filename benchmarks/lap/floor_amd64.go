@@ -1,10 +1,5 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Each is n turns of a chain of so many links with one way to read the counter.
 func nothing(n, links int)
 func counter(n, links int)
@@ -42,18 +37,6 @@ func floor(rounds int) {
 			}})
 		}
 	}
-	samples := interleave(rounds, candidates)
-	fmt.Println("What the bare instructions add to a body, ns (lowest of all rounds):")
-	for i, w := range ways {
-		fmt.Printf("%-24s", w.name)
-		for j := range lengths {
-			v := slices.Min(samples[i*len(lengths)+j])
-			if i > 0 {
-				v -= slices.Min(samples[j])
-			}
-			fmt.Printf(" %7.2f", v)
-		}
-		fmt.Println()
-	}
-	fmt.Println()
+	printAdded("What the bare instructions add to a body, ns (lowest of all rounds):", len(lengths),
+		candidates, interleave(rounds, candidates))
 }

@@ -29,6 +29,7 @@ func main() {
 	biases(*rounds, lapWays)
 	fmt.Println("Bias of spans on the same bodies, ns:")
 	biases(*rounds, spanWays)
+	readings(*rounds)
 	floor(*rounds)
 	memory()
 }
