@@ -33,7 +33,7 @@ http {
     fastcgi_temp_path fastcgi;
     uwsgi_temp_path uwsgi;
     scgi_temp_path scgi;
-    lua_package_path "%s/lua/?.lua;%s/lua/?/init.lua;;";
+    lua_package_path "%s;%s/lua/?.lua;%s/lua/?/init.lua;;";
     %s
     server {
         listen unix:%s/socket;
@@ -111,14 +111,20 @@ function Server:log()
     return child.read(self.folder .. "/error.log")
 end
 
+--- Waits, in seconds.
+function _M.wait(seconds)
+    C.usleep(seconds * 1e6)
+end
+
 --- Starts nginx, calls body(server), and ends nginx, also after an error.
--- @tparam table options `http`, `server`: directives; `workers` (1)
+-- @tparam table options `http`, `server`: directives; `workers` (1); `lua_path`: patterns for
+--   modules of the test's own
 -- @tparam function(server) body
 function _M.with(options, body)
     child.with_folder(function(folder)
         local root = output "pwd -P"
         child.write(folder .. "/nginx.conf", CONF:format(main_directives(), options.workers or 1,
-            root, root, options.http or "", folder, options.server))
+            options.lua_path or "", root, root, options.http or "", folder, options.server))
         -- timeout ends nginx even when this process dies.
         local pid = output(("cd %s && { timeout -s QUIT 120 nginx -p %s -c nginx.conf "
             .. "-g 'daemon off;' >out 2>&1 & echo $!; }"):format(folder, folder))
