@@ -186,6 +186,8 @@ describe("histogram", function()
         local h = histogram.new()
         for text, misuse in pairs {
             ["not a number"] = function() h:record(0 / 0) end,
+            ["value is not a number"] = function() h:record(nil) end,
+            ["the value is not a number"] = function() h:record("5") end,
             ["between 0 and 100"] = function() h:percentile(101) end,
             ["use fewer digits"] = function() histogram.new { digits = 5 } end,
             ["integer from 0 to 5"] = function() histogram.new { digits = 2.5 } end,

@@ -76,6 +76,30 @@ describe("stopwatch", function()
         assert.equal(4, w.histogram:count())
     end)
 
+    it("counts nothing when nothing was timed, and no span as negative", function()
+        local w = watch()
+        local h = w.histogram
+        assert.same({ 0, 0, 0, 0, 0 }, { h:count(), h:min(), h:max(), h:mean(), h:percentile(99) })
+        time = 100
+        local id = w:start()
+        time = 40 -- a clock that was set back
+        assert.equal(0, w:stop(id))
+        id = w:start()
+        time = 1e300
+        assert.equal(1e300, w:stop(id))
+        assert.same({ 2, 0, 1e300 }, { h:count(), h:min(), h:max() })
+    end)
+
+    it("tells the spans so far while others are open", function()
+        local w = watch()
+        local first = w:start()
+        w:start()
+        assert.equal(0, w.histogram:count())
+        time = 5
+        assert.equal(5, w:stop(first))
+        assert.same({ 1, 5, 1 }, { w.histogram:count(), w.histogram:percentile(50), w:open() })
+    end)
+
     it("takes the cost of timing off", function()
         local w = stopwatch.new()
         assert.is_true(w.overhead_ns > 0)
@@ -88,7 +112,7 @@ describe("stopwatch", function()
     end)
 
     it("refuses misuse at the caller's line", function()
-        for _, open in ipairs { 0, -1, 1.5, "many" } do
+        for _, open in ipairs { 0, -1, 1.5, "many", 2 ^ 20 + 1, 1e300, math.huge, 0 / 0 } do
             local ok, err = pcall(function()
                 stopwatch.new { open = open }
             end)

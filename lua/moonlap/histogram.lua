@@ -108,10 +108,11 @@ end
 local methods = {}
 
 --- Records one value. A negative value counts in the lowest bucket, one beyond the range in the
--- highest; minimum, maximum and mean stay exact, so they tell. NaN is an error.
+-- highest; minimum, maximum and mean stay exact, so they tell. NaN is an error, as is what is
+-- not a number at all.
 -- @tparam number ns
 function methods.record(h, ns)
-    if ns ~= ns then
+    if type(ns) ~= "number" or ns ~= ns then
         error("moonlap.histogram: the value is not a number", 2)
     end
     local units = (ns + 0.5) * h.scale

@@ -23,6 +23,7 @@ local _M = {}
 local methods = {}
 local metatable = { __index = methods }
 
+local MAX_OPEN = 2 ^ 20 -- 16 MiB
 local CALIBRATION_BLOCKS, CALIBRATION_SPANS = 30, 100
 
 -- Opening a clock takes some ms, so that it is done once and late.
@@ -49,14 +50,16 @@ local function calibrate(self)
 end
 
 --- Makes a stopwatch.
--- @tparam[opt] table opts `open`: room for so many open spans at once (4096); `histogram`:
---   options of `moonlap.histogram.new`; `now`: another clock, a function that returns ns
+-- @tparam[opt] table opts `open`: room for so many open spans at once (4096), 1 to 1048576;
+--   `histogram`: options of `moonlap.histogram.new`; `now`: another clock, a function that
+--   returns ns
 -- @treturn stopwatch with the fields `histogram` and `overhead_ns`, which is taken off each span
 function _M.new(opts)
     opts = opts or {}
     local room = opts.open or 4096
-    if type(room) ~= "number" or room < 1 or room ~= math.floor(room) then
-        error("moonlap.stopwatch: open must be a whole number above 0", 2)
+    if type(room) ~= "number" or not (room >= 1 and room <= MAX_OPEN)
+        or room ~= math.floor(room) then
+        error("moonlap.stopwatch: open must be a whole number from 1 to " .. MAX_OPEN, 2)
     end
     local self = setmetatable({
         histogram = histogram.new(opts.histogram),

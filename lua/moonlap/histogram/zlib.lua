@@ -56,7 +56,8 @@ local function stored(stream)
         if kind and band(rshift(kind, 1), 3) ~= 0 then
             return nil
         end
-        if not n2 or kind > 1 or bxor(l1, n1) ~= 255 or bxor(l2, n2) ~= 255 then
+        -- Of the first byte's other bits, RFC 1951 says that they are ignored.
+        if not n2 or bxor(l1, n1) ~= 255 or bxor(l2, n2) ~= 255 then
             return nil, "corrupt stored block"
         end
         local length = l1 + l2 * 256
@@ -66,7 +67,7 @@ local function stored(stream)
         end
         parts[#parts + 1] = block
         at = at + 5 + length
-    until kind == 1
+    until band(kind, 1) == 1
     local data = table.concat(parts)
     if stream:sub(at, at + 3) ~= big_endian(adler32(data)) then
         return nil, "checksum differs"
