@@ -69,6 +69,28 @@ func TestBenchFields(t *testing.T) {
 	same(t, found(allowed, `"([a-z-]+)"`), found(between(t, api, "\nAllowed are", "\n\n"), "`--([a-z-]+)`"))
 }
 
+// TestGoCode wants all Go code of the library's page in its tests, which run it. Lua's and
+// nginx's is run by spec/pages_spec.lua.
+func TestGoCode(t *testing.T) {
+	var tests strings.Builder
+	walk(t, "lap", "page_test.go", func(name string) { tests.WriteString(read(t, name)) })
+	code := unindented(tests.String())
+	blocks := regexp.MustCompile("(?s)\n```go\n(.*?\n)```\n").FindAllStringSubmatch(read(t, "docs/reference/lap.md"), -1)
+	for _, block := range blocks {
+		if !strings.Contains(code, unindented(block[1])) {
+			t.Errorf("no page_test.go of lap runs what docs/reference/lap.md shows:\n%s", block[1])
+		}
+	}
+	if len(blocks) < 4 {
+		t.Errorf("%d blocks of Go in docs/reference/lap.md: has their form changed?", len(blocks))
+	}
+}
+
+// unindented is text without what stands before each line's first word.
+func unindented(text string) string {
+	return regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, "")
+}
+
 // TestLinks follows every relative link of every page, and its anchor where it has one.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)

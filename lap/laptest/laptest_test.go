@@ -26,7 +26,7 @@ func run(t *testing.T, iterations int, f func(*testing.B)) testing.BenchmarkResu
 }
 
 // Two allocations an iteration, and a sleep that percentiles can't miss.
-func work(i int) {
+func allocate(i int) {
 	runtime.KeepAlive(fmt.Sprintf("%d", i+1_000_000))
 	if i%10 == 0 {
 		time.Sleep(100 * time.Microsecond)
@@ -38,7 +38,7 @@ var styles = map[string]func(*testing.B){
 		b.ReportAllocs()
 		laps := laptest.NewBenchmark(b)
 		for i := 0; laps.Next(); i++ {
-			work(i)
+			allocate(i)
 		}
 	},
 	"b.Loop": func(b *testing.B) {
@@ -46,7 +46,7 @@ var styles = map[string]func(*testing.B){
 		laps, i := laptest.NewBenchmark(b), 0
 		for b.Loop() {
 			laps.Lap()
-			work(i)
+			allocate(i)
 			i++
 		}
 	},
@@ -55,14 +55,14 @@ var styles = map[string]func(*testing.B){
 		laps := laptest.NewBenchmark(b)
 		defer laps.Report()
 		for i := 0; laps.Next(); i++ {
-			work(i)
+			allocate(i)
 		}
 	},
 	"RunParallel": func(b *testing.B) {
 		b.ReportAllocs()
 		laptest.NewBenchmark(b).RunParallel(2, func(pb *laptest.PB) {
 			for i := 0; pb.Next(); i++ {
-				work(i)
+				allocate(i)
 			}
 		})
 	},
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	bare := func(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
-			work(i)
+			allocate(i)
 		}
 	}
 	run(t, 2000, bare) // what the runtime allocates once
