@@ -13,15 +13,7 @@ import (
 // A group are the cases that are compared with one, which is the first; or a case alone.
 type group struct {
 	states []*state
-	rows   []*row
 	order  []*state // of the last round
-}
-
-// A row is one comparison.
-type row struct {
-	a, b  *state
-	judge stat.RowJudge
-	done  bool
 }
 
 // rounds runs every group once a round, in random order, until all are done.
@@ -37,6 +29,7 @@ func (r *run) rounds(ctx context.Context) error {
 				return err
 			}
 		}
+		r.look(round)
 	}
 }
 
@@ -44,7 +37,7 @@ func (g *group) done() bool {
 	return !slices.ContainsFunc(g.states, func(s *state) bool { return !s.done })
 }
 
-// round runs a process of each case that is not done, then looks at what there is.
+// round runs a process of each case of a group that is not done.
 func (r *run) round(ctx context.Context, g *group, round int) error {
 	g.turn(r.random, round)
 	seed := r.processSeed()
@@ -60,7 +53,6 @@ func (r *run) round(ctx context.Context, g *group, round int) error {
 			return err
 		}
 	}
-	r.look(g, round)
 	return nil
 }
 
@@ -74,85 +66,63 @@ func (g *group) turn(random *rand.Rand, round int) {
 	random.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
 }
 
-// look decides what needs no further round.
-func (r *run) look(g *group, round int) {
-	for _, row := range g.rows {
-		r.judge(row, round)
-	}
-	if len(g.rows) > 0 && g.rows[0].a.failed && len(r.Sides) == 1 {
-		g.rows = r.rowsOf(g.states) // with another case that all are compared with
-		for _, row := range g.rows {
-			for earlier := range round + 1 {
-				r.judge(row, earlier)
-			}
+// look decides which cases need no further round: those whose comparisons are decided or,
+// where they have none, whose interval is narrow enough; and those whose time is spent.
+func (r *run) look(round int) {
+	for _, s := range r.states() {
+		if ns, ok := s.located[round]; ok && !s.done {
+			r.turns.Add(s.Case.Case, round, ns)
 		}
 	}
-	for _, s := range g.states {
-		s.done = s.failed || !g.needs(s, r.enough)
-	}
-}
-
-// judge hands a row what its two processes of a round took.
-func (r *run) judge(row *row, round int) {
-	if row.done {
-		return
-	}
-	a, okA := row.a.located[round]
-	b, okB := row.b.located[round]
-	if okA && okB {
-		row.judge.Add(a, b)
-		row.done = row.judge.Enough()
-	}
-	row.done = row.done || row.a.failed || row.b.failed
-	if r.count > 0 {
-		row.done = row.done || row.b.processes >= r.count
-		return
-	}
-	row.done = row.done || row.a.spent+row.b.spent >= 2*r.budget || row.b.processes >= mostProcesses
-}
-
-// needs tells whether a comparison of a case is open or, where it has none, the case has
-// not enough by itself.
-func (g *group) needs(s *state, enough func(*state) bool) bool {
-	compared := false
-	for _, row := range g.rows {
-		if row.a == s || row.b == s {
-			if !row.done {
-				return true
-			}
-			compared = true
+	r.turns.Look(round)
+	for _, s := range r.states() {
+		switch {
+		case s.failed:
+			r.turns.Fail(s.Case.Case)
+		case r.spent(s):
+			r.turns.Close(s.Case.Case)
 		}
 	}
-	return !compared && !enough(s)
+	for _, s := range r.states() {
+		open, compared := r.turns.Open(s.Case.Case)
+		s.done = s.failed || r.spent(s) || compared && !open || !compared && r.precise(s)
+	}
 }
 
-// enough tells whether a case that is compared with nothing needs no more processes.
-func (r *run) enough(s *state) bool {
+func (r *run) states() (all []*state) {
+	for _, g := range r.groups {
+		all = append(all, g.states...)
+	}
+	return all
+}
+
+// spent tells whether a case has had all the processes that it may have.
+func (r *run) spent(s *state) bool {
 	if r.count > 0 {
 		return s.processes >= r.count
 	}
-	if s.spent >= r.budget || s.processes >= mostProcesses {
-		return true
-	}
-	return s.processes >= leastProcesses &&
+	return s.spent >= r.budget || s.processes >= mostProcesses
+}
+
+// precise tells whether a case's own interval is narrow enough.
+func (r *run) precise(s *state) bool {
+	return r.count == 0 && s.processes >= leastProcesses &&
 		stat.Precision(slices.Sorted(maps.Values(s.located))) <= s.options.Precision
 }
 
 // tell reports progress: the time left is what the cases may still spend, at most.
 func (r *run) tell(current *state, round int) {
 	p := Progress{Case: current.Name, Round: round + 1, Elapsed: time.Since(r.started)}
-	for _, g := range r.groups {
-		for _, s := range g.states {
-			switch {
-			case s.done:
-				continue
-			case r.count > 0 && s.processes > 0:
-				p.Left += s.spent / time.Duration(s.processes) * time.Duration(max(r.count-s.processes, 0))
-			case r.count == 0:
-				p.Left += max(r.budget-s.spent, 0)
-			}
-			p.Cases++
+	for _, s := range r.states() {
+		switch {
+		case s.done:
+			continue
+		case r.count > 0 && s.processes > 0:
+			p.Left += s.spent / time.Duration(s.processes) * time.Duration(max(r.count-s.processes, 0))
+		case r.count == 0:
+			p.Left += max(r.budget-s.spent, 0)
 		}
+		p.Cases++
 	}
 	r.progress(p)
 }

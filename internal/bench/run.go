@@ -52,7 +52,7 @@ type Progress struct {
 // Run measures. Cases that are compared take turns: in each round their processes stand
 // side by side, in an order that is random in one round and reversed in the next, and
 // share the round's seed, so that neither the state of the machine nor the draw favours
-// one. They end when their comparisons are decided (see [stat.Judge]); a case that is
+// one. They end when their comparisons are decided (see [stat.Turns]); a case that is
 // compared with nothing, when its interval is narrow enough; each at its budget at the
 // latest.
 //
@@ -86,7 +86,7 @@ type run struct {
 	random   *rand.Rand
 	record   *record.Record
 	groups   []*group
-	rows     int // number of comparisons that were planned
+	turns    *stat.Turns
 	process  int // number of the next process
 }
 

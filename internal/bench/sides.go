@@ -29,70 +29,49 @@ func (r *run) plan(ctx context.Context) error {
 	if err := r.group(all); err != nil {
 		return err
 	}
-	number := 0
-	for _, g := range r.groups {
-		for _, s := range g.states {
-			s.Case.Case = number
-			number++
-			if err := r.add(s.Case); err != nil {
-				return err
-			}
+	for _, s := range r.states() {
+		if err := r.add(s.Case); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// group puts the cases that are compared together. What has no partner on the other sides
-// is left out, and a case that is the only one stands alone.
+// group puts the cases that are compared together, and numbers them. What has no partner
+// on the other sides is left out; of a single side it stands alone.
 func (r *run) group(all []*state) error {
-	var rows []*row
+	var rows []stat.Row
 	if r.Comparing != nil {
-		r.rows = len(stat.Rows(linesOf(all)))
-		rows = r.rowsOf(all)
+		rows = stat.Rows(linesOf(all))
 	}
-	grouped := map[*state]*group{}
-	for _, row := range rows {
-		g := grouped[row.a]
-		if g == nil {
-			g = &group{states: []*state{row.a}}
-			grouped[row.a] = g
-			r.groups = append(r.groups, g)
-		}
-		g.states, g.rows = append(g.states, row.b), append(g.rows, row)
-		grouped[row.b] = g
-	}
-	several := len(r.Sides) > 1
-	if several && len(rows) == 0 {
+	if len(r.Sides) > 1 && len(rows) == 0 {
 		return nothingPairs(all)
 	}
-	for _, s := range all {
+	groups := map[int]*group{} // by number of a case
+	for _, row := range rows {
+		a, b := row.A.Case, row.B.Case
+		if groups[a] == nil {
+			groups[a] = &group{states: all[a : a+1 : a+1]}
+			r.groups = append(r.groups, groups[a])
+		}
+		groups[a].states = append(groups[a].states, all[b])
+		groups[b] = groups[a]
+	}
+	for i, s := range all {
 		switch {
-		case grouped[s] != nil:
-		case several:
+		case groups[i] != nil:
+		case len(r.Sides) > 1:
 			r.Note(fmt.Sprintf("%s has no partner on the other side: not compared", s.Name))
 		default:
 			r.groups = append(r.groups, &group{states: []*state{s}})
 		}
 	}
+	states := r.states()
+	for i, s := range states {
+		s.Case.Case = i
+	}
+	r.turns = stat.NewTurns(r.Comparing, linesOf(states))
 	return nil
-}
-
-// rowsOf pairs the cases that have not failed.
-func (r *run) rowsOf(states []*state) (rows []*row) {
-	of := map[int]*state{}
-	var sound []*state
-	for _, s := range states {
-		if !s.failed {
-			sound, of[s.Case.Case] = append(sound, s), s
-		}
-	}
-	for _, pair := range stat.Rows(linesOf(sound)) {
-		rows = append(rows, &row{
-			a: of[pair.A.Case], b: of[pair.B.Case],
-			judge: stat.RowJudge{Judge: stat.Judge{Comparing: *r.Comparing, Rows: r.rows}},
-		})
-	}
-	return rows
 }
 
 func linesOf(states []*state) (lines []record.Case) {

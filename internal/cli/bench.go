@@ -139,9 +139,9 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.completeIn(cmd.Flags(), "", strings.Join(args, "")); err != nil {
 		return err
 	}
-	for _, name := range []string{"min-effect", "fail-if-slower"} {
-		if cmd.Flags().Changed(name) && !o.comparing() && o.past.baseline == "" {
-			return usageErrorf("--%s is for comparisons: --compare, or -e CODE twice, or --baseline NAME", name)
+	if !o.comparing() && o.past.baseline == "" {
+		if err := o.rule.needs(cmd.Flags(), "--compare, -e CODE twice, or --baseline NAME"); err != nil {
+			return err
 		}
 	}
 	return o.past.check()

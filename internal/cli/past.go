@@ -61,15 +61,11 @@ func openStore(sys Sys, file string) (*store.Store, error) {
 func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
 
 // summarize makes the results of a record, whichever command wrote it.
-func summarize(rec *record.Record) (*record.Results, error) {
+func summarize(rec *record.Record) *record.Results {
 	if rec.Run.Kind != command.Kind {
-		return stat.Summarize(rec), nil
+		return stat.Summarize(rec)
 	}
-	res, err := command.Summarize(rec)
-	if err != nil {
-		return nil, err
-	}
-	return res.Results, nil
+	return command.Summarize(rec).Results
 }
 
 // A past is the history of a run that is being measured: the record that is drafted, and

@@ -50,13 +50,14 @@ func runReport(sys Sys, path, format string) error {
 		return err
 	}
 	if rec.Run.Kind == command.Kind {
-		if reportErr := writeTimeReport(sys, rec, format); reportErr != nil {
+		res := command.Summarize(rec)
+		if reportErr := writeTimeReport(sys, res, format); reportErr != nil {
 			return errors.Join(err, reportErr)
 		}
 		if err != nil {
 			return exitWith(ExitPartial, err)
 		}
-		return outcomeOfTime(rec)
+		return outcome(res.Results)
 	}
 	results := stat.Summarize(rec)
 	results.Comparisons = stat.CompareTurns(rec, results)

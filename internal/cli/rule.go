@@ -32,6 +32,16 @@ func (r ruleFlags) rule(processes int) (*record.Comparing, error) {
 	return &rule, nil
 }
 
+// needs refuses the flags where nothing is compared; what is missing: "a second command".
+func (r ruleFlags) needs(flags *pflag.FlagSet, what string) error {
+	for _, name := range []string{"min-effect", "fail-if-slower"} {
+		if flags.Changed(name) {
+			return usageErrorf("--%s is for comparisons: it needs %s", name, what)
+		}
+	}
+	return nil
+}
+
 // gated is exit code 4 when a comparison proves what the gate forbids.
 func gated(rule *record.Comparing, comparisons []record.Comparison) error {
 	if rule == nil || rule.FailIfSlower == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/record"
@@ -21,6 +22,7 @@ type timeOptions struct {
 	command.Options
 	lines, names, empty         []string
 	shell, prepare, format, out string
+	rule                        ruleFlags
 	show, discard               bool
 }
 
@@ -36,9 +38,9 @@ So moonlap also runs the command's empty twin, the same program with nothing to 
 takes its time off, with an interval. It guesses the twin of luajit, lua, resty, nginx,
 sh, python, perl, node and 'moonlap run'; --empty names another, or none.
 
-All commands and their twins are interleaved in balanced random order until every
-interval is narrow enough (--precision) or the time (--time) is spent. Several commands
-are compared with the first.
+Commands and their twins are interleaved in balanced random order. Several commands are
+compared with the first, until the verdicts are found, as 'moonlap compare' does; one
+alone runs until its interval is narrow enough (--precision). The time (--time) ends both.
 
 There is no shell between moonlap and the command, unless --shell asks for one. The
 command's stdin is empty, or --input; its output is read, counted and not shown.`,
@@ -46,6 +48,7 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
   moonlap time -c 'luajit app.lua' -c 'luajit -joff app.lua'
   moonlap time -c 'resty a.lua' --empty "resty -e ''" --runs 50
   moonlap time --shell -c 'sort big.txt | uniq -c' --empty none
+  moonlap time -c ./old -c ./new --fail-if-slower 5%
   moonlap time --prepare 'rm -rf cache' -c 'python3 build.py' --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.complete(cmd, args); err != nil {
@@ -70,7 +73,8 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 
 	f.IntVar(&o.Runs, "runs", 0, "exactly `N` runs a command, instead of --time")
 	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a command")
-	f.Float64Var(&o.Precision, "precision", 0.01, "stop when every interval is ± this share of the time")
+	f.Float64Var(&o.Precision, "precision", 0.01, "a command alone is done when its interval is ± this share")
+	o.rule.addFlags(f, "a command")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
 	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
 	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
@@ -122,7 +126,19 @@ func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.twins(shell); err != nil {
 		return err
 	}
+	if err := o.compared(cmd.Flags()); err != nil {
+		return err
+	}
 	return o.named()
+}
+
+// compared makes several commands a comparison.
+func (o *timeOptions) compared(flags *pflag.FlagSet) (err error) {
+	if len(o.Commands) > 1 {
+		o.Comparing, err = o.rule.rule(o.Runs)
+		return err
+	}
+	return o.rule.needs(flags, "a second command")
 }
 
 // twins gives each command its empty twin.
@@ -199,35 +215,24 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	if len(rec.Processes) == 0 && err != nil {
 		return err
 	}
-	if o.out == "-" {
-		if err != nil {
-			return err
+	res := command.Summarize(rec)
+	if o.out != "-" {
+		reportErr := writeTimeReport(sys, res, o.format)
+		if err == nil || errors.Is(err, context.Canceled) {
+			err = errors.Join(reportErr, err)
 		}
-		return outcomeOfTime(rec)
-	}
-	if reportErr := writeTimeReport(sys, rec, o.format); err == nil || errors.Is(err, context.Canceled) {
-		err = errors.Join(reportErr, err)
 	}
 	if err != nil {
 		return err
 	}
-	return outcomeOfTime(rec)
-}
-
-func outcomeOfTime(rec *record.Record) error {
-	res, err := command.Summarize(rec)
-	if err != nil {
+	if err := gated(o.Comparing, res.Comparisons); err != nil {
 		return err
 	}
 	return outcome(res.Results)
 }
 
 // writeTimeReport writes the results of a record of whole commands to stdout.
-func writeTimeReport(sys Sys, rec *record.Record, format string) error {
-	res, err := command.Summarize(rec)
-	if err != nil {
-		return err
-	}
+func writeTimeReport(sys Sys, res *record.CommandResults, format string) error {
 	switch format {
 	case "text":
 		return report.Time(sys.Stdout, res, report.Options{

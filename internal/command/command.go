@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/kballard/go-shellquote"
+
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // Kind is the kind of a record that [Run] writes, and the runtime of its cases.
@@ -33,10 +35,13 @@ type Command struct {
 type Options struct {
 	Commands []Command
 	Path     string // list of folders to search for programs, as in $PATH
+	// Comparing is the rule by which commands are compared with the first that does not
+	// fail; nil: they are not.
+	Comparing *record.Comparing
 
 	Runs          int           // exactly so many a command; 0: until Precision or Time
 	Warmup        int           // untimed runs before
-	Precision     float64       // half of the interval's width, relative
+	Precision     float64       // half of the interval's width, relative, of what is not compared
 	Time          time.Duration // budget a command, without the untimed runs
 	Timeout       time.Duration // a run; 0 is no bound
 	Seed          uint64

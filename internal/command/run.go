@@ -29,9 +29,11 @@ type Progress struct {
 	Left    time.Duration // at most
 }
 
-// Run measures. Every line of the record goes to write, and the record is returned
-// whole, also when ctx ends before the run does. The error is ctx's, one of write's, or of
-// a program that is not there or cannot be started.
+// Run measures. Commands that are compared end when their comparisons are decided, another
+// when its interval is narrow enough, all of them at the budget at the latest. Every line
+// of the record goes to write, and the record is returned whole, also when ctx ends before
+// the run does. The error is ctx's, one of write's, or of a program that is not there or
+// cannot be started.
 func Run(ctx context.Context, o Options, opening record.Run, write func(record.Line) error,
 	progress func(Progress)) (*record.Record, error) {
 	// With more, threads of ours that look for work take a CPU from the command: 1 ms of a
@@ -59,6 +61,7 @@ type run struct {
 	process  int
 	round    int
 	readCost float64 // of our clock, ns
+	turns    *turns
 }
 
 // An item is a command, or a twin, which several commands may share.
@@ -71,6 +74,7 @@ type item struct {
 	number    int // of the case; -1 for a twin
 	name      string
 	guessed   bool
+	failed    bool
 	done      bool
 	ran       *runtime.Ran // in this round
 	locations []float64
@@ -81,6 +85,7 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 		return err
 	}
 	defer r.devNull.Close()
+	opening.Comparing = r.options.Comparing
 	lines := []record.Line{opening}
 	for _, i := range r.items {
 		if i.number < 0 {
@@ -95,6 +100,7 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 	if err := r.add(lines...); err != nil {
 		return err
 	}
+	r.turns = newTurns(r.options.Comparing, r.record.Cases)
 	err := r.rounds(ctx)
 	reason := "complete"
 	if ctx.Err() != nil {
@@ -228,12 +234,21 @@ func (r *run) oneRound(ctx context.Context, order []*item, warming bool) error {
 		}
 		i.ran = &ran
 	}
+	var runs []*record.ProcessRecord
 	for _, i := range r.items {
 		if i.number < 0 || i.ran == nil {
 			continue
 		}
 		if err := r.add(r.lines(i, warming)...); err != nil {
 			return err
+		}
+		runs = append(runs, r.record.Processes[len(r.record.Processes)-1])
+	}
+	r.turns.look(r.round, runs)
+	for _, i := range r.items {
+		if i.number >= 0 {
+			open, compared := r.turns.open(i.number)
+			i.done = i.failed || compared && !open
 		}
 	}
 	return nil
@@ -270,7 +285,7 @@ func (r *run) lines(i *item, warming bool) []record.Line {
 	case fault != nil:
 		fault.In, fault.Case = in, i.number
 		lines = append(lines, *fault)
-		i.done = true
+		i.failed = true
 	case warming:
 		batch(record.Warmup, ran.WallNS)
 		lines = append(lines, record.Finish{In: in, Stop: "enough", ElapsedNS: ran.WallNS})
@@ -295,8 +310,7 @@ func (r *run) lines(i *item, warming bool) []record.Line {
 	})
 }
 
-// enough tells whether no more rounds are needed. All commands go on until the last is
-// done, so that each was measured in the same rounds.
+// enough tells whether no more rounds are needed.
 func (r *run) enough(rounds int) bool {
 	o := r.options
 	active := slices.DeleteFunc(slices.Clone(r.items), func(i *item) bool { return i.number < 0 || i.done })
@@ -314,7 +328,10 @@ func (r *run) enough(rounds int) bool {
 	case rounds > 50 && rounds%10 > 0:
 		return false
 	}
-	return !slices.ContainsFunc(active, func(i *item) bool { return stat.Precision(i.locations) > o.Precision })
+	return !slices.ContainsFunc(active, func(i *item) bool {
+		_, compared := r.turns.open(i.number)
+		return compared || stat.Precision(i.locations) > o.Precision
+	})
 }
 
 func (r *run) tell(i *item) {

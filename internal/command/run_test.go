@@ -37,10 +37,7 @@ func TestTwinIsTakenOff(t *testing.T) {
 			Name: "sleep", Args: []string{"sleep", "0.15"}, Empty: []string{"sleep", "0.05"},
 		}},
 	})
-	res, err := Summarize(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := Summarize(rec)
 	c := res.Commands[0]
 	// Sleeps are never shorter than asked for, however busy the machine is.
 	if c.WallNS.Min < 150e6 || c.EmptyNS.Estimate < 50e6 {
@@ -102,8 +99,8 @@ func TestTwinThatFails(t *testing.T) {
 	o := Options{Runs: 1, Timeout: time.Minute, Path: os.Getenv("PATH"), Commands: []Command{
 		{Name: "x", Args: []string{"true"}, Empty: []string{"false"}, Guessed: true},
 	}}
-	if res, err := Summarize(measure(t, o)); err != nil || res.Commands[0].EmptyNS != nil || res.Commands[0].Runs != 1 {
-		t.Errorf("guessed: %+v, %v", res.Commands[0], err)
+	if res := Summarize(measure(t, o)); res.Commands[0].EmptyNS != nil || res.Commands[0].Runs != 1 {
+		t.Errorf("guessed: %+v", res.Commands[0])
 	}
 	o.Commands[0].Guessed = false
 	_, err := Run(t.Context(), o, record.Run{Schema: record.Schema}, func(record.Line) error { return nil }, func(Progress) {})
@@ -112,10 +109,34 @@ func TestTwinThatFails(t *testing.T) {
 	}
 }
 
+// Commands that differ are told apart and end early; what was decided live is what the
+// record says. All three figures are judged, as all commands have a twin.
+func TestComparedInTurns(t *testing.T) {
+	rule := stat.DefaultComparing()
+	spin := func(turns string) []string {
+		return []string{"sh", "-c", "i=0; while [ $i -lt " + turns + " ]; do i=$((i+1)); done"}
+	}
+	empty := []string{"sh", "-c", ""}
+	rec := measure(t, Options{
+		Time: time.Minute, Timeout: time.Minute, Seed: 3, Comparing: &rule, Commands: []Command{
+			{Name: "fails", Args: []string{"false"}, Empty: empty},
+			{Name: "a", Args: spin("10000"), Empty: empty}, {Name: "b", Args: spin("100000"), Empty: empty},
+		},
+	})
+	res := Summarize(rec)
+	for name, list := range map[string][]record.Comparison{"net": res.Comparisons, "whole": res.Whole, "CPU": res.CPU} {
+		if len(list) != 1 || list[0].A != "a" || list[0].B != "b" || list[0].Verdict != record.Slower {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	if n := res.Commands[1].Runs; n > 500 || n != res.Commands[2].Runs {
+		t.Errorf("%d and %d runs of what differs by much", n, res.Commands[2].Runs)
+	}
+}
+
 // A run that is cut short keeps its whole rounds and says so.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	var rec *record.Record
 	rec, err := Run(ctx, Options{Time: time.Hour, Timeout: time.Minute, Precision: 1e-9, Path: os.Getenv("PATH"),
 		Commands: []Command{{Name: "x", Args: []string{"true"}}},
 	}, record.Run{Schema: record.Schema, Kind: Kind}, func(record.Line) error { return nil }, func(p Progress) {
@@ -126,8 +147,7 @@ func TestInterrupted(t *testing.T) {
 	if err != context.Canceled || rec.End == nil || rec.End.Reason != "interrupted" {
 		t.Fatalf("%v, end %v", err, rec.End)
 	}
-	res, err := Summarize(rec)
-	if err != nil || res.Commands[0].Runs != 3 || res.Complete {
-		t.Errorf("%d runs, %v", res.Commands[0].Runs, err)
+	if res := Summarize(rec); res.Commands[0].Runs != 3 || res.Complete {
+		t.Errorf("%d runs", res.Commands[0].Runs)
 	}
 }

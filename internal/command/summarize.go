@@ -8,14 +8,12 @@ import (
 	"github.com/moonlap/moonlap/internal/stat"
 )
 
-// Summarize turns a record of whole commands into results. Every command is compared
-// with the first: without start-up where both have a twin, and whole. All these intervals
-// hold together at [stat.Level].
-func Summarize(rec *record.Record) (*record.CommandResults, error) {
+// Summarize turns a record of whole commands into results. Where the run compared them in
+// turns, every command is compared with the first: by wall time, without start-up where
+// all have a twin, and whole, and by CPU time. All these intervals hold together.
+func Summarize(rec *record.Record) *record.CommandResults {
 	res := &record.CommandResults{Results: stat.Summarize(rec), Commands: []record.CommandResult{}}
 	res.VMs = nil // no VM told of itself
-	whole, cpu := &record.Results{}, &record.Results{}
-	var cpuRuns [][]*record.ProcessRecord
 	for i := range res.Cases {
 		c := &res.Cases[i]
 		runs := measured(rec.Of(c.Case.Case))
@@ -28,18 +26,9 @@ func Summarize(rec *record.Record) (*record.CommandResults, error) {
 		res.Commands = append(res.Commands, figures)
 		c.Warnings = warnings(c, figures)
 		c.JIT.Compiled = "" // nor of what it compiled
-		whole.Cases = append(whole.Cases, caseOf(c, each(runs, []string{record.Measure}, nil)))
-		cpuRuns = append(cpuRuns, runs)
 	}
-	// A comparison is of like with like: without start-up only where every command has a twin.
-	minus := []string{record.EmptyUser, record.EmptySystem}
-	if !allTwins(res.Commands) {
-		minus = nil
-	}
-	for i, runs := range cpuRuns {
-		cpu.Cases = append(cpu.Cases, caseOf(&res.Cases[i], each(runs, []string{record.User, record.System}, minus)))
-	}
-	return res, compare(res, whole, cpu)
+	compare(rec, res)
+	return res
 }
 
 // measured are the runs that count, as stat counts them.
@@ -152,75 +141,6 @@ func printedBytes(o *record.Output) float64 {
 		return 0
 	}
 	return float64(o.Bytes)
-}
-
-// allTwins tells whether every command with a figure has one without start-up, too.
-func allTwins(commands []record.CommandResult) bool {
-	return !slices.ContainsFunc(commands, func(c record.CommandResult) bool { return c.WallNS != nil && c.NetNS == nil })
-}
-
-// caseOf is what a comparison needs to know of a command: one value a run.
-func caseOf(c *record.CaseResult, values []float64) record.CaseResult {
-	w := record.CaseResult{Name: c.Name, Case: c.Case}
-	for i, ns := range values {
-		w.PerProcess = append(w.PerProcess, record.ProcessResult{Process: i, NS: ns, Steady: record.SteadyFlat})
-		w.NSPerCall = &record.Distribution{}
-	}
-	return w
-}
-
-// compare compares with the first command that has a figure: the wall time without
-// start-up, the whole wall time where that is another, and the CPU time.
-func compare(res *record.CommandResults, whole, cpu *record.Results) error {
-	var first *record.CommandResult
-	var pairs []stat.Pair
-	net := allTwins(res.Commands)
-	for i := range res.Commands {
-		c := &res.Commands[i]
-		switch {
-		case c.WallNS == nil:
-		case first == nil:
-			first = c
-		default:
-			pairs = append(pairs, stat.Pair{A: first.Name, B: c.Name})
-		}
-	}
-	if len(pairs) == 0 {
-		return nil
-	}
-	lists := 2.0
-	if net {
-		lists = 3
-	}
-	// Compare widens its intervals for its own pairs; those of the other lists come on top.
-	how := stat.Comparing{Level: 1 - (1-stat.Level)/lists}
-	list, err := stat.Compare(whole, pairs, how)
-	if err != nil {
-		return err
-	}
-	if res.CPU, err = stat.Compare(cpu, pairs, how); err != nil {
-		return err
-	}
-	adviseAtZero(res.CPU)
-	if !net {
-		res.Comparisons = list
-		return nil
-	}
-	res.Whole = list
-	res.Comparisons, err = stat.Compare(res.Results, pairs, how)
-	adviseAtZero(res.Comparisons)
-	return err
-}
-
-func adviseAtZero(list []record.Comparison) {
-	for i := range list {
-		for k := range list[i].Warnings {
-			if w := &list[i].Warnings[k]; w.Code == "at_zero" {
-				w.Text = "a run took no longer than the empty twin: without start-up there is no ratio"
-				w.Advice = "compare the whole commands, or give them more to do"
-			}
-		}
-	}
 }
 
 // warnings are stat's as far as they hold for whole commands, some with advice of our own.

@@ -2,13 +2,13 @@ package stat
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// Comparing says how cases are compared.
+// Comparing says how runs are compared that did not take turns: see [Judge] for those that
+// did.
 type Comparing struct {
 	// Level is that of all intervals together; 0 means [Level].
 	Level float64
@@ -17,52 +17,8 @@ type Comparing struct {
 	Margin float64
 }
 
-// A Pair names two cases to compare, as b over a.
-type Pair struct{ A, B string }
-
 // defaultMargin is the smallest effect that matters when nobody says otherwise.
 const defaultMargin = 0.01
-
-// Compare compares cases of one set of results, in pairs, by the ratio of their process
-// locations with an interval (see [RatioInterval]). A verdict is a statement about the
-// interval, never the outcome of a failed test: slower or faster when it lies on one
-// side of 1; no measurable difference when it lies inside the margin; undecided
-// otherwise. With several pairs each interval is wider (Bonferroni), so that all of
-// them hold together at the level.
-//
-// A name that the results do not hold is an error.
-func Compare(res *record.Results, pairs []Pair, how Comparing) ([]record.Comparison, error) {
-	if how.Level == 0 {
-		how.Level = Level
-	}
-	if how.Margin == 0 {
-		how.Margin = defaultMargin
-	}
-	how.Level = 1 - (1-how.Level)/float64(max(1, len(pairs)))
-	comparisons := []record.Comparison{}
-	for _, p := range pairs {
-		a, b := caseNamed(res, p.A), caseNamed(res, p.B)
-		if a == nil || b == nil {
-			missing := p.A
-			if a != nil {
-				missing = p.B
-			}
-			return nil, fmt.Errorf("no case %q in this run to compare", missing)
-		}
-		c := compareLocations(steadyLocations(a), steadyLocations(b), how)
-		c.A, c.B = p.A, p.B
-		for _, r := range []*record.CaseResult{a, b} {
-			if len(r.Modes) > 1 {
-				c.Warnings = append(c.Warnings, record.Warning{
-					Code: "modes", Text: fmt.Sprintf("%s settles on %d levels: the ratio is one over all its processes", r.Name, len(r.Modes)),
-					Advice: "compare the modes and their shares before believing the ratio",
-				})
-			}
-		}
-		comparisons = append(comparisons, c)
-	}
-	return comparisons, nil
-}
 
 func caseNamed(res *record.Results, name string) *record.CaseResult {
 	for i := range res.Cases {
@@ -98,7 +54,10 @@ func steadyLocations(c *record.CaseResult) []float64 {
 	return locations
 }
 
-// compareLocations compares two sets of process locations.
+// compareLocations compares two sets of process locations, by their ratio with an interval
+// (see [RatioInterval]). A verdict is a statement about the interval, never the outcome of
+// a failed test: slower or faster when it lies on one side of 1; no measurable difference
+// when it lies inside the margin; undecided otherwise.
 func compareLocations(a, b []float64, how Comparing) record.Comparison {
 	c := record.Comparison{Verdict: record.Undecided, Pairs: min(len(a), len(b))}
 	iv, warnings, err := RatioInterval(a, b, how.Level)

@@ -8,6 +8,9 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
+// unpaired is how two runs are compared.
+var unpaired = Comparing{Level: Level, Margin: defaultMargin}
+
 func result(name string, locations ...float64) record.CaseResult {
 	c := record.CaseResult{Name: name, NSPerCall: &record.Distribution{}}
 	for i, ns := range locations {
@@ -23,12 +26,10 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 	none := result("no figure")
 	none.NSPerCall = nil
-	modes := result("modes", around(10, 20)...)
-	modes.Modes = make([]record.Mode, 2)
 	res := &record.Results{Cases: []record.CaseResult{
 		result("base", around(10, 20)...), result("same", around(10, 20.02)...), result("slower", around(10, 21)...),
 		result("a little slower", around(10, 20.08)...), result("wide", 14, 16, 18, 20, 22, 24, 26, 28),
-		result("few", 25, 26, 27), result("zero", around(10, 0)...), slower, none, modes,
+		result("few", 25, 26, 27), result("zero", around(10, 0)...), slower, none,
 	}}
 	for _, c := range []struct{ a, b, verdict, warning string }{
 		{"base", "same", record.NoDifference, ""},
@@ -40,45 +41,34 @@ func TestCompareVerdicts(t *testing.T) {
 		{"few", "few", record.Undecided, "few_processes"},
 		{"base", "zero", record.Undecided, "at_zero"},
 		{"base", "no figure", record.Undecided, "no_figure"},
-		{"base", "modes", record.NoDifference, "modes"},
 		{"five of eight unsteady", "five of eight unsteady", record.Undecided, "few_processes"},
 	} {
-		got, err := Compare(res, []Pair{{c.a, c.b}}, Comparing{})
-		if err != nil {
-			t.Fatal(err)
+		got := compareLocations(steadyLocations(caseNamed(res, c.a)), steadyLocations(caseNamed(res, c.b)), unpaired)
+		if got.Verdict != c.verdict {
+			t.Errorf("%s to %s: %s, want %s (%+v)", c.b, c.a, got.Verdict, c.verdict, got)
 		}
-		if got[0].Verdict != c.verdict || got[0].A != c.a || got[0].B != c.b {
-			t.Errorf("%s to %s: %s, want %s (%+v)", c.b, c.a, got[0].Verdict, c.verdict, got[0])
-		}
-		if ws := codes(got[0].Warnings); c.warning != "" && !slices.Contains(ws, c.warning) || c.warning == "" && len(ws) > 0 {
+		if ws := codes(got.Warnings); c.warning != "" && !slices.Contains(ws, c.warning) || c.warning == "" && len(ws) > 0 {
 			t.Errorf("%s to %s: warnings %v, want %q", c.b, c.a, ws, c.warning)
 		}
-	}
-	if _, err := Compare(res, []Pair{{"base", "bass"}}, Comparing{}); err == nil || !contains(err.Error(), `"bass"`) {
-		t.Errorf("a name that is not there: %v", err)
 	}
 }
 
 func TestMarginDecides(t *testing.T) {
-	res := &record.Results{Cases: []record.CaseResult{result("a", around(10, 20)...), result("b", around(10, 20.14)...)}}
-	got, err := Compare(res, []Pair{{"a", "b"}}, Comparing{Margin: 0.001})
-	if err != nil || got[0].Verdict != record.Slower {
-		t.Errorf("0.7 %% with a margin of 0.1 %%: %v %v", got, err)
+	a, b := around(10, 20), around(10, 20.14)
+	if got := compareLocations(a, b, Comparing{Level: Level, Margin: 0.001}); got.Verdict != record.Slower {
+		t.Errorf("0.7 %% with a margin of 0.1 %%: %+v", got)
 	}
 }
 
-// More comparisons make each interval wider, and the smallest difference that could
-// have been seen with it.
-func TestComparisonsAreCorrected(t *testing.T) {
+// A higher level makes the interval wider, and the smallest difference that could have been
+// seen with it.
+func TestLevelWidens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	noisy := func() []float64 { return each(20, func(int) float64 { return 20 + rng.NormFloat64() }) }
-	res := &record.Results{Cases: []record.CaseResult{result("a", noisy()...), result("b", noisy()...)}}
-	pair := Pair{"a", "b"}
-	alone, _ := Compare(res, []Pair{pair}, Comparing{})
-	among, _ := Compare(res, []Pair{pair, pair, pair, pair, pair}, Comparing{})
-	a, b := alone[0], among[0]
+	x, y := noisy(), noisy()
+	a, b := compareLocations(x, y, unpaired), compareLocations(x, y, Comparing{Level: 0.99, Margin: 0.01})
 	if b.Ratio.Low >= a.Ratio.Low || b.Ratio.High <= a.Ratio.High || b.Smallest <= a.Smallest || b.Ratio.Estimate != a.Ratio.Estimate {
-		t.Errorf("alone %+v, among five %+v", a, b)
+		t.Errorf("at 95 %% %+v, at 99 %% %+v", a, b)
 	}
 }
 
@@ -86,13 +76,12 @@ func TestComparisonsAreCorrected(t *testing.T) {
 // found in four of five.
 func TestCompareRates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
-	how := Comparing{Level: 0.95, Margin: 0.01}
 	rate := func(ratio float64, n int) (called, smallest float64) {
 		const runs = 800
 		for range runs {
 			a := each(n, func(int) float64 { return 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
 			b := each(n, func(int) float64 { return ratio * 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
-			c := compareLocations(a, b, how)
+			c := compareLocations(a, b, unpaired)
 			if c.Verdict == record.Slower || c.Verdict == record.Faster {
 				called += 1.0 / runs
 			}

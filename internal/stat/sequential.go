@@ -12,14 +12,17 @@ func DefaultComparing() record.Comparing {
 	return record.Comparing{Level: Level, MinEffect: defaultMargin}
 }
 
-// A Judge compares two sides that took turns, pair by pair of processes, and may look
-// after every pair: over all looks together its interval misses the truth with
+// A Judge compares two sides that took turns, pair by pair of processes, and looks again and
+// again (see [schedule]): over all looks together its interval misses the truth with
 // probability 1-Level at most. With Rows comparisons in one run each gets its share of
 // that (Bonferroni), so that all hold together.
 type Judge struct {
 	record.Comparing
 	Rows int
 }
+
+// atZero is the warning that there is no ratio.
+const atZero = "at_zero"
 
 // look judges the pairs so far. The last look (of a run that ended by its plan: its time
 // or its number of processes) may use all of the error that is left; it is the only one
@@ -29,11 +32,15 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 	alpha := (1 - j.Level) / float64(max(1, j.Rows))
 	tail := alpha / 2
 	if j.Processes == 0 {
-		tail = looksFor(alpha).at(len(pairs), last)
+		tail = looksFor(alpha).tail(len(pairs), last)
 	}
 	iv, ok := turnsInterval(pairs, tail)
-	if len(pairs) > 0 {
-		c.Ratio = record.Interval{Estimate: math.Exp(iv.Estimate), Low: math.Exp(iv.Low), High: math.Exp(iv.High)}
+	if tooManyAtZero(pairs) {
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code: atZero, Text: "too many processes took no more time than their empty twin: there is no ratio",
+			Advice: "see that the work is not removed by the compiler, with moonlap.keep(x)",
+		})
+		return c
 	}
 	if !ok {
 		least := leastPairs(alpha / 2)
@@ -43,6 +50,16 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 			Text:   fmt.Sprintf("too few pairs of processes, %d, for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
 			Advice: fmt.Sprintf("use at least %d processes a side", least),
 		})
+	}
+	ratio, finite := ratioOf(iv)
+	if finite {
+		c.Ratio = ratio
+	}
+	switch {
+	case !ok:
+		return c
+	case !finite: // of a few processes there is none, which more will outweigh
+		c.Needs = 2 * len(pairs)
 		return c
 	}
 	c.Smallest = smallestSeen(c.Ratio)
@@ -57,6 +74,28 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 		c.Needs = 2 * (j.needed(iv, len(pairs)) - len(pairs))
 	}
 	return c
+}
+
+// tooManyAtZero tells whether more than a quarter of the pairs hold a time not above zero.
+func tooManyAtZero(pairs []pair) bool {
+	n := 0
+	for _, p := range pairs {
+		if math.IsInf(p.a, -1) || math.IsInf(p.b, -1) {
+			n++
+		}
+	}
+	return 4*n > len(pairs)
+}
+
+// ratioOf is the ratio to a shift of logarithms, where there is one.
+func ratioOf(shift record.Interval) (ratio record.Interval, finite bool) {
+	ratio = record.Interval{Estimate: math.Exp(shift.Estimate), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
+	for _, x := range []float64{ratio.Estimate, ratio.Low, ratio.High} {
+		if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
+			return record.Interval{}, false
+		}
+	}
+	return ratio, true
 }
 
 // decided tells whether more pairs have nothing to add: the interval lies inside the
@@ -74,17 +113,23 @@ func (j Judge) decided(c record.Comparison) bool {
 		math.Abs(math.Log(c.Ratio.Estimate)) >= math.Log1p(j.MinEffect)
 }
 
-// follow judges pairs as they came: it looks after each until one decides, as the run
-// did, and so comes to the verdict that the run came to. ended says that the run ended by
-// its plan, so that the look at all pairs is the last.
+// follow judges pairs as they came: it looks as often as the run did until one look decides,
+// and so comes to the verdict that the run came to. ended says that the run ended by its
+// plan, so that the look at all pairs is the last.
 func (j Judge) follow(pairs []pair, ended bool) record.Comparison {
-	for n := 1; n < len(pairs) && j.Processes == 0; n++ {
-		if c := j.look(pairs[:n], false); j.decided(c) {
+	if j.Processes > 0 {
+		return j.look(pairs, true)
+	}
+	c := j.look(nil, false)
+	for _, n := range schedule {
+		if n > len(pairs) {
+			break
+		}
+		if c = j.look(pairs[:n], false); j.decided(c) {
 			return c
 		}
 	}
-	c := j.look(pairs, false)
-	if !j.decided(c) && ended {
+	if ended {
 		c = j.look(pairs, true)
 	}
 	return c

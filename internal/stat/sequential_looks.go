@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -14,19 +15,35 @@ const halfSpent = 15
 // which the clock chooses and not the data.
 func spending(n int) float64 { return float64(n) / float64(n+halfSpent) }
 
+// schedule is after how many pairs a run looks: after each at first, then whenever there
+// are a twentieth more. It does not depend on the data.
+var schedule = func() (at []int) {
+	for n := 1; len(at) == 0 || at[len(at)-1] <= mostPairs; n += 1 + n/60*3 {
+		at = append(at, n)
+	}
+	return at
+}()
+
+// isLook tells whether a run looks at so many pairs.
+func isLook(pairs int) bool {
+	_, found := slices.BinarySearch(schedule, pairs)
+	return found
+}
+
 // Looks say how extreme a two-sided statistic must be at each look at growing data, so
-// that looking every time errs with the allowed probability over all looks together
+// that looking often errs with the allowed probability over all looks together
 // (Lan & DeMets, Biometrika 70, 1983; boundaries by Armitage, McPherson & Rowe's
 // recursion, JRSS A 132, 1969, for sums of independent increments).
 type looks struct {
-	running []float64 // by number of pairs: the tail on each side at a look that others follow
+	at      []int     // numbers of pairs
+	running []float64 // the tail on each side at a look that others follow
 	last    []float64 // the tail where no other look follows
 }
 
 const (
-	mostPairs   = 200 // beyond it nothing more is spent
-	latticeStep = 0.1 // of the sum, whose increments have a deviation of 1
-	kernelReach = 6.0 // deviations beyond which an increment is neglected
+	mostPairs   = 2000 // that a run may have
+	latticeStep = 0.1  // of the sum, whose increments have a deviation of 1
+	kernelReach = 6.0  // deviations beyond which an increment is neglected
 )
 
 var looksOf = struct {
@@ -45,7 +62,7 @@ func looksFor(alpha float64) looks {
 		for first < mostPairs && math.Ldexp(1, 1-first) > alpha*spending(first) {
 			first++
 		}
-		l = newLooks(alpha, mostPairs, func(n int) float64 {
+		l = newLooks(alpha, schedule, func(n int) float64 {
 			if n < first {
 				return 0
 			}
@@ -58,20 +75,15 @@ func looksFor(alpha float64) looks {
 
 // newLooks follows the density of the sum over the looks that did not stop. It lives on
 // a lattice around 0; at each look what lies beyond the bound is cut away.
-func newLooks(alpha float64, most int, share func(n int) float64) looks {
-	l := looks{running: make([]float64, most+1), last: make([]float64, most+1)}
-	reach := int(kernelReach / latticeStep)
-	kernel := make([]float64, reach+1)
-	for i := range kernel {
-		x := float64(i) * latticeStep
-		kernel[i] = math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
-	}
-	half := int(kernelReach * math.Sqrt(float64(most)) / latticeStep)
+func newLooks(alpha float64, at []int, share func(n int) float64) looks {
+	l := looks{at: at}
+	half := int(kernelReach * math.Sqrt(float64(at[len(at)-1])) / latticeStep)
 	mass := make([]float64, 2*half+1) // of each cell; the sum is 0 before the first pair
 	mass[half] = 1
-	spent := 0.0
-	for n := 1; n <= most; n++ {
-		mass = spread(mass, kernel)
+	spent, before := 0.0, 0
+	for _, n := range at {
+		mass = spread(mass, kernelOf(n-before))
+		before = n
 		root := math.Sqrt(float64(n))
 		tail := func(allowed float64) (bound, nominal float64) {
 			if allowed <= 0 {
@@ -80,16 +92,27 @@ func newLooks(alpha float64, most int, share func(n int) float64) looks {
 			bound = boundOf(mass, half, allowed/2)
 			return bound, normalCDF(-bound / root)
 		}
-		_, l.last[n] = tail(alpha - spent)
-		var bound float64
-		bound, l.running[n] = tail(alpha*share(n) - spent)
+		_, last := tail(alpha - spent)
+		bound, running := tail(alpha*share(n) - spent)
+		l.last, l.running = append(l.last, last), append(l.running, running)
 		spent = max(spent, alpha*share(n))
 		cutBeyond(mass, half, bound)
 	}
 	return l
 }
 
-// spread adds an independent increment.
+// kernelOf is one side of the density of the sum of so many increments, times the step.
+func kernelOf(increments int) []float64 {
+	deviation := math.Sqrt(float64(increments))
+	kernel := make([]float64, 1+int(kernelReach*deviation/latticeStep))
+	for i := range kernel {
+		x := float64(i) * latticeStep / deviation
+		kernel[i] = latticeStep * math.Exp(-x*x/2) / (math.Sqrt(2*math.Pi) * deviation)
+	}
+	return kernel
+}
+
+// spread adds independent increments.
 func spread(mass, kernel []float64) []float64 {
 	next := make([]float64, len(mass))
 	for i, m := range mass {
@@ -97,7 +120,7 @@ func spread(mass, kernel []float64) []float64 {
 			continue
 		}
 		for j := max(0, i-len(kernel)+1); j < min(len(mass), i+len(kernel)); j++ {
-			next[j] += m * latticeStep * kernel[max(i-j, j-i)]
+			next[j] += m * kernel[max(i-j, j-i)]
 		}
 	}
 	return next
@@ -126,11 +149,16 @@ func cutBeyond(mass []float64, half int, bound float64) {
 	}
 }
 
-// at is the tail on each side that a look at n pairs may use.
-func (l looks) at(n int, last bool) float64 {
-	n = min(n, len(l.running)-1)
-	if last {
-		return l.last[n]
+// tail is what a look at n pairs may use on each side. Between two looks of the schedule a
+// last one may use what it may at the second: no less, as it overlaps more with the first.
+func (l looks) tail(n int, last bool) float64 {
+	i, found := slices.BinarySearch(l.at, n)
+	i = min(i, len(l.at)-1)
+	switch {
+	case last:
+		return l.last[i]
+	case found:
+		return l.running[i]
 	}
-	return l.running[n]
+	return 0
 }

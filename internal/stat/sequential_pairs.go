@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -15,10 +16,23 @@ const neighbours = 3
 // A pair is what two sides took in one round: the logarithms of their times.
 type pair struct{ a, b float64 }
 
+// pairOf is made of times. One that is not above zero, as the empty twin took longer, is
+// below all that are: its logarithm is -Inf, and the test, which only orders, stands. The
+// ratio of two such is anything: see [turnsInterval].
+func pairOf(a, b float64) pair { return pair{logarithm(a), logarithm(b)} }
+
+func logarithm(x float64) float64 {
+	if x <= 0 {
+		return math.Inf(-1)
+	}
+	return math.Log(x)
+}
+
 // turnsInterval returns the typical shift from a to b of two sides that took turns: the
 // median of the differences between processes of the same or nearby rounds, with the
 // interval that inverts a test of all shifts, at the given tail on each side. It is false
-// when even the most extreme outcome is not that rare.
+// when even the most extreme outcome is not that rare. Where too many times are not above
+// zero it is not finite.
 //
 // The test's statistic is Mann and Whitney's, over those differences. Its distribution is
 // not theirs but the one that the run's own random order makes: if b is a but for the
@@ -26,14 +40,16 @@ type pair struct{ a, b float64 }
 // machine did meanwhile (Fisher's randomisation test; Rosenbaum, Observational Studies,
 // ch. 2). So it is exact under drift, modes and interference, for any number of pairs.
 func turnsInterval(pairs []pair, tail float64) (record.Interval, bool) {
-	if len(pairs) == 0 {
-		return record.Interval{}, false
-	}
 	var shifts []float64
 	for i, p := range pairs {
 		for _, q := range roundsAround(pairs, i) {
-			shifts = append(shifts, q.b-p.a)
+			if shift := q.b - p.a; !math.IsNaN(shift) { // of two times not above zero
+				shifts = append(shifts, shift)
+			}
 		}
+	}
+	if len(shifts) == 0 {
+		return record.Interval{Estimate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}, false
 	}
 	slices.Sort(shifts)
 	iv := record.Interval{Estimate: quantileSorted(shifts, 0.5), Low: shifts[0], High: shifts[len(shifts)-1]}
@@ -55,12 +71,34 @@ func roundsAround(pairs []pair, i int) []pair {
 // not refuse a shift for lying too far in the direction sign of it. Between two differences
 // the test is the same for all shifts.
 func outermost(pairs []pair, shifts []float64, tail float64, sign int) float64 {
-	for i, shift := range shifts[:len(shifts)-1] {
-		if chanceOf(pairs, shift/2+shifts[i+1]/2, sign) > tail {
-			return shift
+	refuses := func(i int) bool {
+		shift := between(shifts[i], shifts[i+1])
+		return math.IsInf(shift, 0) || chanceOf(pairs, shift, sign) <= tail
+	}
+	most := len(shifts) - 1
+	if len(pairs) > exactExchanges {
+		// Of many pairs halving finds it: there the chance grows as good as steadily.
+		return shifts[sort.Search(most, func(i int) bool { return !refuses(i) })]
+	}
+	for i := range most {
+		if !refuses(i) {
+			return shifts[i]
 		}
 	}
-	return shifts[len(shifts)-1]
+	return shifts[most]
+}
+
+// between is a shift between two; infinite where both are, on the same side.
+func between(x, y float64) float64 {
+	switch {
+	case math.IsInf(x, 0) && math.IsInf(y, 0) && x != y:
+		return 0
+	case math.IsInf(x, 0) && !math.IsInf(y, 0):
+		return y + math.Copysign(1, x)
+	case math.IsInf(y, 0) && !math.IsInf(x, 0):
+		return x + math.Copysign(1, y)
+	}
+	return x/2 + y/2
 }
 
 // chanceOf is the probability, over all exchanges within rounds, of a statistic at least

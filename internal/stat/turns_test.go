@@ -2,38 +2,14 @@ package stat
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
-
-func TestRowsPairByNameOrAlone(t *testing.T) {
-	c := func(number int, name, side string) record.Case {
-		return record.Case{Case: number, Name: name, Side: side}
-	}
-	for _, tt := range []struct {
-		what  string
-		cases []record.Case
-		want  [][2]int
-	}{
-		{"nothing", nil, nil},
-		{"one case", []record.Case{c(0, "a", "")}, nil},
-		{"one side", []record.Case{c(0, "a", ""), c(1, "b", ""), c(2, "c", "")}, [][2]int{{0, 1}, {0, 2}}},
-		{"by name", []record.Case{c(0, "x@a", "a"), c(1, "y", "a"), c(2, "z", "b"), c(3, "x@b", "b")}, [][2]int{{0, 3}}},
-		{"single cases", []record.Case{c(0, "x", "a"), c(1, "y", "b"), c(2, "z", "c")}, [][2]int{{0, 1}, {0, 2}}},
-		{"not single on one side", []record.Case{c(0, "x", "a"), c(1, "y", "b"), c(2, "z", "b")}, nil},
-	} {
-		var got [][2]int
-		for _, r := range Rows(tt.cases) {
-			got = append(got, [2]int{r.A.Case, r.B.Case})
-		}
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.what, d)
-		}
-	}
-}
 
 // sidesRecord is a run of two sides with one case each, whose processes ran at the given
 // ns per call; 0 is a process that did not finish.
@@ -87,17 +63,16 @@ func TestCompareTurnsJudgesAsTheRunDid(t *testing.T) {
 	if c.Verdict != record.Slower || c.Pairs >= 20 || c.Ratio.Low > 1.2 || c.Ratio.High < 1.2 {
 		t.Errorf("20 %% slower: %+v", c)
 	}
-	live := RowJudge{Judge: Judge{Comparing: rule, Rows: 1}}
-	pairs := 0
-	for i := range a {
-		live.Add(a[i], b[i])
-		pairs++
-		if live.Enough() {
-			break
-		}
+	live := NewTurns(&rule, []record.Case{{Case: 0, Name: "a"}, {Case: 1, Name: "b"}})
+	round := 0
+	for open := true; open; round++ {
+		live.Add(0, round, a[round])
+		live.Add(1, round, b[round])
+		live.Look(round)
+		open, _ = live.Open(1)
 	}
-	if c.Pairs != pairs {
-		t.Errorf("the run would have ended after %d pairs, the record is judged after %d", pairs, c.Pairs)
+	if c.Pairs != round {
+		t.Errorf("the run would have ended after %d pairs, the record is judged after %d", round, c.Pairs)
 	}
 
 	fixed := rule
@@ -116,6 +91,116 @@ func TestCompareTurnsJudgesAsTheRunDid(t *testing.T) {
 	}
 	if c := judge(rule, "interrupted", a, b); c.Verdict != record.Undecided {
 		t.Errorf("an interrupted run's: %+v", c)
+	}
+}
+
+// threeCases are of one side: the others are compared with the first.
+func threeCases() []record.Case {
+	return []record.Case{{Case: 0, Name: "a"}, {Case: 1, Name: "b"}, {Case: 2, Name: "c"}}
+}
+
+// As long as a case is open it takes its turn. Judged again from a record the same
+// comparisons come out, after as many pairs, whichever case fails in which round.
+func TestTurnsAreJudgedAgainAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		levels := rapid.SliceOfN(rapid.SampledFrom([]float64{20, 20.3, 22, 40}), 3, 3).Draw(t, "levels")
+		failing := rapid.IntRange(-1, 2).Draw(t, "failing")
+		when := rapid.IntRange(0, 12).Draw(t, "when")
+		most := rapid.IntRange(1, 20).Draw(t, "most")
+
+		rule := DefaultComparing()
+		live := NewTurns(&rule, threeCases())
+		rec := &record.Record{Cases: threeCases(), End: &record.End{Reason: "complete"}}
+		located := []map[int]float64{{}, {}, {}}
+		over := make([]bool, 3)
+		for round := 0; round < most && slices.Contains(over, false); round++ {
+			for i, level := range levels {
+				switch {
+				case over[i]:
+				case i == failing && round == when:
+					rec.Faults = append(rec.Faults, record.Fault{Case: i})
+				default:
+					located[i][round] = level * (1 + 0.01*rng.NormFloat64())
+					live.Add(i, round, located[i][round])
+				}
+			}
+			live.Look(round)
+			for _, f := range rec.Faults {
+				live.Fail(f.Case)
+			}
+			for i := range over {
+				open, compared := live.Open(i)
+				over[i] = compared && !open
+			}
+			if len(rec.Faults) > 0 {
+				over[failing] = true
+			}
+		}
+		want := map[string]int{}
+		for _, r := range live.rows {
+			want[r.B.Name] = len(r.pairs)
+		}
+		got := map[string]int{}
+		for _, c := range JudgeTurns(rec, rule, func(c record.Case) map[int]float64 { return located[c.Case] }) {
+			got[c.B] = c.Pairs
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("pairs by case (-live +record):\n%s", d)
+		}
+	})
+}
+
+// A case that takes no time has no ratio: it is measured as one that is compared with
+// nothing, and the others stand. Single processes that seem to take none spoil nothing.
+func TestTurnsAtZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	rule := DefaultComparing()
+	live := NewTurns(&rule, threeCases())
+	rec := &record.Record{Cases: threeCases(), End: &record.End{Reason: "complete"}}
+	located := []map[int]float64{{}, {}, {}}
+	for round := range 24 {
+		located[0][round] = 20 * (1 + 0.01*rng.NormFloat64())
+		located[1][round] = 0.1 * rng.NormFloat64()
+		located[2][round] = 40 * (1 + 0.01*rng.NormFloat64())
+		if round == 3 {
+			located[2][round] = -1
+		}
+		for i, l := range located {
+			live.Add(i, round, l[round])
+		}
+		live.Look(round)
+	}
+	for i, want := range []bool{true, false, true} {
+		if open, compared := live.Open(i); open || compared != want {
+			t.Errorf("case %d: open %v, compared %v, want %v", i, open, compared, want)
+		}
+	}
+	got := JudgeTurns(rec, rule, func(c record.Case) map[int]float64 { return located[c.Case] })
+	if len(got) != 2 || got[0].Verdict != record.Undecided || got[0].Ratio != (record.Interval{}) || codes(got[0].Warnings)[0] != "at_zero" {
+		t.Errorf("a case at zero: %+v", got)
+	}
+	if c := got[1]; c.Verdict != record.Slower || len(c.Warnings) > 0 || c.Ratio.Low > 2 || c.Ratio.High < 2 {
+		t.Errorf("a single process at zero: %+v", c)
+	}
+}
+
+// Without a rule nothing is compared; a case whose time is spent ends its comparisons.
+func TestTurnsEnd(t *testing.T) {
+	rule := DefaultComparing()
+	live := NewTurns(&rule, threeCases())
+	live.Close(1)
+	for i, want := range []bool{true, false, true} {
+		if open, compared := live.Open(i); open != want || !compared {
+			t.Errorf("case %d: open %v, compared %v", i, open, compared)
+		}
+	}
+	none := NewTurns(nil, threeCases())
+	none.Add(0, 0, 20)
+	none.Look(0)
+	none.Fail(0)
+	if open, compared := none.Open(1); open || compared {
+		t.Errorf("without a rule: open %v, compared %v", open, compared)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 type Store struct {
 	Path string // of the index
 	// Summarize makes the figures of a record.
-	Summarize func(*record.Record) (*record.Results, error)
+	Summarize func(*record.Record) *record.Results
 	// Patience is how long to wait for another moonlap that writes; 0 is 5 s.
 	Patience time.Duration
 	// Note gets what is worth knowing and no reason to stop: a record that cannot be read.

@@ -27,8 +27,7 @@ func newStore(t testing.TB) *Store {
 }
 
 func storeIn(path string) *Store {
-	return &Store{Path: path, Patience: 200 * time.Millisecond,
-		Summarize: func(r *record.Record) (*record.Results, error) { return stat.Summarize(r), nil }}
+	return &Store{Path: path, Patience: 200 * time.Millisecond, Summarize: stat.Summarize}
 }
 
 // A tester is a test, rapid's too.

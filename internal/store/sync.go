@@ -134,10 +134,7 @@ func (s *Store) entryOf(name string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	res, err := s.Summarize(rec)
-	if err != nil {
-		return entry{}, fmt.Errorf("%s: %w", name, err)
-	}
+	res := s.Summarize(rec)
 	e := entry{record: name, run: rec.Run}
 	if e.run.Started, err = inUTC(rec.Run.Started); err != nil {
 		return entry{}, fmt.Errorf("%s: %w", name, err)

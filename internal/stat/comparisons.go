@@ -1,0 +1,59 @@
+package stat
+
+import (
+	"fmt"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// CompareTurns compares the cases of a record whose run compared them in turns, with the
+// rule that the record holds. Without a rule nothing is compared, nor are cases without a
+// partner. What else than time differs stands beside each verdict.
+func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
+	if rec.Run.Comparing == nil {
+		return []record.Comparison{}
+	}
+	comparisons := JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c) })
+	for i := range comparisons {
+		c := &comparisons[i]
+		a, b := caseNamed(res, c.A), caseNamed(res, c.B)
+		c.Differences = differences(a, b)
+		c.Warnings = append(c.Warnings, ofBoth(a, b)...)
+		if a.NSPerCall == nil || b.NSPerCall == nil {
+			c.Verdict, c.Needs = record.Undecided, 0
+		}
+	}
+	return comparisons
+}
+
+// ofBoth are the warnings that two cases cause together.
+func ofBoth(a, b *record.CaseResult) []record.Warning {
+	var warnings []record.Warning
+	for _, r := range []*record.CaseResult{a, b} {
+		switch {
+		case r.NSPerCall == nil:
+			warnings = append(warnings, record.Warning{
+				Code: "no_figure", Text: fmt.Sprintf("%s has no figure", r.Name), Advice: "see its own warnings",
+			})
+		case len(r.Modes) > 1:
+			warnings = append(warnings, record.Warning{
+				Code: "modes", Text: fmt.Sprintf("%s settles on %d levels: the ratio is one over all its processes", r.Name, len(r.Modes)),
+				Advice: "compare the modes and their shares before believing the ratio",
+			})
+		}
+	}
+	return warnings
+}
+
+// byRound locates the processes of a case that count, one a round: the mean of its
+// workers, as in [Summarize].
+func byRound(rec *record.Record, c record.Case) map[int]float64 {
+	located := map[int]float64{}
+	units, _ := unitsOf(rec.Of(c.Case))
+	for _, u := range measured(units) {
+		if u.class() != record.SteadyNone {
+			located[u.vms[0].said.Process.Round] = u.ns()
+		}
+	}
+	return located
+}
