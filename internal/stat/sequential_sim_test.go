@@ -33,6 +33,9 @@ var noises = []struct {
 	{"normal 1 %", independent(func(rng *rand.Rand) float64 { return 0.01 * rng.NormFloat64() })},
 	{"normal 3 %", independent(func(rng *rand.Rand) float64 { return 0.03 * rng.NormFloat64() })},
 	{"lognormal", independent(func(rng *rand.Rand) float64 { return 0.03 * math.Exp(0.8*rng.NormFloat64()) })},
+	{"heavy tail", independent(func(rng *rand.Rand) float64 { // t with 2 degrees
+		return 0.01 * rng.NormFloat64() / math.Sqrt(rng.ExpFloat64())
+	})},
 	{"interference", independent(func(rng *rand.Rand) float64 {
 		x := 0.02 * rng.NormFloat64()
 		if rng.Float64() < 0.1 {
@@ -110,7 +113,8 @@ func TestLookingEveryRoundKeepsTheErrorRate(t *testing.T) {
 func TestSlowdownsAreFound(t *testing.T) {
 	least := map[string]map[float64]float64{ // of 25 pairs at most
 		"normal 1 %": {0.02: 0.95, 0.05: 0.99}, "normal 3 %": {0.05: 0.95, 0.1: 0.99},
-		"lognormal": {0.05: 0.95, 0.1: 0.99}, "interference": {0.05: 0.9, 0.1: 0.95}, "modes": {0.05: 0.9, 0.1: 0.9},
+		"lognormal": {0.05: 0.95, 0.1: 0.99}, "heavy tail": {0.05: 0.95, 0.1: 0.99},
+		"interference": {0.05: 0.9, 0.1: 0.95}, "modes": {0.05: 0.9, 0.1: 0.9},
 		"modes by seed": {0.02: 0.8, 0.05: 0.95}, "drift": {0.05: 0.95, 0.1: 0.99},
 	}
 	for i, noise := range noises {
