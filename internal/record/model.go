@@ -283,6 +283,9 @@ type Finish struct {
 	ElapsedNS float64 `json:"elapsed_ns"`
 	// Yields: the target gave up the CPU to the event loop while it ran.
 	Yields bool `json:"yields,omitempty"`
+	// InstructionsPerCall is of the measured batches, the timed loop with them, in user
+	// space; nil where the CPU has no counter for it.
+	InstructionsPerCall *float64 `json:"instructions_per_call,omitempty"`
 }
 
 // Exit is the parent's line on a process that is gone.

@@ -58,17 +58,20 @@ type CaseResult struct {
 	// NSPerCall is over processes: Estimate is the location of the (largest) mode,
 	// with the cost of the empty twin taken off. Min to Max spread over clean batches.
 	// nil when there's no figure: no process finished, or none was ever steady.
-	NSPerCall    *Distribution  `json:"ns_per_call"`
-	EmptyNS      *Interval      `json:"empty_ns,omitempty"` // what was taken off: a turn of the empty twin
-	BytesPerCall *float64       `json:"bytes_per_call"`
-	GCShare      *Interval      `json:"gc_share,omitempty"` // of the time, 0…1
-	Processes    int            `json:"processes"`          // that count
-	Failed       int            `json:"failed,omitempty"`
-	Steady       string         `json:"steady"`
-	SteadyCounts map[string]int `json:"steady_processes,omitempty"` // class → processes
-	Modes        []Mode         `json:"modes"`
-	JIT          JITSummary     `json:"jit"`
-	Laps         *LapsResult    `json:"laps,omitempty"`
+	NSPerCall    *Distribution `json:"ns_per_call"`
+	EmptyNS      *Interval     `json:"empty_ns,omitempty"` // what was taken off: a turn of the empty twin
+	BytesPerCall *float64      `json:"bytes_per_call"`
+	// InstructionsPerCall is the median over the VMs, the timed loop with it; nil where the
+	// CPU has no counter.
+	InstructionsPerCall *float64       `json:"instructions_per_call,omitempty"`
+	GCShare             *Interval      `json:"gc_share,omitempty"` // of the time, 0…1
+	Processes           int            `json:"processes"`          // that count
+	Failed              int            `json:"failed,omitempty"`
+	Steady              string         `json:"steady"`
+	SteadyCounts        map[string]int `json:"steady_processes,omitempty"` // class → processes
+	Modes               []Mode         `json:"modes"`
+	JIT                 JITSummary     `json:"jit"`
+	Laps                *LapsResult    `json:"laps,omitempty"`
 	// PerProcess is each process's own location in ns per call, in order of start.
 	PerProcess []ProcessResult `json:"per_process"`
 	// Bins are the pooled clean batches (or laps), for drawing.

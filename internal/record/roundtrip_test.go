@@ -146,6 +146,7 @@ func drawCase(t *rapid.T, i int) Case {
 
 func drawWorker(t *rapid.T, in In) []Line {
 	n := rapid.IntRange(0, 4).Draw(t, "batches")
+	instructions := number(t)
 	b := Batches{In: in, Kind: Measure, AtNS: number(t)}
 	for i := range n {
 		b.Calls = append(b.Calls, 1+i)
@@ -160,7 +161,7 @@ func drawWorker(t *rapid.T, in In) []Line {
 			Aborts:      []Abort{{Source: Source{Line: 7}, Reason: text(t), NYI: text(t), Count: 2}},
 			Blacklisted: []Blacklist{{What: "loop"}}},
 		Fault{In: in, Kind: FaultError, Text: text(t), Call: 1000, Traceback: text(t) + "\n\t" + text(t)},
-		Finish{In: in, Stop: "enough", ElapsedNS: number(t), Yields: true},
+		Finish{In: in, Stop: "enough", ElapsedNS: number(t), Yields: true, InstructionsPerCall: &instructions},
 	}
 }
 

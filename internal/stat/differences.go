@@ -10,7 +10,8 @@ import (
 )
 
 // differences are what else than time differs between two cases: what the JIT made of
-// them, what they allocate, what the collector takes, on which levels they settle.
+// them, what they allocate, how many instructions they take, what the collector takes, on
+// which levels they settle.
 func differences(a, b *record.CaseResult) []record.Difference {
 	var list []record.Difference
 	add := func(what, a, b string) {
@@ -31,6 +32,12 @@ func differences(a, b *record.CaseResult) []record.Difference {
 	add("blacklisted", without(blackA, blackB), without(blackB, blackA))
 	if a.BytesPerCall != nil && b.BytesPerCall != nil && apart(*a.BytesPerCall, *b.BytesPerCall) {
 		add("bytes per call", amount(*a.BytesPerCall), amount(*b.BytesPerCall))
+	}
+	if a.InstructionsPerCall != nil && b.InstructionsPerCall != nil {
+		// They are all but the same from process to process of the same code.
+		if x, y := *a.InstructionsPerCall, *b.InstructionsPerCall; math.Abs(x-y) > 0.01*max(x, y) {
+			add("instructions per call", amount(x), amount(y))
+		}
 	}
 	if gcA, gcB := gcShare(a), gcShare(b); gcA.High < gcB.Low || gcB.High < gcA.Low {
 		add("time in the collector", percent(gcA.Estimate), percent(gcB.Estimate))

@@ -58,6 +58,21 @@ func (f *facts) memory(of func(*record.Memory) (float64, bool)) *float64 {
 			}
 		}
 	}
+	return medianOf(values)
+}
+
+func (f *facts) instructionsPerCall() *float64 {
+	var values []float64
+	for _, v := range f.vms {
+		if v.said.Finish != nil && v.said.Finish.InstructionsPerCall != nil {
+			values = append(values, *v.said.Finish.InstructionsPerCall)
+		}
+	}
+	return medianOf(values)
+}
+
+// medianOf is nil where there is no value.
+func medianOf(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil
 	}

@@ -73,6 +73,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	}
 	r.JIT = jitOf(f.ledgers(), f.jitOn())
 	r.BytesPerCall = f.bytesPerCall()
+	r.InstructionsPerCall = f.instructionsPerCall()
 	if len(f.steady) > 0 && r.Steady != record.SteadyNone {
 		f.found = FindModes(located(f.steady))
 		for i := range f.steady {

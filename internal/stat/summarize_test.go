@@ -151,3 +151,19 @@ func TestSummarizeTwiceIsTheSame(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Instructions are the median over the processes that could count them.
+func TestInstructionsPerCall(t *testing.T) {
+	rec := newRecord()
+	for i := range 5 {
+		add(rec, batches(record.Measure, 10, 10, 10))
+		if i > 0 {
+			x := float64(100 * i)
+			rec.Processes[i].Finish.InstructionsPerCall = &x
+		}
+	}
+	got := Summarize(rec).Cases[0].InstructionsPerCall
+	if got == nil || *got != 250 {
+		t.Errorf("%v, want the median of 100 to 400", got)
+	}
+}

@@ -1,5 +1,6 @@
 --- Measures one case in this VM, from the first call to the last line of its record.
 -- @module moonlap.bench.measure
+local counter = require "moonlap.bench.counter"
 local warmup = require "moonlap.bench.warmup"
 local series_of = require "moonlap.bench.series"
 local loops = require "moonlap.bench.loop"
@@ -201,6 +202,7 @@ function _M.run(self)
         empty(max(n, 100))
     end
 
+    self.counter = counter.open()
     enter_stage(self.ledger, "measure", true)
     self.barrier:wait("measure")
     measure_series(self, loop, empty, n, job.measure_ns)

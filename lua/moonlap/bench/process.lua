@@ -298,6 +298,7 @@ local function run(self)
     self.channel:write {
         type = "finish", stop = self.stop or "enough", yields = self.yields or nil,
         elapsed_ns = self.clock.now() - self.start,
+        instructions_per_call = self.counter and self.counter:per_call(),
     }
 end
 

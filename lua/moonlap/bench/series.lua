@@ -17,7 +17,7 @@ local CAPACITY = 1000
 
 --- A store of batches.
 -- @tparam table watch what to look at around each batch: `clock`, `ledger`, `pollution`,
--- `channel`, `start` (ns)
+-- `channel`, `start` (ns); where there is one, the `counter` of measured batches
 -- @treturn table
 function _M.new(watch)
     return setmetatable({
@@ -50,10 +50,17 @@ function _M:time(kind, series, loop, n)
     end
 
     local events, switches = watch.ledger.events, watch.pollution:switches()
+    local counter = kind == "measure" and watch.counter
+    if counter then
+        counter:start()
+    end
     local now = watch.clock.now
     local start = now()
     loop(n)
     local ns = now() - start
+    if counter then
+        counter:stop(n)
+    end
     events = watch.ledger.events - events
     switches = watch.pollution:switches() - switches
 
