@@ -93,8 +93,11 @@ func niceSteps(lowest, highest, finest float64, bins int) (start, step float64) 
 }
 
 // Divide makes a summary of n repetitions a lap one of a single repetition. Overhead
-// remains that of a lap.
+// remains that of a lap. An n below 1 changes nothing.
 func (s *Summary) Divide(n int) {
+	if n < 1 {
+		return
+	}
 	for _, v := range []*float64{&s.Minimum, &s.Average, &s.Maximum, &s.P50, &s.P90, &s.P99, &s.P999, &s.P9999} {
 		*v /= float64(n)
 	}

@@ -1,6 +1,7 @@
 package lap_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,16 @@ func TestSummaryOfNothing(t *testing.T) {
 	if got := lap.NewHistogram().String(); got != "  no laps\n" {
 		t.Errorf("%q", got)
 	}
-	if s := repeated(1, 1).Summary(0); len(s.Bins) != 0 {
-		t.Errorf("%+v", s.Bins)
+	for _, bins := range []int{0, -1, math.MinInt} {
+		if s := repeated(1, 1).Summary(bins); len(s.Bins) != 0 {
+			t.Errorf("%d: %+v", bins, s.Bins)
+		}
+	}
+	for _, n := range []int{0, -1, 1} {
+		s := repeated(8, 1).Summary(1)
+		if s.Divide(n); s.Average != 8 || s.Bins[0].Start != 8 {
+			t.Errorf("divided by %d: %+v", n, s)
+		}
 	}
 	if s := repeated(1, 1).SummaryClamp(5, 100, 10); len(s.Bins) == 0 {
 		t.Error("bounds in the wrong order lose the values")
