@@ -13,7 +13,8 @@
 /* What stands before every handle and request. */
 typedef struct uvshim_block {
     struct uvshim_block *next, **link;
-    uint32_t is_handle;
+    uint32_t is_handle, is_work;
+    uvshim_mailbox *mailbox; /* async: made when another Lua state is to have it */
     uint32_t unclaimed; /* server: accepted handles that Lua has not taken over */
     uint32_t mmsgs;     /* udp: datagrams in one recvmmsg, 0 without */
     char *received;     /* udp: where the buffer lies that libuv reads into */
@@ -112,7 +113,12 @@ void *uvshim_handle(uvshim_queue *queue, int type, uint32_t id) {
 }
 
 void *uvshim_req(uvshim_queue *queue, int type, uint32_t id) {
-    return block_new(queue, uv_req_size((uv_req_type)type), 0, id);
+    size_t size = type == UV_WORK ? sizeof(uvshim_work) : uv_req_size((uv_req_type)type);
+    void *req = block_new(queue, size, 0, id);
+
+    if (req != NULL)
+        block_of(req)->is_work = type == UV_WORK;
+    return req;
 }
 
 void uvshim_free(uvshim_queue *queue, void *p) {
@@ -122,6 +128,12 @@ void uvshim_free(uvshim_queue *queue, void *p) {
     *block->link = block->next;
     if (block->next != NULL)
         block->next->link = block->link;
+    if (block->mailbox != NULL) {
+        uvshim_mailbox_close(block->mailbox);
+        uvshim_mailbox_drop(block->mailbox);
+    }
+    if (block->is_work)
+        uvshim_work_drop(p);
     free(block);
 }
 
@@ -130,7 +142,9 @@ void uvshim_set_id(void *p, uint32_t id) { *(void **)p = (void *)(uintptr_t)id; 
 
 /* -- the loop --------------------------------------------------------------------------------- */
 
-static void on_alarm(uv_timer_t *alarm) { (void)alarm; }
+/* libuv before 1.45 runs timers at the start of uv_run: an alarm that is due by then would be over,
+ * and the poll would wait without it. A stopped loop does not wait. */
+static void on_alarm(uv_timer_t *alarm) { uv_stop(alarm->loop); }
 
 uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
     uvshim_queue *queue = calloc(1, sizeof *queue);
@@ -166,6 +180,8 @@ void uvshim_close(uvshim_queue *queue) {
             uv_cancel(inside(block));
         else if (((uv_handle_t *)inside(block))->loop != NULL && !uv_is_closing(inside(block)))
             uv_close(inside(block), uvshim_on_close);
+        if (block->mailbox != NULL) /* nobody may send once the loop is closed */
+            uvshim_mailbox_close(block->mailbox);
     }
     uv_close((uv_handle_t *)queue->alarm, NULL);
     do {
@@ -175,6 +191,7 @@ void uvshim_close(uvshim_queue *queue) {
     } while (uv_loop_close(queue->loop) == UV_EBUSY);
     while (queue->blocks != NULL)
         uvshim_free(queue, inside(queue->blocks));
+    uvshim_states_close(queue->states);
     free(queue->events.at);
     free(queue->closing.at);
     free(queue->slab);
@@ -252,6 +269,8 @@ void uvshim_on_random(uv_random_t *req, int status, void *buf, size_t buflen) {
     (void)buflen;
     request_ended(req->loop, req, status, 0);
 }
+
+void uvshim_on_work(uv_work_t *req, int status) { request_ended(req->loop, req, status, 0); }
 
 /* -- streams ---------------------------------------------------------------------------------- */
 
@@ -365,6 +384,14 @@ void uvshim_on_poll(uv_poll_t *handle, int status, int events) {
 
 void uvshim_on_signal(uv_signal_t *handle, int signum) {
     record((uv_handle_t *)handle, UVSHIM_SIGNAL, signum, 0, NULL);
+}
+
+uvshim_mailbox *uvshim_mailbox_of(uv_async_t *async) {
+    uvshim_block *block = block_of(async);
+
+    if (block->mailbox == NULL)
+        block->mailbox = uvshim_mailbox_new(async);
+    return block->mailbox;
 }
 
 void uvshim_on_async(uv_async_t *handle) { record((uv_handle_t *)handle, UVSHIM_ASYNC, 0, 0, NULL); }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 1
+#define UVSHIM_ABI 2
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -45,6 +45,10 @@ typedef struct {
     uvshim_event *at;
 } uvshim_vector;
 
+typedef struct uvshim_mailbox uvshim_mailbox;
+typedef struct uvshim_states uvshim_states;
+typedef struct uvshim_thread uvshim_thread;
+
 typedef struct uvshim_queue {
     uvshim_vector events;  /* in the order in which libuv called back */
     uvshim_vector closing; /* the same for its closing phase */
@@ -57,8 +61,19 @@ typedef struct uvshim_queue {
     uv_timer_t *alarm;
     struct uvshim_block *blocks; /* every handle and request that is not freed */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
+    uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     int finishing;
 } uvshim_queue;
+
+/* Work for the thread pool: the memory of a request of type UV_WORK. */
+typedef struct {
+    uv_work_t req;
+    uvshim_states *states;
+    const char *message; /* what to do; Lua keeps it */
+    size_t size;
+    char *result; /* NULL: none */
+    size_t result_size;
+} uvshim_work;
 
 /* The sender (sockaddr_in or sockaddr_in6) and the bytes of a datagram. */
 typedef struct {
@@ -92,6 +107,47 @@ void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */
 void uvshim_claimed(uv_stream_t *server);
 
+/* A message is Lua values as a string (lua/moonlap/uv/message.lua). It begins with the number of
+ * mailboxes that it names and their addresses, as doubles, and holds each of them until it is
+ * dropped; a copy takes the holds over. */
+char *uvshim_message_copy(const char *message, size_t size);
+void uvshim_message_drop(const char *message);
+/* Drops it and frees its memory; NULL does nothing. */
+void uvshim_message_free(char *message);
+
+/* Runs `message` in a new thread with a new Lua state, which the source `boot` makes ready and gives
+ * the function for; drops it, also on failure. NULL: *status is libuv's error, ENOSYS where the host
+ * hides Lua's C API. The stack size is in bytes, below 0 libuv's. The thread goes on when its record
+ * is dropped. */
+uvshim_thread *uvshim_thread_start(const char *boot, size_t boot_size, const char *message, size_t size,
+                                   double stack_size, int *status);
+int uvshim_thread_join(uvshim_thread *thread);
+void uvshim_thread_drop(uvshim_thread *thread);
+/* A thread's identity; NULL: of the one that asks. */
+double uvshim_thread_id(uvshim_thread *thread);
+
+/* The same in the thread pool, in states that are kept until the queue is closed: the `boot` of
+ * the first call counts. `message` has to stay until the request is freed, which drops it. */
+int uvshim_work_queue(uvshim_queue *queue, uvshim_work *work, const char *boot, size_t boot_size,
+                      const char *message, size_t size);
+/* What the function returned, a message that is freed with the request; or NULL. */
+const char *uvshim_work_result(uvshim_work *work, size_t *size);
+void uvshim_work_drop(uvshim_work *work);
+void uvshim_states_close(uvshim_states *states);
+
+/* The mailbox of an async, made at the first call; NULL: no memory. Other threads hold and drop it
+ * and send; the async's own thread closes it (freeing the async does, too) and takes messages. */
+uvshim_mailbox *uvshim_mailbox_of(uv_async_t *async);
+uvshim_mailbox *uvshim_mailbox_new(uv_async_t *async);
+void uvshim_mailbox_hold(uvshim_mailbox *box);
+void uvshim_mailbox_drop(uvshim_mailbox *box);
+void uvshim_mailbox_close(uvshim_mailbox *box);
+/* Wakes the async; the message replaces one that waits. EINVAL: the async is closing, and the message
+ * is dropped. */
+int uvshim_mailbox_send(uvshim_mailbox *box, const char *message, size_t size);
+/* The message, the caller's now, or NULL. */
+char *uvshim_mailbox_take(uvshim_mailbox *box, size_t *size);
+
 /* The callbacks to hand to libuv. */
 void uvshim_on_close(uv_handle_t *handle);
 void uvshim_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
@@ -105,6 +161,7 @@ void uvshim_on_fs(uv_fs_t *req);
 void uvshim_on_getaddrinfo(uv_getaddrinfo_t *req, int status, struct addrinfo *res);
 void uvshim_on_getnameinfo(uv_getnameinfo_t *req, int status, const char *host, const char *service);
 void uvshim_on_random(uv_random_t *req, int status, void *buf, size_t buflen);
+void uvshim_on_work(uv_work_t *req, int status);
 void uvshim_on_poll(uv_poll_t *handle, int status, int events);
 void uvshim_on_signal(uv_signal_t *handle, int signum);
 void uvshim_on_async(uv_async_t *handle);

@@ -1,6 +1,7 @@
---- async: wakes the loop, in luv also from another thread.
+--- async: wakes the loop, also from another thread.
 --
--- Not there yet: sending from another Lua state, which takes threads.
+-- What goes to another Lua state is not the handle but its mailbox (csrc/uvshim/mailbox.c), which
+-- can do nothing but send.
 -- @module moonlap.uv.async
 
 local ffi = require "ffi"
@@ -8,6 +9,7 @@ local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
+local message = require "moonlap.uv.message"
 local queue = require "moonlap.uv.queue"
 
 local _M = {}
@@ -15,6 +17,14 @@ local _M = {}
 ffi.cdef [[
 int uv_async_init(uv_loop_t *, uv_async_t *, uv_async_cb);
 int uv_async_send(uv_async_t *);
+typedef struct uvshim_mailbox uvshim_mailbox;
+uvshim_mailbox *uvshim_mailbox_of(uv_async_t *);
+void uvshim_mailbox_hold(uvshim_mailbox *);
+void uvshim_mailbox_drop(uvshim_mailbox *);
+void uvshim_mailbox_close(uvshim_mailbox *);
+int uvshim_mailbox_send(uvshim_mailbox *, const char *message, size_t size);
+char *uvshim_mailbox_take(uvshim_mailbox *, size_t *size);
+void uvshim_message_free(char *);
 ]]
 
 -- luv's limit.
@@ -23,15 +33,102 @@ local MOST_ARGUMENTS = 9
 local async_ptr = ffi.typeof "uv_async_t *"
 local on_async = queue.callback "async"
 
-local methods = {}
-local class = handle.class("async", methods)
+local mailbox_ptr = ffi.typeof "uvshim_mailbox *"
+local size_box = ffi.new "size_t[1]"
 
+-- An address: what a message can carry.
+local function number_of(box)
+    return tonumber(ffi.cast("uintptr_t", box))
+end
+
+local function box_at(number)
+    return ffi.cast(mailbox_ptr, ffi.cast("uintptr_t", number))
+end
+
+-- -- at home: the state that has the handle -----------------------------------------------------
+
+-- Records of asyncs with a mailbox, by its address.
+local shared = {}
+
+local methods = {}
+local class = handle.class("async", methods, {
+    stop = function(h)
+        if h.box then
+            C.uvshim_mailbox_close(h.box)
+            shared[number_of(h.box)] = nil
+        end
+    end,
+})
+
+-- The message that waits, or nil.
+local function take(h)
+    local text = h.box and C.uvshim_mailbox_take(h.box, size_box)
+    return text ~= nil and text or nil
+end
+
+local function freed(text, ...)
+    C.uvshim_message_free(text)
+    return ...
+end
+
+-- What was sent last is called back with, and once: when it was sent after libuv had made this
+-- record, then another record comes, which has nothing left to tell.
 queue.on[queue.KIND.async] = function(event)
     local h = handle.by_id[event.id]
-    if not h.closing then
-        h.callback(unpack(h.arguments, 1, h.arguments.n))
+    if h.closing then
+        return
+    end
+    local sent_here, text = h.arguments, take(h)
+    h.arguments = false
+    if text then
+        h.callback(freed(text, message.decode(ffi.string(text, size_box[0]))))
+    elseif sent_here then
+        h.callback(unpack(sent_here, 1, sent_here.n))
     end
 end
+
+-- -- elsewhere ----------------------------------------------------------------------------------
+
+-- Mailboxes of other states' asyncs, by the userdata that stands for one here.
+local boxes = setmetatable({}, { __mode = "k" })
+local stand_in = newproxy(true)
+
+local function mailbox(h)
+    if not h.box then
+        local box = C.uvshim_mailbox_of(ffi.cast(async_ptr, h.ptr))
+        if box == nil then
+            error "not enough memory"
+        end
+        h.box = box
+        shared[number_of(box)] = h
+    end
+    return h.box
+end
+
+message.kinds.A = {
+    to = function(userdata)
+        local h = handle.record(userdata)
+        local box = boxes[userdata]
+        if h and h.class == class and not h.closing then
+            box = mailbox(h)
+        end
+        return box and number_of(box)
+    end,
+    hold = function(number)
+        C.uvshim_mailbox_hold(box_at(number))
+    end,
+    from = function(number)
+        if shared[number] then
+            return shared[number].userdata
+        end
+        local userdata, box = newproxy(stand_in), box_at(number)
+        C.uvshim_mailbox_hold(box)
+        boxes[userdata] = ffi.gc(box, C.uvshim_mailbox_drop)
+        return userdata
+    end,
+}
+
+-- -- luv's functions ----------------------------------------------------------------------------
 
 local api = {}
 _M.api = api
@@ -43,7 +140,7 @@ function api.new_async(callback)
     if type(callback) ~= "function" then
         check.type_error(1, "function", callback)
     end
-    local h = { callback = callback, arguments = { n = 0 } }
+    local h = { callback = callback, arguments = false, box = false }
     local userdata = handle.new(class, h)
     local memory = ffi.cast(async_ptr, handle.memory(h))
     local status = C.uv_async_init(queue.loop, memory, on_async)
@@ -57,13 +154,7 @@ local SCALARS = {
     ["nil"] = true, boolean = true, number = true, string = true, userdata = true,
 }
 
---- Wakes the loop.
--- @tparam userdata async
--- @param ... at most nine values for the callback: nil, boolean, number, string or userdata
--- @treturn number 0, or nil, message and name of the error
-function api.async_send(userdata, ...)
-    local h = handle.check(userdata, class)
-    local n = math.min(select("#", ...), MOST_ARGUMENTS)
+local function send_here(h, n, ...)
     for i = 1, n do
         local kind = type((select(i, ...)))
         if not SCALARS[kind] then
@@ -73,10 +164,40 @@ function api.async_send(userdata, ...)
     if h.closed then
         return errors.fail(errors.api.errno.EINVAL)
     end
+    freed(take(h)) -- older than this, so nobody gets it
     h.arguments = { n = n, ... }
     return errors.result(C.uv_async_send(ffi.cast(async_ptr, h.ptr)))
 end
 
+local function send_away(box, ...)
+    local text, err = message.encode(0, ...)
+    if not text then
+        check.misuse(err)
+    end
+    return errors.result(C.uvshim_mailbox_send(box, text, #text))
+end
+
+--- Wakes the loop that the handle belongs to, from any thread. Callbacks are not counted: of what
+-- is sent before the loop gets to it, only the last comes.
+-- @tparam userdata async
+-- @param ... at most nine values for the callback: nil, boolean, number, string or userdata; to
+--   another thread of userdata only async handles and threads
+-- @treturn number 0, or nil, message and name of the error: `EINVAL` when it is closed
+function api.async_send(userdata, ...)
+    local box = userdata ~= nil and boxes[userdata]
+    if box then
+        return send_away(box, ...)
+    end
+    local h = handle.check(userdata, class)
+    return send_here(h, math.min(select("#", ...), MOST_ARGUMENTS), ...)
+end
+
 methods.send = api.async_send
+
+local meta = getmetatable(stand_in)
+meta.__index = { send = api.async_send }
+meta.__tostring = function(userdata)
+    return ("uv_async_t: %p"):format(userdata)
+end
 
 return _M

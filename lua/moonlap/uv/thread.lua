@@ -1,0 +1,146 @@
+--- Threads, each with a Lua state of its own.
+-- @module moonlap.uv.thread
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local message = require "moonlap.uv.message"
+local worker = require "moonlap.uv.worker"
+
+local _M = {}
+
+ffi.cdef [[
+typedef struct uvshim_thread uvshim_thread;
+uvshim_thread *uvshim_thread_start(const char *boot, size_t boot_size, const char *message,
+    size_t size, double stack_size, int *status);
+int uvshim_thread_join(uvshim_thread *);
+void uvshim_thread_drop(uvshim_thread *);
+double uvshim_thread_id(uvshim_thread *);
+void uv_sleep(unsigned int);
+]]
+
+-- What a userdata stands for: `id`, and `started`, its C record, where it was started from here.
+local records = setmetatable({}, { __mode = "k" })
+local template = newproxy(true)
+
+local function new(id, started)
+    local userdata = newproxy(template)
+    records[userdata] = { id = id, started = started }
+    return userdata
+end
+
+local function check_thread(position, ...)
+    local userdata = select(position, ...)
+    return userdata ~= nil and records[userdata]
+        or check.type_error(position, "uv_thread", ...)
+end
+
+--- A function's code, which another state can load.
+-- @tparam number position of the argument
+-- @param ... all arguments
+-- @treturn string
+function _M.code(position, ...)
+    local fn = select(position, ...)
+    if type(fn) == "string" or type(fn) == "number" then
+        return tostring(fn)
+    elseif type(fn) ~= "function" then
+        check.type_error(position, "function", ...)
+    end
+    local ok, code = pcall(string.dump, fn)
+    if not ok then
+        check.misuse "Error: unable to dump given function"
+    end
+    return code
+end
+
+local function stack_size_of(options)
+    local size = options.stack_size
+    if size == nil then
+        return -1
+    end
+    return tonumber(size)
+        or check.argument_error(1, "stack_size option must be a number if set")
+end
+
+local api = {}
+_M.api = api
+
+--- Runs a function in a new thread and Lua state, where the module `luv` is this library. It has no
+-- upvalues there. An error in it ends the process.
+-- @tparam[opt] table options `stack_size`: bytes
+-- @tparam function|string entry a function or its code
+-- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
+-- @treturn userdata the thread; or nil, message and name of the error
+function api.new_thread(...)
+    local at, stack_size = 1, -1
+    if type((...)) == "table" then
+        at, stack_size = 2, stack_size_of((...))
+    end
+    local code = _M.code(at, ...)
+    local text, err = message.encode(2, "thread", code, select(at + 1, ...))
+    if not text then
+        check.misuse(err)
+    end
+    local boot = worker.boot()
+    local status = ffi.new "int[1]"
+    local started = C.uvshim_thread_start(boot, #boot, text, #text, stack_size, status)
+    if started == nil then
+        return errors.fail(status[0])
+    end
+    return new(C.uvshim_thread_id(started), ffi.gc(started, C.uvshim_thread_drop))
+end
+
+--- Waits until a thread that was started here has ended.
+-- @tparam userdata thread
+-- @treturn boolean true; or nil, message and name of the error
+function api.thread_join(...)
+    local t = check_thread(1, ...)
+    if not t.started then
+        return errors.fail(errors.api.errno.EINVAL)
+    end
+    local status = C.uvshim_thread_join(t.started)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return true
+end
+
+--- The thread that this runs in.
+-- @treturn userdata
+function api.thread_self()
+    return new(C.uvshim_thread_id(nil), false)
+end
+
+--- Are two the same thread? `==` tells it too.
+-- @tparam userdata thread
+-- @tparam userdata other
+-- @treturn boolean
+function api.thread_equal(...)
+    return check_thread(1, ...).id == check_thread(2, ...).id
+end
+
+--- Blocks this thread, and with it its loop.
+-- @tparam number msec
+function api.sleep(...)
+    C.uv_sleep(check.int(1, ...))
+end
+
+local meta = getmetatable(template)
+meta.__index = { join = api.thread_join, equal = api.thread_equal }
+meta.__eq = api.thread_equal
+meta.__tostring = function(userdata)
+    return ("uv_thread_t: 0x%x"):format(records[userdata].id)
+end
+
+message.kinds.T = {
+    to = function(userdata)
+        local t = records[userdata]
+        return t and t.id
+    end,
+    from = function(id)
+        return new(id, false)
+    end,
+}
+
+return _M

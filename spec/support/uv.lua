@@ -1,0 +1,42 @@
+--- What the specs of moonlap.uv share.
+-- @module spec.support.uv
+local _M = {}
+
+
+--- What to give to `describe`: the body, where moonlap.uv can be loaded. Elsewhere the reason is
+-- told: as a skipped test, or as a failed one when MOONLAP_TEST_REQUIRE_ALL is set.
+-- @tparam function(uv) body
+-- @treturn function
+function _M.with_uv(body)
+    return function()
+        local ok, uv = pcall(require, "moonlap.uv")
+        if ok then
+            return body(uv)
+        end
+        local busted = getfenv(body) -- only specs themselves see busted's functions
+        busted.it("runs", function()
+            if os.getenv "MOONLAP_TEST_REQUIRE_ALL" then
+                error(uv, 0)
+            end
+            busted.pending(uv)
+        end)
+    end
+end
+
+
+--- Calls `start` with a callback, runs the loop, and returns what the callback got.
+-- @tparam table uv
+-- @tparam function start `start(callback)`
+-- @return what the callback got; an error when it was called never or twice
+function _M.await(uv, start)
+    local calls, count, results = 0, 0, {}
+    start(function(...)
+        calls, count, results = calls + 1, select("#", ...), { ... }
+    end)
+    uv.run()
+    assert(calls == 1, "the callback was called " .. calls .. " times")
+    return unpack(results, 1, count)
+end
+
+
+return _M
