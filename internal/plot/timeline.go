@@ -16,7 +16,7 @@ const (
 )
 
 // palePoints is how many points the batches that do not count may take, of all cases.
-const palePoints = 1500
+const palePoints = 2000
 
 // A process takes this share of its place on the axis, so that neighbours stand apart.
 const processShare = 0.9
@@ -45,7 +45,6 @@ func timelines(lines []line) []*lapplot.Chart {
 		counted, pale := l.courses(place)
 		left += len(pale.Points)
 		stopped = stopped || l.plan.GC == "full"
-		pale.Points = lapplot.Columns(pale.Points, max(50, palePoints/len(lines)))
 		if len(pale.Points) > 0 {
 			c.Series = append(c.Series, pale)
 		}
@@ -53,13 +52,32 @@ func timelines(lines []line) []*lapplot.Chart {
 	}
 	c.Y.Scale = scaleOf(c.Series)
 	if left > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("pale: %d batches that are not in the figures, for warm-up, a trace or an interruption; "+
-			"those far off stand at the edge", left))
+		note := fmt.Sprintf("pale: %d batches that are not in the figures, for warm-up, a trace or an interruption; "+
+			"those far off stand at the edge", left)
+		if every := (left + palePoints - 1) / palePoints; every > 1 {
+			thin(c.Series, every)
+			note += fmt.Sprintf("; one of %d is drawn", every)
+		}
+		c.Notes = append(c.Notes, note)
 	}
 	if stopped {
 		c.Notes = append(c.Notes, "--gc full: a full collection comes before each batch and is not marked")
 	}
 	return []*lapplot.Chart{c}
+}
+
+// thin leaves one of so many pale points.
+func thin(series []lapplot.Series, every int) {
+	for i, s := range series {
+		if !s.Pale {
+			continue
+		}
+		var kept []lapplot.Point
+		for k := 0; k < len(s.Points); k += every {
+			kept = append(kept, s.Points[k])
+		}
+		series[i].Points = kept
+	}
 }
 
 // extent is the places on the axis, one for each process, or worker in it, of the case that

@@ -67,9 +67,13 @@ func binEdges(ds []distribution) (edges []float64, title string, scale Scale) {
 		return edges, fmt.Sprintf("share in each %.2g %%", 100*math.Expm1(width)), Log
 	}
 	width := binWidth(ds, high-low, func(d *distribution) float64 { return bodyEnd(d) - d.quantile(0.001) })
-	edges, width = linearEdges(low, high, math.Max(width, coarsest(ds, high)))
+	edges, width = linearEdges(low, high, math.Max(width/rounding, coarsest(ds, high)))
 	return edges, "share in each " + Time.print(width, 1), Linear
 }
+
+// rounding is how much narrower than by the rule a bin of round width may be: about as much
+// as it may be wider, the steps of round numbers being 2 and 2.5.
+const rounding = 1.6
 
 // binWidth is how wide the bins of the narrowest body are by the Rice rule, but at least a
 // mostBins-th of all.
@@ -132,8 +136,8 @@ func logEdges(low, high, each float64) (edges []float64) {
 	}
 }
 
-// inBins are the shares of the values in each bin, as steps. A bucket that reaches over
-// several bins is dealt out in proportion.
+// inBins are the shares of the values in each bin, as steps, without the empty bins at both
+// ends. A bucket that reaches over several bins is dealt out in proportion.
 func inBins(d *distribution, edges []float64, scale Scale) []Point {
 	shares := make([]float64, len(edges)-1)
 	at := func(x float64) float64 { // number of the bin with x, and how far in
@@ -159,9 +163,14 @@ func inBins(d *distribution, edges []float64, scale Scale) []Point {
 			shares[i] += share * (math.Min(high, float64(i+1)) - math.Max(low, float64(i))) / (high - low)
 		}
 	}
-	points := make([]Point, 0, len(edges))
-	for i, share := range shares {
-		points = append(points, At(edges[i], share))
+	first, last := 0, len(shares)-1
+	for ; first < last && shares[first] == 0; first++ {
 	}
-	return append(points, At(edges[len(edges)-1], 0))
+	for ; last > first && shares[last] == 0; last-- {
+	}
+	points := make([]Point, 0, len(edges))
+	for i := first; i <= last; i++ {
+		points = append(points, At(edges[i], shares[i]))
+	}
+	return append(points, At(edges[last+1], 0))
 }

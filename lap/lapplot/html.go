@@ -77,16 +77,17 @@ type (
 		High      float64    `json:"high"`
 	}
 	pageSeries struct {
-		Name   int            `json:"name"` // place among the names
-		Style  string         `json:"style"`
-		Filled bool           `json:"filled,omitempty"`
-		Pale   bool           `json:"pale,omitempty"`
-		X      numbers        `json:"x"`
-		Y      numbers        `json:"y"`
-		Low    *numbers       `json:"low,omitempty"` // where any differs from Y
-		High   *numbers       `json:"high,omitempty"`
-		Labels map[int]string `json:"labels,omitempty"` // of points
-		Marks  []pageMark     `json:"marks,omitempty"`
+		Name   int         `json:"name"` // place among the names
+		Style  string      `json:"style"`
+		Filled bool        `json:"filled,omitempty"`
+		Pale   bool        `json:"pale,omitempty"`
+		X      numbers     `json:"x"`
+		Y      numbers     `json:"y"`
+		Low    *numbers    `json:"low,omitempty"` // where any differs from Y
+		High   *numbers    `json:"high,omitempty"`
+		Texts  []string    `json:"texts,omitempty"`
+		Labels map[int]int `json:"labels,omitempty"` // of points: place among the texts
+		Marks  []pageMark  `json:"marks,omitempty"`
 	}
 	pageMark struct {
 		X     float64 `json:"x"`
@@ -146,15 +147,20 @@ func (c *Chart) pageData(place map[string]int) pageChart {
 		}
 		low, high := ps.Y, ps.Y
 		wide := false
-		for i, p := range points {
+		textAt := map[string]int{}
+		for _, p := range points {
 			if !drawable(p) && !(p.isGap() && finite(p.X)) {
 				continue
 			}
 			if p.Label != "" {
-				if ps.Labels == nil {
-					ps.Labels = map[int]string{}
+				if _, known := textAt[p.Label]; !known {
+					textAt[p.Label] = len(ps.Texts)
+					ps.Texts = append(ps.Texts, p.Label)
 				}
-				ps.Labels[len(ps.X.values)] = points[i].Label
+				if ps.Labels == nil {
+					ps.Labels = map[int]int{}
+				}
+				ps.Labels[len(ps.X.values)] = textAt[p.Label]
 			}
 			ps.X.add(p.X)
 			ps.Y.add(p.Y)

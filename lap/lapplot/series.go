@@ -92,8 +92,8 @@ func (p *page) steps(pl *plot, s Series, line pen) {
 			ground := pl.y + pl.height*(1-pl.chart.Y.place(pl.spanY, math.Max(0, pl.spanY.low)))
 			inside := line.paint
 			inside.opacity *= 0.2
-			corners := append([]xy{{path[0].x, ground}}, path...)
-			p.area(append(corners, xy{path[len(path)-1].x, ground}), inside)
+			path = append([]xy{{path[0].x, ground}}, path...)
+			p.area(append(path[:len(path):len(path)], xy{path[len(path)-1].x, ground}), inside)
 		}
 		p.lines([][]xy{path}, line)
 	}
@@ -115,7 +115,7 @@ func (p *page) scattered(pl *plot, s Series, full paint) {
 	thin.opacity *= 0.6
 	p.lines(whiskers, thin)
 	radius := 3.0
-	if len(at) > 200 {
+	if len(at) > 200 || s.Pale {
 		radius = 1.5
 	}
 	p.dots(at, radius, full)

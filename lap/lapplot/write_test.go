@@ -39,6 +39,7 @@ func full() *Figure {
 			{Name: "old <a&b>", Style: Dots, Points: []Point{{X: 0, Y: 10, Low: 9, High: 12, Label: "first"}, At(1, 11), At(2, 15)},
 				Marks: []Mark{{X: 2, Kind: "step", Label: "slower by 40 %"}, {X: 1, Kind: "release"}}},
 			{Name: "left out", Style: Lines, Pale: true, Points: []Point{At(0, 10), At(1, 10), Gap(1.5), At(2, 14)}},
+			{Name: "left out", Style: Dots, Pale: true, Points: []Point{{X: 0.5, Y: 13, Low: 13, High: 13, Label: "left out: a trace"}}},
 		},
 	}
 	return &Figure{
@@ -105,7 +106,7 @@ func TestSVG(t *testing.T) {
 	for _, want := range []string{
 		"Plots \uFFFD of \uFFFD everything", "made up", "new takes 1.031 times (1.024–1.038) as long as old: slower",
 		"Timeline", "lap", "time per lap", "old <a&b>", "new </script>", "10k", "0 ns",
-		"Density", "share in each 10 ns", "100 ns", "0 %",
+		"Density", "share in each 5 ns", "100 ns", "0 %",
 		"Percentiles", "share that takes no longer", "99.9 %",
 		"History", "commit", "time per call", "a note", "step", "release", "a1", "c3", "14 ns",
 	} {

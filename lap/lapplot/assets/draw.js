@@ -6,7 +6,7 @@ function paint(u, chart) {
   const Y = y => u.valToPos(Math.max(min, Math.min(max, y)), "y", true);
   ctx.save();
   ctx.beginPath();
-  ctx.rect(left, top, width, height);
+  ctx.rect(left, top - 3 * ratio, width, height + 6 * ratio); // dots at the edge are whole
   ctx.clip();
   ctx.lineJoin = "round";
   for (const pale of [true, false]) {
@@ -66,6 +66,7 @@ function line(ctx, s, run, X, Y, ratio) {
 function steps(ctx, s, [first, last], X, Y) {
   const path = () => {
     ctx.beginPath();
+    if (s.filled) ctx.lineTo(X(s.x[first]), Y(0));
     for (let i = first; i <= last; i++) {
       if (i > first) ctx.lineTo(X(s.x[i]), Y(s.y[i - 1]));
       ctx.lineTo(X(s.x[i]), Y(s.y[i]));
@@ -75,7 +76,6 @@ function steps(ctx, s, [first, last], X, Y) {
     const alpha = ctx.globalAlpha;
     path();
     ctx.lineTo(X(s.x[last]), Y(0));
-    ctx.lineTo(X(s.x[first]), Y(0));
     ctx.globalAlpha = alpha * 0.2;
     ctx.fill();
     ctx.globalAlpha = alpha;
@@ -85,7 +85,7 @@ function steps(ctx, s, [first, last], X, Y) {
 }
 
 function scattered(ctx, s, X, Y, ratio) {
-  const alpha = ctx.globalAlpha, radius = (s.x.length > 200 ? 1.5 : 3) * ratio;
+  const alpha = ctx.globalAlpha, radius = (s.x.length > 200 || s.pale ? 1.5 : 3) * ratio;
   ctx.setLineDash([]);
   s.x.forEach((x, i) => {
     if (s.y[i] == null) return;

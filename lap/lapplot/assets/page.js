@@ -11,15 +11,14 @@ const make = (tag, parent, text, className) => {
 
 // Colours by use, as in theme.go: paper, text, muted, grid, then the series'.
 const darkWanted = matchMedia("(prefers-color-scheme: dark)");
-let chosenTheme = null;
-const isDark = () => chosenTheme == null ? darkWanted.matches : chosenTheme == "dark";
-const ink = i => (isDark() ? figure.dark : figure.light)[i];
+let dark = darkWanted.matches; // read once: reading it later may swallow the change event
+const ink = i => (dark ? figure.dark : figure.light)[i];
 const hue = name => ink(4 + name % figure.hues);
 const dashes = [[], [7, 4], [2, 3]];
 const dash = name => dashes[Math.floor(name / figure.hues) % 3];
 
 function setTheme() {
-  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
   document.querySelectorAll(".swatch").forEach(s => { s.style.borderTopColor = hue(+s.dataset.name); });
   plots.forEach(p => p.redraw(false));
 }
@@ -76,15 +75,24 @@ function spanOfY(chart, from, to) {
   return [low >= 0 && low < 0.4 * high ? 0 : low - wide * 0.04, high + wide * 0.04];
 }
 
-// hoverText fills the box beside the cursor with what is near x.
+// under is the place of the point of a series that lies below the cursor, or -1.
+function under(u, s) {
+  const far = (a, b) => Math.abs(a - b) > 7;
+  const { left, top } = u.cursor, { min, max } = u.scales.y;
+  return s.x.findIndex((x, i) => s.y[i] != null && !far(u.valToPos(x, "x"), left)
+    && !far(u.valToPos(Math.max(min, Math.min(max, s.y[i])), "y"), top));
+}
+
+// hoverText fills the box beside the cursor with what is near x. Dots that do not count are
+// told when the cursor is upon them.
 function hoverText(box, u, chart, x) {
   box.textContent = "";
   make("div", box, (chart.x.labels || chart.x.scale == "tail" ? "" : chart.x.title + " ") + show(chart.x, x, 4), "at");
   const near = 6 * (u.scales.x.max - u.scales.x.min) / u.over.clientWidth;
   for (const s of chart.series) {
     if (hidden[s.name]) continue;
-    const i = nearest(s, x);
-    if (i >= 0 && i < s.x.length && s.y[i] != null && !(s.style == "dots" && s.pale)) {
+    const i = s.style == "dots" && s.pale ? under(u, s) : nearest(s, x);
+    if (i >= 0 && i < s.x.length && s.y[i] != null) {
       const row = make("div", box);
       swatch(row, s.name);
       make("b", row, show(chart.y, s.y[i], 4));
@@ -92,7 +100,7 @@ function hoverText(box, u, chart, x) {
         make("span", row, ` ${show(chart.y, lowOf(s, i), 3)} – ${show(chart.y, highOf(s, i), 3)}`, "more");
       }
       make("span", row, "  " + figure.names[s.name]);
-      if (s.labels?.[i]) make("div", box, s.labels[i], "more");
+      if (s.labels?.[i] != null) make("div", box, s.texts[s.labels[i]], "more");
     }
     for (const m of s.marks ?? []) {
       if (Math.abs(m.x - x) > near) continue;
@@ -192,7 +200,7 @@ function addKeys() {
     };
   });
   const theme = make("button", keys, "Light / dark", "theme");
-  theme.onclick = () => { chosenTheme = isDark() ? "light" : "dark"; setTheme(); };
+  theme.onclick = () => { dark = !dark; setTheme(); };
 }
 
 document.querySelector("h1").textContent = figure.title;
@@ -201,4 +209,4 @@ for (const note of figure.notes ?? []) make("p", document.getElementById("notes"
 addKeys();
 setTheme();
 figure.charts.forEach(addChart);
-darkWanted.onchange = setTheme;
+darkWanted.onchange = e => { dark = e.matches; setTheme(); };

@@ -1,0 +1,281 @@
+package lapplot
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long a browser may take to start or to react. It is that long because
+// machines are busy; a page that works reacts at once.
+const patience = 90 * time.Second
+
+// browsers are programs that speak the DevTools protocol, the smallest first.
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+
+// findBrowser skips the test where there is none, unless MOONLAP_TEST_REQUIRE_ALL says that
+// there must be one.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "none of %s is on the PATH; Debian: apt-get install chromium-headless-shell"
+	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		t.Fatalf(missing, strings.Join(browsers, ", "))
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser is driven through inherited pipes, on Linux only")
+	}
+	t.Skipf(missing, strings.Join(browsers, ", "))
+	return ""
+}
+
+// A tab is a page in a browser of its own, driven by the DevTools protocol: JSON messages
+// that end in NUL, through the browser's file descriptors 3 and 4.
+type tab struct {
+	t        *testing.T
+	to       *os.File
+	messages chan message
+	session  string
+	sent     int
+	faults   []string // uncaught errors, console errors, failed loads
+	requests []string // URLs that were asked for
+}
+
+// A message is an answer, which has the id of its call, or an event.
+type message struct {
+	ID     int
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+// openTab starts a browser, which ends with the test.
+func openTab(t *testing.T) *tab {
+	t.Helper()
+	reads, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, writes, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := findBrowser(t)
+	dir, err := os.MkdirTemp("", "moonlap-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "--headless", "--remote-debugging-pipe", "--user-data-dir="+dir,
+		"--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1200,900")
+	if os.Getuid() == 0 {
+		cmd.Args = append(cmd.Args, "--no-sandbox") // it refuses to run as root else
+	}
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.ExtraFiles = []*os.File{reads, writes}
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reads.Close()
+	writes.Close()
+	b := &tab{t: t, to: to, messages: make(chan message, 1000)}
+	go b.listen(from)
+	t.Cleanup(func() {
+		to.Close()
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			cmd.Process.Kill()
+			<-ended
+		}
+		from.Close()
+		// Its helpers may outlive it a little, and write.
+		for end := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond)
+		}
+		if t.Failed() {
+			t.Logf("the browser said:\n%s", stderr.String())
+		}
+	})
+
+	var target struct {
+		ID string `json:"targetId"`
+	}
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct {
+		Session string `json:"sessionId"`
+	}
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached)
+	b.session = attached.Session
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		b.call(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+func (b *tab) listen(from *os.File) {
+	defer close(b.messages)
+	r := bufio.NewReader(from)
+	for {
+		line, err := r.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(line[:len(line)-1], &m) == nil {
+			b.messages <- m
+		}
+	}
+}
+
+// call calls a method and reads its result.
+func (b *tab) call(method string, params, result any) {
+	b.t.Helper()
+	b.sent++
+	data, err := json.Marshal(struct {
+		ID      int    `json:"id"`
+		Method  string `json:"method"`
+		Params  any    `json:"params,omitempty"`
+		Session string `json:"sessionId,omitempty"`
+	}{b.sent, method, params, b.session})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.to.Write(append(data, 0)); err != nil {
+		b.t.Fatalf("%s: the browser is gone: %v", method, err)
+	}
+	timeout := time.After(patience)
+	for {
+		select {
+		case m, open := <-b.messages:
+			switch {
+			case !open:
+				b.t.Fatalf("%s: the browser ended", method)
+			case m.ID == 0:
+				b.note(m)
+			case m.ID == b.sent && m.Error != nil:
+				b.t.Fatalf("%s: %s", method, m.Error.Message)
+			case m.ID == b.sent:
+				if result != nil {
+					if err := json.Unmarshal(m.Result, result); err != nil {
+						b.t.Fatalf("%s: %v in %s", method, err, m.Result)
+					}
+				}
+				return
+			}
+		case <-timeout:
+			b.t.Fatalf("%s: no answer within %v", method, patience)
+		}
+	}
+}
+
+// note keeps what events tell of the page.
+func (b *tab) note(m message) {
+	var e struct {
+		Type             string
+		Entry            struct{ Level, Text, URL string }
+		ExceptionDetails json.RawMessage
+		Request          struct{ URL string }
+	}
+	if err := json.Unmarshal(m.Params, &e); err != nil {
+		b.t.Errorf("%s: %v", m.Method, err)
+	}
+	switch {
+	case m.Method == "Runtime.exceptionThrown":
+		b.faults = append(b.faults, string(e.ExceptionDetails))
+	case m.Method == "Runtime.consoleAPICalled" && slices.Contains([]string{"error", "warning", "assert"}, e.Type):
+		b.faults = append(b.faults, string(m.Params))
+	case m.Method == "Log.entryAdded" && e.Entry.Level == "error":
+		b.faults = append(b.faults, e.Entry.Text+" "+e.Entry.URL)
+	case m.Method == "Network.requestWillBeSent":
+		b.requests = append(b.requests, e.Request.URL)
+	}
+}
+
+// eval evaluates JavaScript in the page and reads its value.
+func (b *tab) eval(expression string, value any) {
+	b.t.Helper()
+	var answer struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
+	if answer.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
+	}
+	if value == nil {
+		return
+	}
+	if err := json.Unmarshal(answer.Result.Value, value); err != nil {
+		b.t.Fatalf("%s: %v in %s", expression, err, answer.Result.Value)
+	}
+}
+
+// await waits until an expression is true.
+func (b *tab) await(what, expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var holds bool
+		b.eval("!!("+expression+")", &holds)
+		if holds {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("%s: not within %v: %s", what, patience, expression)
+		}
+	}
+}
+
+// open shows a file.
+func (b *tab) open(file string) {
+	b.t.Helper()
+	url := "file://" + filepath.ToSlash(file)
+	b.requests = nil
+	b.call("Page.navigate", map[string]any{"url": url}, nil)
+	b.await("the page loads", fmt.Sprintf("location.href == %q && document.readyState == 'complete'", url))
+}
+
+// mouse sends events of a kind ("mousePressed", "mouseMoved", …) at places in the window.
+func (b *tab) mouse(kind string, x, y float64, clicks int) {
+	b.t.Helper()
+	params := map[string]any{"type": kind, "x": x, "y": y}
+	if kind != "mouseMoved" {
+		params["button"], params["clickCount"] = "left", clicks
+	}
+	b.call("Input.dispatchMouseEvent", params, nil)
+}
+
+func (b *tab) click(x, y float64, times int) {
+	b.t.Helper()
+	b.mouse("mouseMoved", x, y, 0)
+	for i := range times {
+		b.mouse("mousePressed", x, y, i+1)
+		b.mouse("mouseReleased", x, y, i+1)
+	}
+}
+
+// prefer says whether the reader wants dark or light pages.
+func (b *tab) prefer(scheme string) {
+	b.t.Helper()
+	b.call("Emulation.setEmulatedMedia", map[string]any{
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
+	}, nil)
+}
