@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -44,7 +45,7 @@ the cursor, switches series on and off, and works offline.`,
   moonlap plot today.jsonl --out - --format svg | rsvg-convert > today.png`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPlot(sys, o, args)
+			return runPlot(cmd.Context(), sys, o, args)
 		},
 	}
 	f := cmd.Flags()
@@ -56,12 +57,12 @@ the cursor, switches series on and off, and works offline.`,
 	return cmd
 }
 
-func runPlot(sys Sys, o plotOptions, paths []string) error {
+func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error {
 	options, err := o.complete()
 	if err != nil {
 		return err
 	}
-	sources, readErr, err := readSources(sys, paths)
+	sources, readErr, err := readSources(ctx, sys, paths)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,9 @@ func runPlot(sys Sys, o plotOptions, paths []string) error {
 		return usageErrorf("--case %s: %w", o.only, err)
 	case err != nil:
 		return errors.Join(readErr, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := o.write(sys, figure); err != nil {
 		return errors.Join(readErr, err)
@@ -117,9 +121,9 @@ func (o *plotOptions) complete() (plot.Options, error) {
 
 // readSources reads records. A record that is cut off or corrupt is read up to the fault,
 // which is partial.
-func readSources(sys Sys, paths []string) (sources []plot.Source, partial, err error) {
+func readSources(ctx context.Context, sys Sys, paths []string) (sources []plot.Source, partial, err error) {
 	for _, path := range paths {
-		rec, readErr := readRecord(sys, path)
+		rec, readErr := readRecord(ctx, sys, path)
 		if rec == nil || len(rec.Cases) == 0 {
 			if readErr == nil {
 				readErr = fmt.Errorf("%s holds no case", path)

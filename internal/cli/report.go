@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,15 +35,15 @@ corrupt is read up to the fault, which is told.`,
 			if err := oneOf("--format", format, formats...); err != nil {
 				return err
 			}
-			return runReport(sys, args[0], format)
+			return runReport(cmd.Context(), sys, args[0], format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt")
 	return cmd
 }
 
-func runReport(sys Sys, path, format string) error {
-	rec, err := readRecord(sys, path)
+func runReport(ctx context.Context, sys Sys, path, format string) error {
+	rec, err := readRecord(ctx, sys, path)
 	if rec == nil || len(rec.Cases) == 0 {
 		if err == nil {
 			err = fmt.Errorf("%s holds no case", path)
@@ -70,11 +71,25 @@ func runReport(sys Sys, path, format string) error {
 	return outcome(results)
 }
 
-func readRecord(sys Sys, path string) (*record.Record, error) {
-	if path == "-" {
-		return record.Read(sys.Stdin, "standard input")
+// readRecord reads a record, - from stdin. A pipe may never end, so it is left when ctx ends.
+func readRecord(ctx context.Context, sys Sys, path string) (*record.Record, error) {
+	var rec *record.Record
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if path == "-" {
+			rec, err = record.Read(sys.Stdin, "standard input")
+		} else {
+			rec, err = record.ReadFile(path)
+		}
+	}()
+	select {
+	case <-read:
+		return rec, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return record.ReadFile(path)
 }
 
 // writeReport writes results to stdout in a format.

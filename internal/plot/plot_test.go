@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/lap"
@@ -225,4 +227,51 @@ func TestNothingMeasured(t *testing.T) {
 	if !errors.Is(err, ErrNoCase) || !strings.Contains(err.Error(), "there are a, b") {
 		t.Errorf("no case matches: %v", err)
 	}
+}
+
+// TestPaleIsThinned: what does not count never outgrows the picture, and its thinning is told.
+func TestPaleIsThinned(t *testing.T) {
+	rec := madeUp(2, map[string]float64{"a": 10})
+	warmup := &rec.Processes[0].Batches[0]
+	for range 5 * palePoints {
+		warmup.NS, warmup.Calls = append(warmup.NS, 1000), append(warmup.Calls, 100)
+	}
+	f, err := Figure([]Source{{"r", rec}}, Options{Kinds: []string{Timeline}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Charts[0]
+	if n := len(c.Series[0].Points); !c.Series[0].Pale || n > palePoints || n < palePoints/2 {
+		t.Errorf("%d pale points of %d are drawn, at most %d may be", n, 5*palePoints+10, palePoints)
+	}
+	if len(c.Notes) != 1 || !strings.HasSuffix(c.Notes[0], "; one of 6 is drawn") {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// TestOddRecords: whatever a record holds is drawn or refused, in every format.
+func TestOddRecords(t *testing.T) {
+	odd := []float64{0, 5e-324, 1e-300, 12, 1e300, math.MaxFloat64}
+	rapid.Check(t, func(t *rapid.T) {
+		rec := madeUp(1, map[string]float64{"a": 10, "b": 12})
+		for _, p := range rec.Processes {
+			for i := range p.Batches {
+				b := &p.Batches[i]
+				b.AtNS = rapid.SampledFrom(odd).Draw(t, "at")
+				b.NS[rapid.IntRange(0, len(b.NS)-1).Draw(t, "batch")] = rapid.SampledFrom(odd).Draw(t, "ns")
+				b.Calls[0] = rapid.SampledFrom([]int{1, math.MaxInt32}).Draw(t, "calls")
+			}
+			if rapid.Bool().Draw(t, "unfinished") {
+				p.Finish = nil
+			}
+		}
+		f, err := Figure([]Source{{"r", rec}}, Options{})
+		if err != nil {
+			return
+		}
+		format := rapid.SampledFrom(lapplot.Formats).Draw(t, "format")
+		if err := f.Write(io.Discard, format); err != nil && !errors.Is(err, lapplot.ErrEmpty) {
+			t.Fatalf("as %s: %v", format, err)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package lapplot
 import (
 	"fmt"
 	"math"
+	"sort"
 )
 
 // mostBins is as many bins as a screen shows apart.
@@ -60,10 +61,10 @@ func binEdges(ds []distribution) (edges []float64, title string, scale Scale) {
 			high = math.Max(high, ds[i].max)
 		}
 		low = math.Max(low, least/wide)
-		width := binWidth(ds, math.Log(high/low), func(d *distribution) float64 {
-			return math.Log(bodyEnd(d) / math.Max(low, d.quantile(0.001)))
+		width := binWidth(ds, math.Log(high)-math.Log(low), func(d *distribution) float64 { // high/low may overflow
+			return math.Log(bodyEnd(d)) - math.Log(math.Max(low, d.quantile(0.001)))
 		})
-		edges = logEdges(low, high, math.Exp(width))
+		edges = logEdges(low, high, width)
 		return edges, fmt.Sprintf("share in each %.2g %%", 100*math.Expm1(width)), Log
 	}
 	width := binWidth(ds, high-low, func(d *distribution) float64 { return bodyEnd(d) - d.quantile(0.001) })
@@ -125,10 +126,10 @@ func linearEdges(low, high, least float64) (edges []float64, width float64) {
 	}
 }
 
-// logEdges has an edge above high; each bin ends at so many times its beginning.
-func logEdges(low, high, each float64) (edges []float64) {
+// logEdges has an edge above high; the logarithms of the edges are so far apart.
+func logEdges(low, high, width float64) (edges []float64) {
 	for k := 0; ; k++ {
-		edge := low * math.Pow(each, float64(k))
+		edge := math.Exp(math.Log(low) + float64(k)*width)
 		edges = append(edges, edge)
 		if edge > high && k > 0 {
 			return edges
@@ -141,19 +142,22 @@ func logEdges(low, high, each float64) (edges []float64) {
 func inBins(d *distribution, edges []float64, scale Scale) []Point {
 	shares := make([]float64, len(edges)-1)
 	at := func(x float64) float64 { // number of the bin with x, and how far in
-		if scale == Log {
-			step := math.Log(edges[1] / edges[0])
-			return math.Log(math.Max(x, edges[0])/edges[0]) / step
+		i := sort.Search(len(shares), func(i int) bool { return edges[i+1] > x })
+		if i == len(shares) || x <= edges[0] {
+			return float64(i)
 		}
-		return (x - edges[0]) / (edges[1] - edges[0])
+		low, high := edges[i], edges[i+1]
+		if scale == Log {
+			x, low, high = math.Log(x), math.Log(low), math.Log(high)
+		}
+		return float64(i) + math.Min((x-low)/(high-low), 1-1e-12) // not rounded into the next
 	}
 	for _, b := range d.buckets {
-		low := math.Max(0, at(math.Max(b.low, d.min)))
-		high := at(math.Min(b.high, d.max))
 		if b.low >= edges[len(edges)-1] {
 			break
 		}
-		first := min(int(low), len(shares)-1) // it may round up to the end
+		low, high := at(math.Max(b.low, d.min)), at(math.Min(b.high, d.max))
+		first := int(low)
 		share := float64(b.count) / float64(d.count)
 		if high-low < 1e-9 || int(high) == first {
 			shares[first] += share

@@ -2,8 +2,10 @@ package lapplot
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +41,23 @@ func (f *Figure) WriteFileAs(name, format string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if err := replace(name, picture.Bytes()); err != nil {
-		return fmt.Errorf("lapplot: the plot cannot be written: %w", err)
+		return fmt.Errorf("lapplot: the plot cannot be written: %s: %w", name, cause(err))
 	}
 	return nil
+}
+
+// cause is an error of the file system without the path, which may be that of the file
+// beside name.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // replace writes a file beside name and renames it. What is there and no plain file, a
