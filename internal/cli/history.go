@@ -4,24 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/store"
+	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
 type historyOptions struct {
-	file, format, remove string
-	rebuild              bool
+	file, format, add, remove, plot string
+	rebuild                         bool
 }
 
 func newHistoryCommand(sys Sys) *cobra.Command {
 	var o historyOptions
 	cmd := &cobra.Command{
-		Use:   "history [flags] [CASE]",
+		Use:   "history [flags] [CASE] | --add NAME RECORD…",
 		Short: "Show figures over time, with the steps in them",
 		Long: `Show the runs that 'moonlap bench --save NAME' kept: without a case, the names and
 cases there are; with one, its figure in every run, with the steps that neither the
@@ -29,16 +33,20 @@ intervals nor the noise from run to run explain.
 
 Runs on another machine, VM or environment make a series of their own.
 
+--add keeps records that 'bench', 'compare' or 'time' wrote with --out, here or on
+another machine.
+
 The records are kept compressed in the folder records/ beside the history's file,
 which is an index of them: --rebuild makes it again, records copied into the folder
 enter it by themselves.`,
 		Example: `  moonlap bench --save main app.lua
   moonlap history
   moonlap history concat
+  moonlap history --plot concat.html concat
   moonlap history --format csv concat > concat.csv
+  moonlap history --add main monday.jsonl tuesday.jsonl
   moonlap history --delete experiment
   moonlap history --rebuild`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return err
@@ -48,6 +56,8 @@ enter it by themselves.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json, csv or markdown")
+	f.StringVar(&o.plot, "plot", "", "draw the figures with their steps, too: `FILE`.html, .svg or .png")
+	f.StringVar(&o.add, "add", "", "keep records, of --out, under this `NAME`")
 	f.StringVar(&o.remove, "delete", "", "delete the runs under this `NAME`, their records too")
 	f.BoolVar(&o.rebuild, "rebuild", false, "make the index again from the records, all figures computed anew")
 	addHistoryFlag(f, &o.file)
@@ -55,11 +65,32 @@ enter it by themselves.`,
 }
 
 func (o *historyOptions) check(args []string) error {
+	deeds := 0
+	for _, does := range []bool{o.rebuild, o.remove != "", o.add != ""} {
+		if does {
+			deeds++
+		}
+	}
 	switch {
-	case o.rebuild && o.remove != "":
-		return usageErrorf("--rebuild or --delete, not both")
-	case (o.rebuild || o.remove != "") && len(args) > 0:
+	case deeds > 1:
+		return usageErrorf("--add, --rebuild and --delete go one at a time")
+	case deeds == 1 && o.plot != "":
+		return usageErrorf("--add, --rebuild and --delete draw nothing: --plot goes with none of them")
+	case o.add != "" && len(args) == 0:
+		return usageErrorf("which records? --add NAME RECORD…")
+	case o.add == "" && deeds == 1 && len(args) > 0:
 		return usageErrorf("--rebuild and --delete take no case")
+	case deeds == 0 && len(args) > 1:
+		return usageErrorf("one case at a time, or all: moonlap history [CASE]")
+	}
+	if err := checkName("--add", o.add); err != nil {
+		return err
+	}
+	if o.plot != "" {
+		ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(o.plot), "."))
+		if err := oneOf("--plot "+o.plot+": the file's ending", ending, lapplot.Formats...); err != nil {
+			return err
+		}
 	}
 	return oneOf("--format", o.format, "text", "json", "csv", "markdown")
 }
@@ -78,12 +109,17 @@ func runHistory(ctx context.Context, sys Sys, o historyOptions, args []string) e
 	if err != nil || h == nil {
 		return err
 	}
-	return o.write(sys, h, len(args) == 1)
+	if err := o.write(sys, h, len(args) == 1); err != nil || o.plot == "" {
+		return err
+	}
+	return drawHistory(h, o.plot, strings.Join(append([]string{"moonlap history"}, args...), " · "))
 }
 
 // do does what the flags ask for, and returns the history where it is asked for.
 func (o *historyOptions) do(ctx context.Context, sys Sys, s *store.Store, args []string) (*record.History, error) {
 	switch {
+	case o.add != "":
+		return nil, addRecords(ctx, sys, s, o.add, args)
 	case o.rebuild:
 		runs, err := s.Rebuild(ctx)
 		if err == nil {
@@ -100,6 +136,34 @@ func (o *historyOptions) do(ctx context.Context, sys Sys, s *store.Store, args [
 		return s.History(ctx, args[0])
 	}
 	return s.History(ctx, "")
+}
+
+// addRecords keeps all of the records in files, or none when one of them is not fit.
+func addRecords(ctx context.Context, sys Sys, s *store.Store, name string, paths []string) error {
+	var drafts []*store.Draft
+	for _, path := range paths {
+		d, err := s.Draft(path, name)
+		if err != nil {
+			return fmt.Errorf("nothing is added: %w", err)
+		}
+		drafts = append(drafts, d)
+	}
+	for _, d := range drafts {
+		if _, err := s.Keep(ctx, d); err != nil {
+			return err
+		}
+	}
+	note(sys, fmt.Sprintf("saved %s as %s in %s", counted(len(drafts), "run"), name, s.Path))
+	return nil
+}
+
+// drawHistory writes a plot; the file's ending says its format.
+func drawHistory(h *record.History, file, title string) error {
+	f, err := plot.History(h, title)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return f.WriteFile(file)
 }
 
 // write writes the history of all cases or of one.

@@ -35,14 +35,20 @@ func addHistoryFlag(f *pflag.FlagSet, file *string) {
 const longestName = 100
 
 func (p *pastFlags) check() error {
-	for flag, name := range map[string]string{"--save": p.save, "--baseline": p.baseline} {
-		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) ||
-			strings.TrimSpace(name) != name || len(name) > longestName {
-			return usageErrorf("%s %q: a name is one line of at most %d bytes, without space around it", flag, name, longestName)
-		}
+	if err := errors.Join(checkName("--save", p.save), checkName("--baseline", p.baseline)); err != nil {
+		return err
 	}
 	if p.anyway && p.baseline == "" {
 		return usageErrorf("--baseline-anyway goes with --baseline NAME")
+	}
+	return nil
+}
+
+// checkName refuses names that would spoil a list; "" is none.
+func checkName(flag, name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) ||
+		strings.TrimSpace(name) != name || len(name) > longestName {
+		return usageErrorf("%s %q: a name is one line of at most %d bytes, without space around it", flag, name, longestName)
 	}
 	return nil
 }
@@ -219,7 +225,7 @@ func (p *past) keep(ctx context.Context, results *record.Results, failed error) 
 		return nil
 	case p.spoilt != nil:
 		return fmt.Errorf("the run is not saved as %s: %w", p.save, p.spoilt)
-	case !slices.ContainsFunc(results.Cases, func(c record.CaseResult) bool { return c.NSPerCall != nil }):
+	case !store.HasFigure(results):
 		note(p.sys, fmt.Sprintf("not saved as %s, as no case has a figure", p.save))
 		return nil
 	case failed != nil && p.save == p.pastFlags.baseline:

@@ -4,7 +4,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"time"
 )
 
 // History is what the history store tells: of each case, its figures over time.
@@ -53,8 +55,56 @@ type Point struct {
 
 // Step is a change of level in a series that its intervals and its noise don't explain.
 type Step struct {
-	At    int      `json:"at"`    // index of the first point on the new level
-	Ratio Interval `json:"ratio"` // of the new level to the one before
+	At     int      `json:"at"`     // index of the first point on the new level
+	Ratio  Interval `json:"ratio"`  // of the new level to the one before
+	Before float64  `json:"before"` // the levels, ns per call
+	After  float64  `json:"after"`
+}
+
+// ShortCommit is what a point's run had checked out, in short, with + for changes beyond it.
+func (p Point) ShortCommit() string {
+	c := p.Commit[:min(8, len(p.Commit))]
+	if p.Dirty {
+		c += "+"
+	}
+	return c
+}
+
+// Minute is when the run began, to the minute, UTC: "2026-11-21 02:00".
+func (p Point) Minute() string { return Minute(p.Started) }
+
+// Name tells the run from others: its commit, or its minute where that is not known.
+func (p Point) Name() string {
+	if c := p.ShortCommit(); c != "" {
+		return c
+	}
+	return p.Minute()
+}
+
+// Minute is a time of RFC 3339 to the minute, UTC; what is none stays as it is.
+func Minute(rfc3339 string) string {
+	t, err := time.Parse(time.RFC3339, rfc3339)
+	if err != nil {
+		return rfc3339
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// Apart are the facts of a series' setting that another setting does not share, "unknown"
+// where only that one tells.
+func (s Series) Apart(from []Fact) []Fact {
+	var apart []Fact
+	for _, f := range s.Setting {
+		if !slices.Contains(from, f) {
+			apart = append(apart, f)
+		}
+	}
+	for _, f := range from {
+		if !slices.ContainsFunc(s.Setting, func(g Fact) bool { return g.What == f.What }) {
+			apart = append(apart, Fact{f.What, "unknown"})
+		}
+	}
+	return apart
 }
 
 // historyColumns are the columns of [WriteHistoryCSV]. Times of a call are ns.

@@ -131,23 +131,33 @@ func Read(r io.Reader, name string) (*Record, error) {
 // ReadFile reads the record in the file path, as [Read] does. The record is nil when
 // the file cannot be opened.
 func ReadFile(path string) (*Record, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, path)
+}
+
+// Open opens the file of a record: one that is compressed with gzip, as in the history, or
+// one as it is.
+func Open(path string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the record: %w", err)
 	}
-	defer f.Close()
-	r, err := inflate(f)
+	type file struct {
+		io.Reader
+		io.Closer
+	}
+	buffered := bufio.NewReader(f)
+	if head, _ := buffered.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return file{buffered, f}, nil
+	}
+	inflated, err := gzip.NewReader(buffered)
 	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("read the record %s: %w", path, err)
 	}
-	return Read(r, path)
-}
-
-// inflate reads what is compressed with gzip, as in the history, and anything else as it is.
-func inflate(r io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReader(r)
-	if head, _ := buffered.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return buffered, nil
-	}
-	return gzip.NewReader(buffered)
+	return file{inflated, f}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
@@ -20,25 +19,45 @@ func History(w io.Writer, h *record.History, opt Options) error {
 	p.section("names")
 	var rows [][]string
 	for _, n := range h.Names {
-		rows = append(rows, []string{clean(n.Name), count(n.Runs), moment(n.Last), clean(strings.Join(n.Files, ", "))})
+		rows = append(rows, []string{clean(n.Name), count(n.Runs), clean(record.Minute(n.Last)), clean(strings.Join(n.Files, ", "))})
 	}
-	p.table([]string{"name", "runs", "newest (UTC)", "files"}, rows, 3)
+	p.squeezed([]string{"name", "runs", "newest (UTC)", "files"}, rows, []int{3, 0}, 3)
 	p.section("cases")
 	rows = nil
 	for _, s := range h.Series {
 		newest := s.Points[len(s.Points)-1]
 		last := ""
 		if n := len(s.Steps); n > 0 {
-			last = p.step(s, s.Steps[n-1])
+			last = p.stepShort(s, s.Steps[n-1])
 		}
-		rows = append(rows, []string{p.shorten(clean(s.Case), 32), clean(s.File), count(len(s.Points)), p.figure(newest), last})
+		rows = append(rows, []string{clean(s.Case), clean(s.File), count(len(s.Points)), p.figure(newest), last})
 	}
-	p.table([]string{"case", "file", "runs", "newest", "last step"}, rows, 1, 4)
+	p.squeezed([]string{"case", "file", "runs", "newest", "last step"}, rows, []int{1, 0, 4}, 1, 4)
 	if other := manySettings(h.Series); other != "" {
 		p.blank()
 		p.para("", fmt.Sprintf("Cases stand more than once where they were measured under different conditions; 'moonlap history %s' tells which.", other), p.faint)
 	}
 	return p.writeTo(w)
+}
+
+// squeezed draws a table, the cells of these columns shortened one after another where it
+// would be too wide.
+func (p *page) squeezed(headers []string, rows [][]string, columns []int, left ...int) {
+	const least = 8
+	for _, col := range columns {
+		excess := -p.opt.Width
+		for c := range headers {
+			excess += columnWidth(headers, rows, c)
+		}
+		if excess <= 0 {
+			break
+		}
+		room := max(least, columnWidth(headers, rows, col)-2-excess)
+		for _, row := range rows {
+			row[col] = p.shorten(row[col], room)
+		}
+	}
+	p.table(headers, rows, left...)
 }
 
 // manySettings is a case that has several series.
@@ -63,7 +82,7 @@ func HistoryOf(w io.Writer, h *record.History, opt Options) error {
 		if i == 0 {
 			p.fact("measured", p.facts(s.Setting))
 		} else {
-			p.fact("here", p.setApart(h.Series[0].Setting, s.Setting))
+			p.fact("here", p.facts(s.Apart(h.Series[0].Setting)))
 		}
 		p.blank()
 		p.series(s)
@@ -84,33 +103,25 @@ func (p *page) facts(setting []record.Fact) string {
 	return p.join(parts...)
 }
 
-// setApart are the facts in which a setting is not that of the first series.
-func (p *page) setApart(first, setting []record.Fact) string {
-	var parts []string
-	for _, f := range setting {
-		if !slices.Contains(first, f) {
-			parts = append(parts, clean(f.What)+" "+clean(f.Value))
-		}
-	}
-	for _, f := range first {
-		if !slices.ContainsFunc(setting, func(g record.Fact) bool { return g.What == f.What }) {
-			parts = append(parts, clean(f.What)+" unknown")
-		}
-	}
-	return p.join(parts...)
-}
-
 // series draws the points below each other.
 func (p *page) series(s record.Series) {
 	rows := make([][]string, len(s.Points))
 	widths := make([]int, 4)
 	for i, point := range s.Points {
-		rows[i] = []string{moment(point.Started), commit(point), p.shorten(clean(point.SavedAs), 16), p.figure(point)}
+		rows[i] = []string{clean(point.Minute()), clean(point.ShortCommit()), p.shorten(clean(point.SavedAs), 16), p.figure(point)}
 		for c, cell := range rows[i] {
 			widths[c] = max(widths[c], lipgloss.Width(cell))
 		}
 	}
-	scale := newScale(s.Points, p.opt.Width-10-widths[0]-widths[1]-widths[2]-widths[3])
+	room := p.opt.Width - 10 - widths[0] - widths[1] - widths[2] - widths[3]
+	if room < leastColumns { // names go first
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 2, 3)
+		}
+		room += widths[2] + 2
+		widths = slices.Delete(widths, 2, 3)
+	}
+	scale := newScale(s.Points, room)
 	for i, row := range rows {
 		for _, st := range s.Steps {
 			if st.At == i {
@@ -142,38 +153,29 @@ func (p *page) figure(point record.Point) string {
 	return p.interval(*point.NSPerCall)
 }
 
-// step says what changed, and with which run: "1.12× slower (1.10–1.14) at 3f2a1b9c".
+// step says what changed, and from which run on: "1.12× slower (1.10–1.14) from 3f2a1b9c".
 func (p *page) step(s record.Series, st record.Step) string {
-	verdict := record.Slower
+	c := record.Comparison{Verdict: record.Slower, Ratio: st.Ratio}
 	if st.Ratio.Estimate < 1 {
-		verdict = record.Faster
+		c.Verdict = record.Faster
 	}
-	point := s.Points[st.At]
-	at := commit(point)
-	if at == "" {
-		at = moment(point.Started)
-	}
-	return p.verdict(record.Comparison{Verdict: verdict, Ratio: st.Ratio}) + " from " + at
+	return p.verdict(c) + p.from(s, st)
 }
 
-// commit is the short form of what was checked out, "+" for changes beyond it.
-func commit(p record.Point) string {
-	c := clean(p.Commit)
-	c = c[:min(8, len(c))]
-	if p.Dirty {
-		c += "+"
+// stepShort is a step without its interval.
+func (p *page) stepShort(s record.Series, st record.Step) string {
+	if r := st.Ratio; r.Estimate < 1 {
+		return p.ratio(record.Interval{Estimate: 1 / r.Estimate, Low: 1 / r.High, High: 1 / r.Low}) + " faster" + p.from(s, st)
 	}
-	return c
+	return p.ratio(st.Ratio) + " slower" + p.from(s, st)
 }
 
-// moment is a time to the minute, in UTC.
-func moment(rfc3339 string) string {
-	t, err := time.Parse(time.RFC3339, rfc3339)
-	if err != nil {
-		return clean(rfc3339)
-	}
-	return t.UTC().Format("2006-01-02 15:04")
+func (p *page) from(s record.Series, st record.Step) string {
+	return " from " + clean(s.Points[st.At].Name())
 }
+
+// leastColumns is how narrow a scale can be.
+const leastColumns = 10
 
 // A plotScale maps times to columns.
 type plotScale struct {
@@ -188,7 +190,7 @@ const leastRoom = 0.01
 // interval that is far wider than the others reaches beyond its ends.
 func newScale(points []record.Point, columns int) plotScale {
 	var arms []float64
-	s := plotScale{low: math.Inf(1), high: math.Inf(-1), columns: max(columns, 10)}
+	s := plotScale{low: math.Inf(1), high: math.Inf(-1), columns: max(columns, leastColumns)}
 	for _, p := range points {
 		if p.NSPerCall != nil {
 			arms = append(arms, (p.NSPerCall.High-p.NSPerCall.Low)/2)
@@ -261,7 +263,7 @@ func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {
 			continue
 		}
 		for i, p := range s.Points {
-			m.row(moment(p.Started), escape(commit(p)), escape(clean(p.SavedAs)), m.figure(p), step[i])
+			m.row(escape(clean(p.Minute())), escape(clean(p.ShortCommit())), escape(clean(p.SavedAs)), m.figure(p), step[i])
 		}
 		m.blank()
 	}

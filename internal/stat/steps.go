@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -22,7 +23,8 @@ const (
 // Gaussian cost. Each figure counts by its own uncertainty: that of its interval, or the
 // noise from run to run, whichever is larger. The latter is taken from the differences of
 // neighbours, hardly any of which is a step. A step's ratio has an interval of [Level], given
-// that the level changes there; a step whose interval holds 1 is none.
+// that the level changes there; a step whose interval holds 1 is none. A level is the
+// weighted geometric mean of its figures.
 //
 // Series of fewer than six figures, or with one at or below zero, have no steps.
 func Steps(series []record.Interval) []record.Step {
@@ -43,19 +45,34 @@ func Steps(series []record.Interval) []record.Step {
 	levels := newLevels(ys, own, noise)
 	changes := pelt(n, levels.cost, stepPenalty*math.Log(float64(n)), leastLevel)
 	bounds := append(append([]int{0}, changes...), n)
-	for i := 1; i < len(bounds)-1; i++ {
-		before, varBefore := levels.mean(bounds[i-1], bounds[i])
-		after, varAfter := levels.mean(bounds[i], bounds[i+1])
-		arm := normalQuantile((1+Level)/2) * math.Sqrt(varBefore+varAfter)
-		shift := after - before
-		if math.Abs(shift) <= arm {
+	for i := 1; i < len(bounds)-1; i = len(steps) + 1 {
+		step := levels.step(bounds[i-1], bounds[i], bounds[i+1])
+		if step.Ratio.Low <= 1 && 1 <= step.Ratio.High {
+			// The two levels are one, which changes the step before it.
+			bounds = slices.Delete(bounds, i, i+1)
+			steps = steps[:max(0, len(steps)-1)]
 			continue
 		}
-		steps = append(steps, record.Step{At: bounds[i], Ratio: record.Interval{
-			Estimate: math.Exp(shift), Low: math.Exp(shift - arm), High: math.Exp(shift + arm),
-		}})
+		steps = append(steps, step)
+	}
+	for i := range steps {
+		steps[i].Before *= series[0].Estimate
+		steps[i].After *= series[0].Estimate
 	}
 	return steps
+}
+
+// step is that between two levels which begin at from and at and end before to; the levels
+// are relative to the first value of all.
+func (l levels) step(from, at, to int) record.Step {
+	before, varBefore := l.mean(from, at)
+	after, varAfter := l.mean(at, to)
+	arm := normalQuantile((1+Level)/2) * math.Sqrt(varBefore+varAfter)
+	shift := after - before
+	return record.Step{
+		At: at, Before: math.Exp(before), After: math.Exp(after),
+		Ratio: record.Interval{Estimate: math.Exp(shift), Low: math.Exp(shift - arm), High: math.Exp(shift + arm)},
+	}
 }
 
 // neighbourNoise is the deviation of single values, from the differences of neighbours: three

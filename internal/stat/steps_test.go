@@ -42,6 +42,10 @@ func TestSteps(t *testing.T) {
 			if s.At != c.at[i] {
 				t.Errorf("%s: a step at %d, not %d", c.name, s.At, c.at[i])
 			}
+			if i > 0 && s.Before != steps[i-1].After || math.Abs(s.After/s.Before/s.Ratio.Estimate-1) > 1e-9 ||
+				math.Abs(s.After/c.series[s.At].Estimate-1) > 0.02 {
+				t.Errorf("%s: from level %v to %v is not %v", c.name, s.Before, s.After, s.Ratio.Estimate)
+			}
 			want := c.series[s.At+1].Estimate / c.series[s.At-1].Estimate
 			if !(s.Ratio.Low <= want && want <= s.Ratio.High && s.Ratio.Low < s.Ratio.Estimate) {
 				t.Errorf("%s: the ratio %v does not hold %.3f", c.name, s.Ratio, want)

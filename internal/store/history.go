@@ -154,13 +154,13 @@ func steps(points []record.Point) []record.Step {
 	return found
 }
 
-// Baseline returns the newest record of a bench file that was saved under a name; file is
-// "" for code of the command line. Without one the error names what there is.
+// Baseline returns the newest record of bench of a file that was saved under a name; file
+// is "" for code of the command line. Without one the error names what there is.
 func (s *Store) Baseline(ctx context.Context, name, file string) (*record.Record, error) {
 	var rec *record.Record
 	err := s.read(ctx, func(db *sql.DB) error {
 		var newest string
-		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ?
+		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ? AND kind = 'bench'
 			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file)).Scan(&newest)
 		if err == sql.ErrNoRows {
 			return noBaseline(db, name, file)
@@ -183,12 +183,15 @@ func noBaseline(db queryer, name, file string) error {
 	case file == "":
 		return &UnknownError{fmt.Sprintf("the baseline %q has no run of -e CODE; make one with --save %s", name, name)}
 	}
-	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> ''", name)
+	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> '' AND kind = 'bench'", name)
 	if err != nil {
 		return err
 	}
-	return &UnknownError{fmt.Sprintf("the baseline %q has no run of %s, but of %s; make one with --save %s",
-		name, fileName(file), strings.Join(keys(files), ", "), name)}
+	but := ""
+	if len(files) > 0 {
+		but = ", but of " + strings.Join(keys(files), ", ")
+	}
+	return &UnknownError{fmt.Sprintf("the baseline %q has no run of %s%s; make one with --save %s", name, fileName(file), but, name)}
 }
 
 // Delete removes all runs that were saved under a name, and tells how many they were.
