@@ -169,7 +169,9 @@ type Comparison struct {
 	B       string   `json:"b"`
 	Ratio   Interval `json:"ratio"`
 	Verdict string   `json:"verdict"`
-	Pairs   int      `json:"pairs"`
+	Pairs   int      `json:"pairs"` // of processes that took turns
+	// Processes are those of A and of B, where they did not take turns.
+	Processes []int `json:"processes,omitempty"`
 	// Smallest is the smallest relative difference that this run could have seen.
 	Smallest float64 `json:"smallest,omitempty"`
 	// Needs is about how many more processes, of both sides together, would decide.

@@ -97,6 +97,8 @@ func (p *page) evidence(c record.Comparison) string {
 	pairs, smallest := "", ""
 	if c.Pairs > 0 {
 		pairs = plural(c.Pairs, "pair of processes", "pairs of processes")
+	} else if len(c.Processes) == 2 {
+		pairs = fmt.Sprintf("%d against %s", c.Processes[1], plural(c.Processes[0], "process", "processes"))
 	}
 	if c.Smallest > 0 && c.Needs == 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
 		smallest = "would have seen " + percent(c.Smallest)

@@ -23,21 +23,38 @@ func History(w io.Writer, h *record.History, opt Options) error {
 	}
 	p.squeezed([]string{"name", "runs", "newest (UTC)", "files"}, rows, []int{3, 0}, 3)
 	p.section("cases")
-	rows = nil
-	for _, s := range h.Series {
-		newest := s.Points[len(s.Points)-1]
-		last := ""
-		if n := len(s.Steps); n > 0 {
-			last = p.stepShort(s, s.Steps[n-1])
-		}
-		rows = append(rows, []string{clean(s.Case), clean(s.File), count(len(s.Points)), p.figure(newest), last})
-	}
-	p.squeezed([]string{"case", "file", "runs", "newest", "last step"}, rows, []int{1, 0, 4}, 1, 4)
+	p.seriesList(h.Series)
 	if other := manySettings(h.Series); other != "" {
 		p.blank()
 		p.para("", fmt.Sprintf("Cases stand more than once where they were measured under different conditions; 'moonlap history %s' tells which.", other), p.faint)
 	}
 	return p.writeTo(w)
+}
+
+// seriesList has a line a series. Where the terminal is narrow, first the interval of a
+// step goes, then the run that it begins with, as each case's own report has them; then
+// names are shortened.
+func (p *page) seriesList(list []record.Series) {
+	headers := []string{"case", "file", "runs", "newest", "last step"}
+	var rows [][]string
+	for _, step := range []func(record.Series, record.Step) string{p.step, p.stepShort, p.stepShortest} {
+		rows = nil
+		width := 0
+		for _, s := range list {
+			last := ""
+			if n := len(s.Steps); n > 0 {
+				last = step(s, s.Steps[n-1])
+			}
+			rows = append(rows, []string{clean(s.Case), clean(s.File), count(len(s.Points)), p.figure(s.Points[len(s.Points)-1]), last})
+		}
+		for c := range headers {
+			width += columnWidth(headers, rows, c)
+		}
+		if width <= p.opt.Width {
+			break
+		}
+	}
+	p.squeezed(headers, rows, []int{1, 0}, 1, 4)
 }
 
 // squeezed draws a table, the cells of these columns shortened one after another where it
@@ -164,10 +181,15 @@ func (p *page) step(s record.Series, st record.Step) string {
 
 // stepShort is a step without its interval.
 func (p *page) stepShort(s record.Series, st record.Step) string {
+	return p.stepShortest(s, st) + p.from(s, st)
+}
+
+// stepShortest is a step without its run, too.
+func (p *page) stepShortest(_ record.Series, st record.Step) string {
 	if r := st.Ratio; r.Estimate < 1 {
-		return p.ratio(record.Interval{Estimate: 1 / r.Estimate, Low: 1 / r.High, High: 1 / r.Low}) + " faster" + p.from(s, st)
+		return p.ratio(record.Interval{Estimate: 1 / r.Estimate, Low: 1 / r.High, High: 1 / r.Low}) + " faster"
 	}
-	return p.ratio(st.Ratio) + " slower" + p.from(s, st)
+	return p.ratio(st.Ratio) + " slower"
 }
 
 func (p *page) from(s record.Series, st record.Step) string {

@@ -37,7 +37,9 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 	}
 	how := Comparing{Level: 1 - (1-rule.Level)/float64(max(1, len(pairs))), Margin: rule.MinEffect}
 	for _, p := range pairs {
-		c := compareLocations(steadyLocations(p.a), steadyLocations(p.b), how)
+		then, now := steadyLocations(p.a), steadyLocations(p.b)
+		c := compareLocations(then, now, how)
+		c.Pairs, c.Processes = 0, []int{len(then), len(now)}
 		c.A, c.B = SideName(p.a.Name, b.Name), p.b.Name
 		for _, w := range ofBoth(p.a, p.b) {
 			if w.Code == "modes" { // compareLocations has told the others

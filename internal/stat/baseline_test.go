@@ -56,6 +56,9 @@ func TestAgainstBaseline(t *testing.T) {
 		if c.Verdict != want[c.B] || c.A != c.B+"@main" {
 			t.Errorf("%s against %s: %s", c.B, c.A, c.Verdict)
 		}
+		if c.Pairs != 0 || len(c.Processes) != 2 || c.Processes[1] != len(base) {
+			t.Errorf("%s: %d pairs, %v processes", c.B, c.Pairs, c.Processes)
+		}
 		if marked := slices.Contains(codesOf(c.Warnings), "elsewhere"); marked != (c.B == "moved") {
 			t.Errorf("%s: marked as measured elsewhere: %v", c.B, marked)
 		}
