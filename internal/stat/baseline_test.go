@@ -92,3 +92,34 @@ func TestAgainstBaselineCorrectsForRows(t *testing.T) {
 		t.Errorf("one row is %g wide, each of four %g", one, four)
 	}
 }
+
+// Too few processes of either run prove nothing, however far apart they are; equal times of
+// all processes do.
+func TestAgainstBaselineFewOrEqual(t *testing.T) {
+	equal := func(n int, ns float64) (out []float64) {
+		for range n {
+			out = append(out, ns)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		then, now []float64
+		verdict   string
+		code      string // of the only warning
+		fails     bool   // the gate
+	}{
+		{equal(2, 10), equal(2, 50), record.Undecided, "few_processes", false},
+		{equal(1, 10), equal(20, 50), record.Undecided, "few_processes", false},
+		{equal(8, 10), equal(8, 10), record.NoDifference, "", false},
+		{equal(8, 10), equal(8, 10.2), record.Slower, "", false},
+		{equal(8, 10), equal(8, 11), record.Slower, "", true},
+		{equal(8, 0), equal(8, 0), record.Undecided, "at_zero", false},
+	} {
+		b := Baseline{Results: &record.Results{Cases: []record.CaseResult{caseOf("x", c.then...)}}}
+		got, _ := b.Against(&record.Results{Cases: []record.CaseResult{caseOf("x", c.now...)}}, DefaultComparing())
+		codes := codesOf(got[0].Warnings)
+		if got[0].Verdict != c.verdict || len(codes) > 1 || c.code != "" && !slices.Equal(codes, []string{c.code}) || TooSlow(got[0], 0.03) != c.fails {
+			t.Errorf("%v against %v: %s %+v, warnings %v, fails: %v", c.now, c.then, got[0].Verdict, got[0].Ratio, codes, TooSlow(got[0], 0.03))
+		}
+	}
+}

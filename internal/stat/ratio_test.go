@@ -47,6 +47,10 @@ func TestRatioIntervalEdges(t *testing.T) {
 	if _, _, err := RatioInterval([]float64{1}, []float64{0}, 0.95); !errors.Is(err, ErrNotPositive) {
 		t.Errorf("with a zero: %v", err)
 	}
+	same := []float64{5, 5, 5, 5, 5, 5, 5, 5}
+	if iv, warnings, err := RatioInterval(same, same, 0.95); err != nil || len(warnings) > 0 || iv.Low != 1 || iv.High != 1 {
+		t.Errorf("all samples equal: %+v %v %v", iv, warnings, err)
+	}
 	iv, warnings, err := RatioInterval([]float64{1, 2, 3}, []float64{2, 4, 6}, 0.95)
 	if err != nil || len(warnings) != 1 || warnings[0].Code != "few_processes" {
 		t.Errorf("three a side: %v %v, want few_processes", warnings, err)

@@ -244,4 +244,23 @@ func TestDamagedRecord(t *testing.T) {
 	if len(notes) != 2 || !strings.Contains(strings.Join(notes, " "), path) {
 		t.Errorf("notes: %q", notes)
 	}
+	// Nor does one that is missing, and it is told of once.
+	for _, left := range []string{path, filepath.Join(s.folder(), "empty"+recordSuffix)} {
+		if err := os.Remove(left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing := keep(t, s, made{name: "main", at: 3, cases: map[string]float64{"a": 1}})
+	if err := os.Remove(missing); err != nil {
+		t.Fatal(err)
+	}
+	notes = nil
+	for range 2 {
+		if h, err := s.History(background, "a"); err != nil || len(h.Series[0].Points) != 1 {
+			t.Errorf("%+v, %v", h, err)
+		}
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "are gone from "+s.folder()+": "+filepath.Base(missing)) {
+		t.Errorf("notes: %q", notes)
+	}
 }

@@ -55,13 +55,9 @@ type UnknownError struct{ text string }
 func (e *UnknownError) Error() string { return e.text }
 
 func unknown(what, name string, there []string) error {
-	const most = 10
 	text := fmt.Sprintf("the history has no %s %q", what, name)
-	switch {
-	case len(there) > most:
-		text += fmt.Sprintf("; it has %s and %d more", strings.Join(there[:most], ", "), len(there)-most)
-	case len(there) > 0:
-		text += "; it has " + strings.Join(there, ", ")
+	if len(there) > 0 {
+		text += "; it has " + some(there)
 	}
 	return &UnknownError{text}
 }
@@ -214,7 +210,9 @@ func (s *Store) Delete(ctx context.Context, name string) (runs int, err error) {
 			}
 			runs++
 		}
-		return s.sync(ctx, db)
+		told := *s
+		told.Note = nil // that they are gone is what was asked for
+		return told.sync(ctx, db)
 	})
 	return runs, err
 }

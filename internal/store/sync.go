@@ -53,6 +53,9 @@ func (s *Store) sync(ctx context.Context, db *sql.DB) error {
 	if len(added) == 0 && len(gone) == 0 {
 		return nil
 	}
+	if len(gone) > 0 {
+		s.note("left out of the history, as their records are gone from %s: %s", s.folder(), some(gone))
+	}
 	return inTransaction(db, func(tx *sql.Tx) error {
 		for _, e := range added {
 			if err := e.insert(tx); err != nil {
@@ -87,6 +90,15 @@ func (s *Store) records() (map[string]bool, error) {
 		}
 	}
 	return names, nil
+}
+
+// some are the first of a list.
+func some(list []string) string {
+	const most = 10
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
 }
 
 // column is the set of values of a query's only column.
