@@ -51,11 +51,7 @@ func (s *Store) fit(path string) error {
 	if _, err := inUTC(rec.Run.Started); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	res, err := s.Summarize(rec)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if !HasFigure(res) {
+	if !HasFigure(s.Summarize(rec)) {
 		return fmt.Errorf("%s: no case has a figure", path)
 	}
 	return nil

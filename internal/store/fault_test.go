@@ -133,6 +133,16 @@ func TestSpoiltIndex(t *testing.T) {
 	}
 }
 
+// An index of an older moonlap is made again from the records, without a word.
+func TestOlderIndex(t *testing.T) {
+	s := newStore(t)
+	keep(t, s, made{name: "main", cases: map[string]float64{"a": 1}})
+	spoil(t, s, "PRAGMA user_version = 0; DROP TABLE cases; DROP TABLE settings; CREATE TABLE cases (other TEXT)")
+	if h, err := s.History(background, "a"); err != nil || len(h.Series) != 1 || len(h.Series[0].Points) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
