@@ -11,6 +11,9 @@ type entry struct {
 	row  int
 }
 
+// wider is how much wider than ours the font of an SVG's reader may be: DejaVu Sans is.
+const wider = 1.18
+
 // legendOf lays a chart's legend out in rows.
 func legendOf(c *Chart) (entries []entry, rows int) {
 	seen := map[string]bool{}
@@ -30,7 +33,7 @@ func legendOf(c *Chart) (entries []entry, rows int) {
 	for i := range entries {
 		e := &entries[i]
 		e.text = clipText(e.text, fontSize, 400)
-		width := 26 + textWidth(e.text, fontSize) + 18
+		width := 26 + wider*textWidth(e.text, fontSize) + 14
 		if x > 20 && x+width > pageWidth-20 {
 			x, row = 20, row+1
 		}
