@@ -34,12 +34,30 @@ local address = ffi.new "moonlap_uv_address"
 local text = ffi.new "char[64]"
 local size = ffi.new "int[1]"
 
---- An address from text; the next call uses its memory again.
+--- An address of no family; the next call of a function here uses its memory again.
+-- @treturn cdata moonlap_uv_address, with a field `family`
+function _M.none()
+    ffi.fill(address, ffi.sizeof(address))
+    return address
+end
+
+--- An address from text, in the same memory.
+-- @tparam string host IPv4 or IPv6
+-- @tparam number port
+-- @treturn cdata|nil moonlap_uv_address; nil when the text is no address
+function _M.read(host, port)
+    if C.uv_ip4_addr(host, port, address) ~= 0 and C.uv_ip6_addr(host, port, address) ~= 0 then
+        return nil
+    end
+    return address
+end
+
+--- The same for an address that has to be one.
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port
 -- @treturn cdata const struct sockaddr *, or raises an error
 function _M.parse(host, port)
-    if C.uv_ip4_addr(host, port, address) ~= 0 and C.uv_ip6_addr(host, port, address) ~= 0 then
+    if not _M.read(host, port) then
         check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
     end
     return ffi.cast(sockaddr_ptr, address)

@@ -48,6 +48,21 @@ function _M.of(position, data)
     return list, n, size, keep
 end
 
+--- The same in memory that no later call uses again.
+-- @tparam number position of the argument
+-- @tparam string|table data
+-- @treturn cdata uv_buf_t[]
+-- @treturn number how many
+-- @treturn string|table what to keep
+function _M.own(position, data)
+    local list, n, _, keep = _M.of(position, data)
+    if list == one then
+        list = many(1)
+        list[0] = one[0]
+    end
+    return list, n, keep
+end
+
 --- The same buffers less what was written already.
 -- @tparam cdata list
 -- @tparam number n

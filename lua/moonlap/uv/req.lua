@@ -126,6 +126,13 @@ local function check_req(userdata)
     return r
 end
 
+--- The record of a request that a user holds.
+-- @param userdata anything
+-- @treturn table|nil nil when it is no request
+function _M.record(userdata)
+    return records[userdata]
+end
+
 local template = newproxy(true)
 local meta = getmetatable(template)
 meta.__index = {}

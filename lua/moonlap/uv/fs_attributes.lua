@@ -1,0 +1,209 @@
+--- luv's functions for what a file may and whose it is: permissions, owners, times.
+-- @module moonlap.uv.fs_attributes
+local bit = require "bit"
+local ffi = require "ffi"
+local check = require "moonlap.uv.check"
+local define = require("moonlap.uv.fs_request").define
+local loop = require("moonlap.uv.queue").loop
+local C = require "moonlap.uv.ffi"
+
+local _M = {}
+local api = {}
+_M.api = api
+
+-- Ids are int, not uid_t: luv's have been through one, and -1 leaves an owner as it is.
+ffi.cdef [[
+int uv_fs_access(void *, void *, const char *path, int mode, void *);
+int uv_fs_chmod(void *, void *, const char *path, int mode, void *);
+int uv_fs_fchmod(void *, void *, int file, int mode, void *);
+int uv_fs_utime(void *, void *, const char *path, double atime, double mtime, void *);
+int uv_fs_futime(void *, void *, int file, double atime, double mtime, void *);
+int uv_fs_lutime(void *, void *, const char *path, double atime, double mtime, void *);
+int uv_fs_chown(void *, void *, const char *path, int uid, int gid, void *);
+int uv_fs_fchown(void *, void *, int file, int uid, int gid, void *);
+int uv_fs_lchown(void *, void *, const char *path, int uid, int gid, void *);
+ptrdiff_t uv_fs_get_result(const void *req);
+]]
+
+
+local function done()
+    return true
+end
+
+
+local function path_and_times(...)
+    return check.string(1, ...), check.number(2, ...), check.number(3, ...)
+end
+
+
+local function path_and_ids(...)
+    return check.string(1, ...), check.int(2, ...), check.int(3, ...)
+end
+
+
+local ACCESS = { r = 4, w = 2, x = 1 }
+
+
+local function access_mode(position, ...)
+    local mode = select(position, ...)
+    if type(mode) ~= "string" and type(mode) ~= "number" then
+        check.argument_error(position, "Expected string or integer for file access mode check")
+    elseif tonumber(mode) then
+        return check.int(position, ...)
+    end
+    local sum = 0
+    for letter in mode:gmatch "." do
+        local flag = ACCESS[letter:lower()]
+            or check.argument_error(position, "Unknown character in access mode string")
+        sum = bit.bor(sum, flag)
+    end
+    return sum
+end
+
+
+--- Whether this process may use a file. A file that is not there is no error: false.
+-- @function fs_access
+-- @tparam string path
+-- @tparam string|number mode letters of `"rwx"`, or the sum of 4, 2 and 1; 0: is it there?
+-- @param[opt] callback `callback(err, permission)`
+-- @treturn boolean
+api.fs_access = define(3, function(...)
+    return check.string(1, ...), access_mode(2, ...)
+end, {
+    call = function(req, on_done, path, mode)
+        return C.uv_fs_access(loop, req, path, mode, on_done)
+    end,
+    result = function(req)
+        return C.uv_fs_get_result(req) >= 0
+    end,
+    always = true,
+})
+
+
+--- Sets a file's permissions.
+-- @function fs_chmod
+-- @tparam string path
+-- @tparam number mode such as `tonumber("644", 8)`
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_chmod = define(3, function(...)
+    return check.string(1, ...), check.int(2, ...)
+end, {
+    call = function(req, on_done, path, mode)
+        return C.uv_fs_chmod(loop, req, path, mode, on_done)
+    end,
+    result = done,
+})
+
+
+--- Sets an open file's permissions.
+-- @function fs_fchmod
+-- @tparam number fd
+-- @tparam number mode such as `tonumber("644", 8)`
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_fchmod = define(3, function(...)
+    return check.int(1, ...), check.int(2, ...)
+end, {
+    call = function(req, on_done, file, mode)
+        return C.uv_fs_fchmod(loop, req, file, mode, on_done)
+    end,
+    result = done,
+})
+
+
+--- Sets a file's times; of a link, those of what it points to.
+-- @function fs_utime
+-- @tparam string path
+-- @tparam number atime last access, in seconds since 1970
+-- @tparam number mtime last change, likewise
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_utime = define(4, path_and_times, {
+    call = function(req, on_done, path, atime, mtime)
+        return C.uv_fs_utime(loop, req, path, atime, mtime, on_done)
+    end,
+    result = done,
+})
+
+
+--- Sets an open file's times.
+-- @function fs_futime
+-- @tparam number fd
+-- @tparam number atime last access, in seconds since 1970
+-- @tparam number mtime last change, likewise
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_futime = define(4, function(...)
+    return check.int(1, ...), check.number(2, ...), check.number(3, ...)
+end, {
+    call = function(req, on_done, file, atime, mtime)
+        return C.uv_fs_futime(loop, req, file, atime, mtime, on_done)
+    end,
+    result = done,
+})
+
+
+--- Sets a file's times; of a link, its own.
+-- @function fs_lutime
+-- @tparam string path
+-- @tparam number atime last access, in seconds since 1970
+-- @tparam number mtime last change, likewise
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_lutime = define(4, path_and_times, {
+    call = function(req, on_done, path, atime, mtime)
+        return C.uv_fs_lutime(loop, req, path, atime, mtime, on_done)
+    end,
+    result = done,
+})
+
+
+--- Gives a file to an owner; of a link, what it points to.
+-- @function fs_chown
+-- @tparam string path
+-- @tparam number uid -1 leaves it as it is
+-- @tparam number gid -1 leaves it as it is
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_chown = define(4, path_and_ids, {
+    call = function(req, on_done, path, uid, gid)
+        return C.uv_fs_chown(loop, req, path, uid, gid, on_done)
+    end,
+    result = done,
+})
+
+
+--- Gives an open file to an owner.
+-- @function fs_fchown
+-- @tparam number fd
+-- @tparam number uid -1 leaves it as it is
+-- @tparam number gid -1 leaves it as it is
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_fchown = define(4, function(...)
+    return check.int(1, ...), check.int(2, ...), check.int(3, ...)
+end, {
+    call = function(req, on_done, file, uid, gid)
+        return C.uv_fs_fchown(loop, req, file, uid, gid, on_done)
+    end,
+    result = done,
+})
+
+
+--- Gives a file to an owner; of a link, the link itself.
+-- @function fs_lchown
+-- @tparam string path
+-- @tparam number uid -1 leaves it as it is
+-- @tparam number gid -1 leaves it as it is
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_lchown = define(4, path_and_ids, {
+    call = function(req, on_done, path, uid, gid)
+        return C.uv_fs_lchown(loop, req, path, uid, gid, on_done)
+    end,
+    result = done,
+})
+
+
+return _M

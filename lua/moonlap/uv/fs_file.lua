@@ -1,0 +1,328 @@
+--- luv's functions for files: open, read, write, their statistics.
+-- @module moonlap.uv.fs_file
+local ffi = require "ffi"
+local bit = require "bit"
+local buffers = require "moonlap.uv.buffers"
+local check = require "moonlap.uv.check"
+local constants = require("moonlap.uv.constants").api.constants
+local fs_request = require "moonlap.uv.fs_request"
+local fs_stat = require "moonlap.uv.fs_stat"
+local C = require "moonlap.uv.ffi"
+
+local _M = {}
+local api = {}
+_M.api = api
+
+local define, run, outcome = fs_request.define, fs_request.run, fs_request.outcome
+local bor = bit.bor
+
+-- All begin with the loop and the request and end with the callback.
+ffi.cdef [[
+int uv_fs_close(void *, void *, int file, void *);
+int uv_fs_open(void *, void *, const char *path, int flags, int mode, void *);
+int uv_fs_read(void *, void *, int file, const void *bufs, unsigned int n, int64_t offset, void *);
+int uv_fs_write(void *, void *, int file, const void *bufs, unsigned int n, int64_t offset, void *);
+int uv_fs_unlink(void *, void *, const char *path, void *);
+int uv_fs_stat(void *, void *, const char *path, void *);
+int uv_fs_lstat(void *, void *, const char *path, void *);
+int uv_fs_fstat(void *, void *, int file, void *);
+int uv_fs_statfs(void *, void *, const char *path, void *);
+int uv_fs_rename(void *, void *, const char *path, const char *new_path, void *);
+int uv_fs_fsync(void *, void *, int file, void *);
+int uv_fs_fdatasync(void *, void *, int file, void *);
+int uv_fs_ftruncate(void *, void *, int file, int64_t offset, void *);
+int uv_fs_sendfile(void *, void *, int out, int in, int64_t offset, size_t length, void *);
+]]
+
+local loop = require("moonlap.uv.queue").loop
+
+
+-- Results.
+
+local function done()
+    return true
+end
+
+
+-- Arguments.
+
+local function path_only(...)
+    return check.string(1, ...)
+end
+
+
+local function file_only(...)
+    return check.int(1, ...)
+end
+
+
+local function two_paths(...)
+    return check.string(1, ...), check.string(2, ...)
+end
+
+
+--- Closes a file.
+-- @function fs_close
+-- @tparam number fd
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_close = define(2, file_only, {
+    call = function(req, on_done, file)
+        return C.uv_fs_close(loop, req, file, on_done)
+    end,
+    result = done,
+})
+
+
+-- Modes of fs_open: a letter, then x to fail when the file is there, s to write through.
+local OPEN_FLAGS = {}
+do
+    local c = constants
+    local create = { w = bor(c.O_TRUNC, c.O_CREAT), a = bor(c.O_APPEND, c.O_CREAT) }
+    for letter, flags in pairs(create) do
+        for plus, access in pairs { [""] = c.O_WRONLY, ["+"] = c.O_RDWR } do
+            OPEN_FLAGS[letter .. plus] = bor(flags, access)
+            OPEN_FLAGS[letter .. "x" .. plus] = bor(flags, access, c.O_EXCL)
+            OPEN_FLAGS["x" .. letter .. plus] = bor(flags, access, c.O_EXCL)
+        end
+    end
+    for plus, access in pairs { [""] = c.O_RDONLY, ["+"] = c.O_RDWR } do
+        OPEN_FLAGS["r" .. plus] = access
+        OPEN_FLAGS["rs" .. plus] = bor(access, c.O_SYNC)
+        OPEN_FLAGS["sr" .. plus] = bor(access, c.O_SYNC)
+    end
+end
+
+
+local function open_flags(position, ...)
+    local flags = select(position, ...)
+    local number = tonumber(flags)
+    if number and type(flags) ~= "cdata" then
+        return check.int(position, ...)
+    elseif type(flags) ~= "string" then
+        check.argument_error(position, "Expected string or integer for file open mode")
+    end
+    return OPEN_FLAGS[flags] or check.misuse("Unknown file open flag '" .. flags .. "'")
+end
+
+
+--- Opens a file.
+-- @function fs_open
+-- @tparam string path
+-- @tparam string|number flags `"r" "r+" "w" "w+" "a" "a+"`, also with `s` (write through) or `x`
+-- (the file must be new); or the sum of `O_*`
+-- @tparam number mode the permissions of a new file, such as `tonumber("644", 8)`
+-- @param[opt] callback `callback(err, fd)`
+-- @treturn number the file's descriptor
+api.fs_open = define(4, function(...)
+    return check.string(1, ...), open_flags(2, ...), check.int(3, ...)
+end, {
+    call = function(req, on_done, path, flags, mode)
+        return C.uv_fs_open(loop, req, path, flags, mode, on_done)
+    end,
+    result = outcome,
+})
+
+
+-- The offset may be left out before a callback; -1 reads and writes where the file stands.
+local function offset_and_callback(...)
+    local third, fourth = select(3, ...)
+    if fourth == nil and check.is_callable(third) then
+        return -1, third
+    end
+    return check.opt_number(3, -1, ...), check.opt_callback(4, ...)
+end
+
+
+local one_buf = ffi.typeof "struct { char *base; size_t len; }"
+local chars = ffi.typeof "char[?]"
+
+local READ = {
+    call = function(req, on_done, file, buffer, length, offset)
+        return C.uv_fs_read(loop, req, file, one_buf(buffer, length), 1, offset, on_done)
+    end,
+    result = function(req, _, buffer)
+        return ffi.string(buffer, outcome(req))
+    end,
+}
+
+
+--- Reads from a file.
+-- @tparam number fd
+-- @tparam number length at most so many bytes
+-- @tparam[opt=-1] number offset from the file's start; below 0: where the file stands
+-- @param[opt] callback `callback(err, data)`
+-- @treturn string empty at the file's end
+function api.fs_read(...)
+    local file, length = check.int(1, ...), check.number(2, ...)
+    local offset, callback = offset_and_callback(...)
+    if length < 0 or length > 0x7fffffff then
+        check.misuse("Failure to allocate buffer")
+    end
+    return run(callback, READ, file, chars(length), length, offset)
+end
+
+
+local WRITE = {
+    call = function(req, on_done, file, list, count, offset)
+        return C.uv_fs_write(loop, req, file, list, count, offset, on_done)
+    end,
+    result = outcome,
+}
+
+
+--- Writes to a file.
+-- @tparam number fd
+-- @tparam string|table data a string or a list of strings
+-- @tparam[opt=-1] number offset from the file's start; below 0: where the file stands
+-- @param[opt] callback `callback(err, bytes)`
+-- @treturn number how many bytes were written
+function api.fs_write(...)
+    local file = check.int(1, ...)
+    local offset, callback = offset_and_callback(...)
+    local list, count, strings = buffers.own(2, (select(2, ...)))
+    return run(callback, WRITE, file, list, count, offset, strings)
+end
+
+
+--- Removes a file.
+-- @function fs_unlink
+-- @tparam string path
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_unlink = define(2, path_only, {
+    call = function(req, on_done, path)
+        return C.uv_fs_unlink(loop, req, path, on_done)
+    end,
+    result = done,
+})
+
+
+--- A file's statistics; of a link, those of what it points to.
+-- @function fs_stat
+-- @tparam string path
+-- @param[opt] callback `callback(err, stat)`
+-- @treturn table see `fs_stat.stat_table`
+api.fs_stat = define(2, path_only, {
+    call = function(req, on_done, path)
+        return C.uv_fs_stat(loop, req, path, on_done)
+    end,
+    result = fs_stat.stat_result,
+})
+
+
+--- The statistics of an open file.
+-- @function fs_fstat
+-- @tparam number fd
+-- @param[opt] callback `callback(err, stat)`
+-- @treturn table see `fs_stat.stat_table`
+api.fs_fstat = define(2, file_only, {
+    call = function(req, on_done, file)
+        return C.uv_fs_fstat(loop, req, file, on_done)
+    end,
+    result = fs_stat.stat_result,
+})
+
+
+--- A file's statistics; of a link, its own.
+-- @function fs_lstat
+-- @tparam string path
+-- @param[opt] callback `callback(err, stat)`
+-- @treturn table see `fs_stat.stat_table`
+api.fs_lstat = define(2, path_only, {
+    call = function(req, on_done, path)
+        return C.uv_fs_lstat(loop, req, path, on_done)
+    end,
+    result = fs_stat.stat_result,
+})
+
+
+--- The statistics of the file system that a path is on.
+-- @function fs_statfs
+-- @tparam string path
+-- @param[opt] callback `callback(err, statfs)`
+-- @treturn table `type bsize blocks bfree bavail files ffree`
+api.fs_statfs = define(2, path_only, {
+    call = function(req, on_done, path)
+        return C.uv_fs_statfs(loop, req, path, on_done)
+    end,
+    result = fs_stat.statfs_result,
+})
+
+
+--- Renames a file.
+-- @function fs_rename
+-- @tparam string path
+-- @tparam string new_path
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_rename = define(3, two_paths, {
+    call = function(req, on_done, path, new_path)
+        return C.uv_fs_rename(loop, req, path, new_path, on_done)
+    end,
+    result = done,
+    two_paths = true,
+})
+
+
+--- Writes a file's data and statistics to the disk.
+-- @function fs_fsync
+-- @tparam number fd
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_fsync = define(2, file_only, {
+    call = function(req, on_done, file)
+        return C.uv_fs_fsync(loop, req, file, on_done)
+    end,
+    result = done,
+})
+
+
+--- Writes a file's data to the disk.
+-- @function fs_fdatasync
+-- @tparam number fd
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_fdatasync = define(2, file_only, {
+    call = function(req, on_done, file)
+        return C.uv_fs_fdatasync(loop, req, file, on_done)
+    end,
+    result = done,
+})
+
+
+--- Cuts or extends a file.
+-- @function fs_ftruncate
+-- @tparam number fd
+-- @tparam number size bytes
+-- @param[opt] callback `callback(err, success)`
+-- @treturn boolean true
+api.fs_ftruncate = define(3, function(...)
+    return check.int(1, ...), check.number(2, ...)
+end, {
+    call = function(req, on_done, file, size)
+        return C.uv_fs_ftruncate(loop, req, file, size, on_done)
+    end,
+    result = done,
+})
+
+
+--- Copies from one open file to another without passing through this process.
+-- @function fs_sendfile
+-- @tparam number out_fd
+-- @tparam number in_fd
+-- @tparam number in_offset from the start of `in_fd`
+-- @tparam number size at most so many bytes
+-- @param[opt] callback `callback(err, bytes)`
+-- @treturn number how many bytes were copied
+api.fs_sendfile = define(5, function(...)
+    return check.int(1, ...), check.int(2, ...), check.number(3, ...), check.number(4, ...)
+end, {
+    call = function(req, on_done, to, from, offset, length)
+        return C.uv_fs_sendfile(loop, req, to, from, offset, length, on_done)
+    end,
+    result = outcome,
+})
+
+
+return _M

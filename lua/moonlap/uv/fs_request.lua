@@ -1,0 +1,138 @@
+--- How every function of `uv.fs_*` runs: at once, or in libuv's threads when it got a callback.
+--
+-- Both ways share what a function needs: `call(req, on_done, a, b, c, d)` hands the request to
+-- libuv with up to four arguments, and `result(req, a, b, c, d)` reads a success out of it.
+-- @module moonlap.uv.fs_request
+local ffi = require "ffi"
+local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
+local queue = require "moonlap.uv.queue"
+local requests = require "moonlap.uv.req"
+local C = require "moonlap.uv.ffi"
+
+local _M = {}
+
+local tonumber = tonumber
+
+ffi.cdef [[
+size_t uv_req_size(int type);
+ptrdiff_t uv_fs_get_result(const void *req);
+const char *uv_fs_get_path(const void *req);
+void uv_fs_req_cleanup(void *req);
+]]
+
+local UV_FS = 6
+
+--- The size of an uv_fs_t in 64-bit words.
+_M.WORDS = math.ceil(tonumber(C.uv_req_size(UV_FS)) / 8)
+
+local req_t = ffi.typeof(("struct { uint64_t words[%d]; }"):format(_M.WORDS))
+local on_fs = queue.callback "fs"
+
+-- Requests for synchronous calls, to be used again. More than one, because a finalizer may run
+-- between libuv's answer and the table made of it, and call here as well.
+local idle, idle_count = {}, 0
+
+
+local function take()
+    if idle_count == 0 then
+        return req_t()
+    end
+    local req = idle[idle_count]
+    idle_count = idle_count - 1
+    return req
+end
+
+
+local function give_back(req, ...)
+    C.uv_fs_req_cleanup(req)
+    idle_count = idle_count + 1
+    idle[idle_count] = req
+    return ...
+end
+
+
+--- What libuv says of a finished request.
+-- @param req the uv_fs_t
+-- @treturn number bytes, a descriptor or 0; below 0 an error
+function _M.outcome(req)
+    return tonumber(C.uv_fs_get_result(req))
+end
+
+
+-- The error's code, and what it is about in luv's words. A call refused for its arguments
+-- leaves no result.
+local function failure(req, code, destination)
+    local outcome = _M.outcome(req)
+    local path = C.uv_fs_get_path(req)
+    local about = path ~= nil and ffi.string(path) or nil
+    if about and destination then
+        about = about .. " -> " .. destination
+    end
+    return outcome < 0 and outcome or code, about
+end
+
+
+local function cleaned(req, ...)
+    C.uv_fs_req_cleanup(req)
+    return ...
+end
+
+
+-- Callbacks get an error's text alone, or nil and the results.
+local function decode(request, status)
+    local req, how, args = request.ptr, request.how, request.anchor
+    if status < 0 and not how.always then
+        return cleaned(req, errors.describe(failure(req, status, how.two_paths and args[2])))
+    end
+    return cleaned(req, nil, how.result(req, args[1], args[2], args[3], args[4]))
+end
+
+
+--- Runs a file system request.
+-- @param callback what is called with `err, results…`; nil to wait for it here
+-- @tparam table how `call` and `result` as above; `two_paths`: b is a path and belongs into
+-- error texts; `always`: a failure is a result too
+-- @param a,b,c,d what `call` gets; kept until the request has ended
+-- @param keep what has to be kept as well
+-- @return what `result` returns; the request when there is a callback
+-- @treturn[2] nil
+-- @treturn[2] string what went wrong, on which path
+-- @treturn[2] string the error's name
+function _M.run(callback, how, a, b, c, d, keep)
+    if not callback then
+        local req = take()
+        local code = how.call(req, nil, a, b, c, d)
+        if code < 0 and not how.always then
+            return give_back(req, errors.fail(failure(req, code, how.two_paths and b)))
+        end
+        return give_back(req, how.result(req, a, b, c, d))
+    end
+
+    local request, req = requests.new("fs", callback, decode)
+    request.how, request.anchor = how, { a, b, c, d, keep }
+    local code = how.call(req, on_fs, a, b, c, d)
+    if code < 0 then
+        local fault, about = failure(req, code, how.two_paths and b)
+        C.uv_fs_req_cleanup(req)
+        requests.drop(request)
+        return errors.fail(fault, about)
+    end
+    return requests.userdata(request)
+end
+
+
+--- Makes a function of `uv.fs_*`.
+-- @tparam number position of the callback among its arguments
+-- @tparam function arguments checks all arguments and returns what `call` gets
+-- @tparam table how as for `run`
+-- @treturn function
+function _M.define(position, arguments, how)
+    return function(...)
+        local a, b, c, d = arguments(...)
+        return _M.run(check.opt_callback(position, ...), how, a, b, c, d)
+    end
+end
+
+
+return _M

@@ -1,0 +1,294 @@
+--- What libuv knows about the machine and this process: luv's functions of that kind.
+-- @module moonlap.uv.system
+local ffi = require "ffi"
+local address = require "moonlap.uv.address"
+local check = require "moonlap.uv.check"
+local constants = require "moonlap.uv.constants"
+local errors = require "moonlap.uv.errors"
+local C = require "moonlap.uv.ffi"
+
+local _M = {}
+local api = {}
+_M.api = api
+
+-- Pointers are void * and structs have no names: a program may have declared libuv's own.
+ffi.cdef [[
+unsigned int uv_version(void);
+const char *uv_version_string(void);
+uint64_t uv_hrtime(void);
+int uv_uptime(double *uptime);
+int uv_resident_set_memory(size_t *rss);
+uint64_t uv_get_free_memory(void);
+uint64_t uv_get_total_memory(void);
+uint64_t uv_get_constrained_memory(void);
+unsigned int uv_available_parallelism(void);
+int uv_getrusage(void *rusage);
+int uv_cpu_info(void *cpu_infos, int *count);
+void uv_free_cpu_info(void *cpu_infos, int count);
+int uv_interface_addresses(void *addresses, int *count);
+void uv_free_interface_addresses(void *addresses, int count);
+int uv_if_indextoname(unsigned int ifindex, char *buffer, size_t *size);
+int uv_if_indextoiid(unsigned int ifindex, char *buffer, size_t *size);
+void uv_loadavg(double avg[3]);
+int uv_gettimeofday(void *tv);
+void uv_sleep(unsigned int msec);
+int uv_guess_handle(int file);
+]]
+
+local rusage_t = ffi.typeof [[struct {
+    struct { long sec, usec; } utime, stime;
+    uint64_t maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv,
+        nsignals, nvcsw, nivcsw;
+}]]
+local cpu_info_ptr = ffi.typeof [[struct {
+    char *model;
+    int speed;
+    struct { uint64_t user, nice, sys, idle, irq; } times;
+} *]]
+local interface_ptr = ffi.typeof [[struct {
+    char *name;
+    char mac[6];
+    int internal;
+    union { uint16_t family; uint32_t ip6[7]; } address, netmask;
+} *]]
+local timeval64_t = ffi.typeof "struct { int64_t sec; int32_t usec; }"
+local size_box = ffi.typeof "size_t[1]"
+
+
+--- libuv's version.
+-- @treturn number `major * 65536 + minor * 256 + patch`
+function api.version()
+    return C.uv_version()
+end
+
+
+--- libuv's version.
+-- @treturn string such as `"1.44.2"`
+function api.version_string()
+    return ffi.string(C.uv_version_string())
+end
+
+
+--- A clock that never goes back.
+-- @treturn number nanoseconds since an arbitrary start
+function api.hrtime()
+    return tonumber(C.uv_hrtime())
+end
+
+
+--- How long the machine has been up.
+-- @treturn number seconds
+function api.uptime()
+    local seconds = ffi.new("double[1]")
+    local code = C.uv_uptime(seconds)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    return seconds[0]
+end
+
+
+--- The memory that this process holds in RAM.
+-- @treturn number bytes
+function api.resident_set_memory()
+    local rss = size_box()
+    local code = C.uv_resident_set_memory(rss)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    return tonumber(rss[0])
+end
+
+
+--- The memory that is free on this machine.
+-- @treturn number bytes
+function api.get_free_memory()
+    return tonumber(C.uv_get_free_memory())
+end
+
+
+--- The memory of this machine.
+-- @treturn number bytes
+function api.get_total_memory()
+    return tonumber(C.uv_get_total_memory())
+end
+
+
+--- The memory that this process may use, by its control group.
+-- @treturn number bytes; 0 when no bound is known
+function api.get_constrained_memory()
+    return tonumber(C.uv_get_constrained_memory())
+end
+
+
+--- How many threads can run at once; libuv 1.44 and later.
+-- @treturn number at least 1
+function api.available_parallelism()
+    return C.uv_available_parallelism()
+end
+
+
+local RUSAGE = {
+    "maxrss", "ixrss", "idrss", "isrss", "minflt", "majflt", "nswap", "inblock", "oublock",
+    "msgsnd", "msgrcv", "nsignals", "nvcsw", "nivcsw",
+}
+
+
+--- What this process has used: getrusage(2).
+-- @treturn table `utime` and `stime` as `{sec, usec}`; `maxrss` in KiB; and the counts
+function api.getrusage()
+    local usage = rusage_t()
+    local code = C.uv_getrusage(usage)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    local result = {
+        utime = { sec = tonumber(usage.utime.sec), usec = tonumber(usage.utime.usec) },
+        stime = { sec = tonumber(usage.stime.sec), usec = tonumber(usage.stime.usec) },
+    }
+    for _, name in ipairs(RUSAGE) do
+        result[name] = tonumber(usage[name])
+    end
+    return result
+end
+
+
+--- The machine's CPUs.
+-- @treturn table a list of `{model, speed, times}`: speed in MHz, times in ms as
+-- `{user, nice, sys, idle, irq}`
+function api.cpu_info()
+    local box, count = ffi.new("void *[1]"), ffi.new("int[1]")
+    local code = C.uv_cpu_info(box, count)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    local infos, list = ffi.cast(cpu_info_ptr, box[0]), {}
+    for i = 0, count[0] - 1 do
+        local info, times = infos[i], {}
+        for _, name in ipairs { "user", "nice", "sys", "idle", "irq" } do
+            times[name] = tonumber(info.times[name])
+        end
+        list[i + 1] = {
+            model = info.model ~= nil and ffi.string(info.model) or nil,
+            speed = info.speed,
+            times = times,
+        }
+    end
+    C.uv_free_cpu_info(infos, count[0])
+    return list
+end
+
+
+local function ip_name(sockaddr)
+    local described = address.describe(sockaddr)
+    return described.family and described.ip or "<unknown sa family>"
+end
+
+
+--- The machine's network interfaces.
+-- @treturn table by interface name a list of `{ip, netmask, family, internal, mac}`; `mac`
+-- holds 6 raw bytes
+function api.interface_addresses()
+    local box, count = ffi.new("void *[1]"), ffi.new("int[1]")
+    local code = C.uv_interface_addresses(box, count)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    local all, interfaces = ffi.cast(interface_ptr, box[0]), {}
+    for i = 0, count[0] - 1 do
+        local interface = all[i]
+        local name = ffi.string(interface.name)
+        local list = interfaces[name] or {}
+        interfaces[name] = list
+        list[#list + 1] = {
+            internal = interface.internal ~= 0,
+            mac = ffi.string(interface.mac, 6),
+            ip = ip_name(interface.address),
+            netmask = ip_name(interface.netmask),
+            family = constants.family_word[interface.address.family],
+        }
+    end
+    C.uv_free_interface_addresses(all, count[0])
+    return interfaces
+end
+
+
+-- luv hands libuv one less than it was given; who runs on luv counts on it.
+local function interface_text(call, ...)
+    local index = check.number(1, ...) - 1
+    local size = 128
+    local buffer, length = ffi.new("char[?]", size), size_box(size)
+    local code = call(index % 0x100000000, buffer, length)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    return ffi.string(buffer, length[0])
+end
+
+
+--- The name of a network interface.
+-- @tparam number index as luv counts: one more than the system's
+-- @treturn string such as `"eth0"`
+function api.if_indextoname(...)
+    return interface_text(C.uv_if_indextoname, ...)
+end
+
+
+--- The identifier of a network interface, fit for an IPv6 address's scope.
+-- @tparam number index as luv counts: one more than the system's
+-- @treturn string on Linux the interface's name
+function api.if_indextoiid(...)
+    return interface_text(C.uv_if_indextoiid, ...)
+end
+
+
+--- The machine's load averages.
+-- @treturn number over 1 minute
+-- @treturn number over 5 minutes
+-- @treturn number over 15 minutes
+function api.loadavg()
+    local averages = ffi.new("double[3]")
+    C.uv_loadavg(averages)
+    return averages[0], averages[1], averages[2]
+end
+
+
+--- The wall clock.
+-- @treturn number seconds since 1970
+-- @treturn number and microseconds
+function api.gettimeofday()
+    local now = timeval64_t()
+    local code = C.uv_gettimeofday(now)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    return tonumber(now.sec), now.usec
+end
+
+
+--- Blocks this thread.
+-- @tparam number msec milliseconds
+function api.sleep(...)
+    C.uv_sleep(check.number(1, ...) % 0x100000000)
+end
+
+
+-- uv_handle_type, and what follows it.
+local GUESSED = {
+    [0] = nil, "async", "check", "fs_event", "fs_poll", "handle", "idle", "pipe", "poll", "prepare",
+    "process", "stream", "tcp", "timer", "tty", "udp", "signal", "file",
+}
+
+
+--- What kind of handle a file descriptor wants.
+-- @tparam number fd
+-- @treturn string|nil `"tcp"`, `"pipe"`, `"tty"`, `"udp"`, `"file"`; nothing when it is none
+function api.guess_handle(...)
+    local kind = GUESSED[C.uv_guess_handle(check.int(1, ...))]
+    if kind then
+        return kind
+    end
+end
+
+
+return _M
