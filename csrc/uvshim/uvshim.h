@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 2
+#define UVSHIM_ABI 3
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -62,7 +62,8 @@ typedef struct uvshim_queue {
     struct uvshim_block *blocks; /* every handle and request that is not freed */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
-    int finishing;
+    uint32_t drains;              /* how often the slab was emptied */
+    int finishing, quiet;         /* quiet: the last poll brought nothing */
 } uvshim_queue;
 
 /* Work for the thread pool: the memory of a request of type UV_WORK. */
@@ -96,8 +97,8 @@ void uvshim_free(uvshim_queue *queue, void *p);
 void uvshim_set_id(void *p, uint32_t id);
 
 /* One turn of uv_run that waits at most timeout ms (0: not at all; below 0: for an event), also
- * when no handle keeps the loop alive. */
-void uvshim_poll(uvshim_queue *queue, double timeout);
+ * when no handle keeps the loop alive. 0: nothing had happened, and `now` was not read. */
+int uvshim_poll(uvshim_queue *queue, double timeout);
 /* Reads the clock into `now`. */
 void uvshim_update_time(uvshim_queue *queue);
 /* Lua has used all records of `events`: forget them and what was read. */

@@ -81,9 +81,9 @@ queue.on[queue.KIND.async] = function(event)
     local sent_here, text = h.arguments, take(h)
     h.arguments = false
     if text then
-        h.callback(freed(text, message.decode(ffi.string(text, size_box[0]))))
+        return h.callback, freed(text, message.decode(ffi.string(text, size_box[0])))
     elseif sent_here then
-        h.callback(unpack(sent_here, 1, sent_here.n))
+        return h.callback, unpack(sent_here, 1, sent_here.n)
     end
 end
 

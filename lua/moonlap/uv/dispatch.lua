@@ -25,6 +25,17 @@ function _M.interpreted(fn)
     return twin
 end
 
+--- Calls what may be nothing. Never compiled, so that the callback gets a trace of its own.
+-- @param callback a function, or nil or false
+-- @param ... its arguments
+function _M.call(callback, ...)
+    if callback then
+        callback(...)
+    end
+end
+
+jit.off(_M.call)
+
 --- A place where callbacks of one kind are called.
 -- @treturn table the site: `mixed` is true when the interpreted twin is the faster one
 function _M.site()

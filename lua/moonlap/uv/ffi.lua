@@ -84,7 +84,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void *uvshim_req(uvshim_queue *, int type, uint32_t id);
     void uvshim_free(uvshim_queue *, void *);
     void uvshim_set_id(void *, uint32_t id);
-    void uvshim_poll(uvshim_queue *, double timeout);
+    int uvshim_poll(uvshim_queue *, double timeout);
     void uvshim_update_time(uvshim_queue *);
     void uvshim_drained(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
@@ -92,7 +92,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 2
+local ABI = 3
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

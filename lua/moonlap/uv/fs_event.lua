@@ -43,7 +43,7 @@ queue.on[queue.KIND.fs_event] = function(event)
     if bit.band(event.extra, CHANGE) ~= 0 then
         events.change = true
     end
-    h.callback(errors.status(event.result), name, events)
+    return h.callback, errors.status(event.result), name, events
 end
 
 local api = {}

@@ -12,6 +12,7 @@ local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
 local loop = require "moonlap.uv.loop"
 local check = require "moonlap.uv.check"
+local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local fault = require "moonlap.uv.fault"
 
@@ -270,7 +271,7 @@ function _M.closed_in_c(event)
     end
 end
 
--- The close callback and the end of the record.
+-- The end of the record; returns the close callback.
 local function finish(h)
     unlink(h)
     if h.ptr then
@@ -284,9 +285,7 @@ local function finish(h)
     if h.callback then
         h.callback = false -- it may hold the userdata, which would then never be collected
     end
-    if callback then
-        callback()
-    end
+    return callback
 end
 
 --- The closing phase: every handle that was closed before it, the last one first.
@@ -311,16 +310,21 @@ function _M.run_closing()
         while h.ptr and not h.closed_in_c and queue.next_closing() do
             queue.dispatch_closing()
         end
+        if h.class.last_calls then
+            h.class.last_calls(h) -- those that stood behind a request which was cancelled
+        end
         finishing[at] = nil
         at = at - 1
         if h.ptr and not h.closed_in_c then
             h.is_late = true -- libuv waits for something of its own, such as a stat of fs_poll
         else
-            finish(h)
+            dispatch.call(finish(h))
         end
     end
     queue.drain_closing()
 end
+
+jit.off(_M.run_closing)
 
 queue.on[queue.KIND.closed] = _M.closed_in_c
 

@@ -1,67 +1,137 @@
---- Writes that the kernel took at once, whose callbacks are still to come.
+--- The order of what is written to a handle, and the callbacks of what the kernel took at once.
 --
--- libuv keeps such streams in its pending queue: it calls back before the poll, and after it up
--- to eight rounds, since a callback may write again. A stream stands in the queue once, with all
--- writes that it has completed by then.
+-- A handle's writes end in the order in which they began, whether the kernel took them at once or
+-- libuv has them: each has an entry in the handle's list `h.done` until its callback was called.
+-- libuv keeps handles with completed writes in its pending queue: it calls back before the poll,
+-- and after it up to eight rounds, since a callback may write again. So it is done here; a handle
+-- stands in the queue once, with all writes that it has completed by then.
 -- @module moonlap.uv.pending
+
+local errors = require "moonlap.uv.errors"
 
 local _M = {}
 
+local type = type
+
 local ROUNDS = 8
 
+-- Handles for the next round; the round being run and how far.
 local waiting, n_waiting = {}, 0
--- The round being run: its streams, how far; the writes of the stream at hand, how far.
 local round, n_round, at = {}, 0, 0
-local writes, write_at = false, 0
 local rounds_left = 0
+-- The handle whose callbacks are being called, and the last entry that they may take.
+local current, limit = false, 0
 
 --- Are there callbacks to come?
 -- @treturn boolean
 function _M.waiting()
-    return n_waiting > 0 or n_round > 0
+    return n_waiting > 0 or n_round > 0 or current ~= false
 end
 
---- A write is complete.
--- @tparam table h the stream; its field `done` is false or a list of callbacks and errors
--- @tparam function callback
--- @tparam[opt] string err
-function _M.add(h, callback, err)
+-- A list has two slots an entry: the callback, and what came of it: false, an error's name, or
+-- the record of the request that is still under way.
+local function append(h, callback, outcome)
     local done = h.done
     if not done then
-        done = { n = 0 }
+        done = { first = 1, n = 0, queued = false }
         h.done = done
+    end
+    local n = done.n + 2
+    done.n, done[n - 1], done[n] = n, callback, outcome
+    return done
+end
+
+local function enqueue_when_complete(h, done)
+    if not done.queued and done.first < done.n and type(done[done.first + 1]) ~= "table" then
+        done.queued = true
         n_waiting = n_waiting + 1
         waiting[n_waiting] = h
     end
-    local n = done.n + 2
-    done.n, done[n - 1], done[n] = n, callback, err or false
 end
 
--- Calls the writes of one stream; moves on before each call, so that it can be entered again.
-local function call_writes()
-    while write_at < writes.n do
-        local callback, err = writes[write_at + 1], writes[write_at + 2]
-        write_at = write_at + 2
-        callback(err or nil)
-    end
-    writes, write_at = false, 0
+local function pop(done)
+    local first = done.first
+    local callback, outcome = done[first], done[first + 1]
+    done[first], done[first + 1] = nil, nil
+    done.first = first + 2
+    return callback, outcome
 end
+
+local function forget_places(done)
+    if done.first > done.n then
+        done.first, done.n = 1, 0
+    end
+end
+
+--- A write is complete.
+-- @tparam table h its record; the field `done` is false at first
+-- @tparam function callback
+-- @tparam[opt] string err
+function _M.add(h, callback, err)
+    enqueue_when_complete(h, append(h, callback, err or false))
+end
+
+--- libuv has begun a write.
+-- @tparam table h
+-- @tparam table r the request's record
+function _M.start(h, r)
+    r.handle = h
+    r.place = append(h, false, r).n
+end
+
+--- libuv has ended a write: what decodes such a request.
+-- @tparam table r
+-- @tparam number status
+-- @treturn string|nil the error's name for the callback
+function _M.ended(r, status)
+    local h, err = r.handle, errors.status(status)
+    local done = h.done
+    if done[done.first + 1] == r then
+        pop(done)
+        forget_places(done)
+        enqueue_when_complete(h, done)
+        return err
+    end
+    -- Others that are complete stand before it and have not been called yet.
+    done[r.place - 1], done[r.place] = r.callback, err or false
+    r.callback = false
+end
+
+-- Moves on before each call, so that it can be entered again after an error.
+local function call_current()
+    local h = current
+    local done = h.done
+    while done.first < limit and type(done[done.first + 1]) ~= "table" do
+        local callback, err = pop(done)
+        if callback then
+            callback(err or nil)
+        end
+    end
+    current = false
+    forget_places(done)
+    enqueue_when_complete(h, done)
+end
+
+jit.off(call_current)
 
 local function run_round()
-    if writes then
-        call_writes()
+    if current then
+        call_current()
     end
     while at < n_round do
         at = at + 1
         local h = round[at]
-        round[at] = false
-        if h.done and not h.closing then
-            writes, h.done = h.done, false
-            call_writes()
+        local done = h.done
+        round[at], done.queued = false, false
+        if not h.closing then
+            current, limit = h, done.n
+            call_current()
         end
     end
     n_round, at = 0, 0
 end
+
+jit.off(run_round)
 
 local function next_round()
     waiting, round = round, waiting
@@ -71,12 +141,12 @@ end
 --- Before the poll: one round.
 -- @treturn boolean was there anything to call?
 function _M.run_once()
-    local any = n_round > 0
-    if n_round == 0 and n_waiting > 0 then
+    local any = n_round > 0 or current ~= false
+    if not any and n_waiting > 0 then
         next_round()
         any = true
     end
-    if any or writes then
+    if any then
         run_round()
     end
     return any
@@ -87,7 +157,7 @@ function _M.run()
     if rounds_left == 0 then
         rounds_left = ROUNDS
     end
-    if n_round > 0 or writes then
+    if n_round > 0 or current then
         run_round()
     end
     while rounds_left > 0 and n_waiting > 0 do
@@ -98,13 +168,14 @@ function _M.run()
     rounds_left = 0
 end
 
---- A stream is being closed: its callbacks come now, before the close callback.
+jit.off(_M.run)
+
+--- A handle is being closed: its callbacks come now, before the close callback.
+-- @tparam table h
 function _M.last_calls(h)
-    if h.done and not writes then
-        writes, h.done = h.done, false
-    end
-    if writes then
-        call_writes()
+    if h.done then
+        current, limit = h, h.done.n
+        call_current()
     end
 end
 

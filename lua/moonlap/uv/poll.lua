@@ -51,7 +51,7 @@ queue.on[queue.KIND.poll] = function(event)
         io.stderr:write(errors.describe(status), "\n") -- as luv does
         err = errors.name(status)
     end
-    h.callback(err, words[events])
+    return h.callback, err, words[events]
 end
 
 local api = {}

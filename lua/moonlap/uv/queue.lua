@@ -1,9 +1,10 @@
 --- The event vector: libuv's completions, taken out and handed to whoever waits for them.
 --
 -- uv_run fills two vectors through the shim. `queue.drain` walks the first one after the poll.
--- Each kind of record has one function, set by the module that starts such things:
+-- Each kind of record has one function, set by the module that starts such things. It returns what
+-- is to be called, and with what; nothing when nobody waits for it any more:
 --
---     queue.on[queue.KIND.poll] = function(event) … end
+--     queue.on[queue.KIND.poll] = function(event) … return h.callback, err, events end
 --
 -- A record is dispatched in the turn in which libuv made it, and a handle's last one is CLOSED;
 -- so an id is free again when that is dispatched, and no id ever names something else. A `drain`
@@ -12,6 +13,7 @@
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
+local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 
 local _M = {}
@@ -69,6 +71,15 @@ local on = {}
 --- What to do with a record, by kind: functions of the event.
 _M.on = on
 
+local site = dispatch.site()
+
+--- Counts a callback that records will call.
+function _M.learn(callback)
+    dispatch.learn(site, callback)
+end
+
+local call = dispatch.call
+
 local events = q.events
 local position = 0
 
@@ -78,12 +89,38 @@ function _M.waiting()
     return events.count > 0
 end
 
+-- What the next record calls.
+local function next_call()
+    local event = events.at[position]
+    position = position + 1
+    return on[event.kind](event)
+end
+
+local function call_inlined(callback, ...)
+    if callback then
+        callback(...)
+    end
+end
+
+local function drain_traced(count)
+    while position < count do
+        call_inlined(next_call())
+    end
+end
+
+local function drain_mixed(count)
+    while position < count do
+        call(next_call())
+    end
+end
+jit.off(drain_mixed)
+
 --- Dispatches all records in the order in which libuv made them.
 function _M.drain()
-    while position < events.count do
-        local event = events.at[position]
-        position = position + 1
-        on[event.kind](event)
+    if site.mixed then
+        drain_mixed(events.count)
+    else
+        drain_traced(events.count)
     end
     position = 0
     C.uvshim_drained(q)
@@ -102,7 +139,7 @@ end
 function _M.dispatch_closing()
     local event = closing.at[closing_position]
     closing_position = closing_position + 1
-    on[event.kind](event)
+    call(on[event.kind](event))
 end
 
 --- Dispatches what is left of them, and forgets them.

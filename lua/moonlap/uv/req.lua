@@ -63,6 +63,7 @@ local req_ptr = ffi.typeof "uv_req_t *"
 -- @treturn table r: fields `ptr`, `callback`, `decode`; the caller may add its own
 -- @return cdata the pointer, of libuv's type for that kind
 function _M.new(kind, callback, decode)
+    queue.learn(callback)
     local id
     if n_free > 0 then
         id = free_ids[n_free]
@@ -81,7 +82,7 @@ function _M.new(kind, callback, decode)
     local ptr = ffi.cast(types[2], memory)
     local r = {
         id = id, kind = kind, ptr = ptr, callback = callback or false, decode = decode,
-        anchor = false, handle = false,
+        anchor = false, handle = false, place = 0,
     }
     running[id] = r
     _M.count = _M.count + 1
@@ -99,18 +100,15 @@ function _M.drop(r)
     r.ptr = false
 end
 
-local function call_back(r, ...)
+local function after(r, ...)
     _M.drop(r)
-    local callback = r.callback
-    if callback then
-        callback(...)
-    end
+    return r.callback, ...
 end
 
 --- Ends a request: its record's dispatch.
 function _M.ended(event)
     local r = running[event.id]
-    call_back(r, r.decode(r, event.result))
+    return after(r, r.decode(r, event.result))
 end
 
 queue.on[queue.KIND.req] = _M.ended

@@ -10,6 +10,7 @@ local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local buffers = require "moonlap.uv.buffers"
 local check = require "moonlap.uv.check"
+local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
@@ -61,7 +62,6 @@ function _M.fields()
         stream = false, -- the pointer, cast once
         reading = false, read_callback = false, stash = false,
         connection_callback = false, accepted = false,
-        writing = 0, -- write requests of libuv under way
         done = false, -- see moonlap.uv.pending
     }
 end
@@ -84,17 +84,16 @@ end
 -- Streams that read again and have something stashed.
 local stashed, n_stashed, stashed_at = {}, 0, 0
 
-local function deliver(h, result, bytes)
+-- What is to be called for the bytes or the error, and with what.
+local function delivery(h, result, bytes)
     if bytes then
-        h.read_callback(nil, bytes)
-        return
+        return h.read_callback, nil, bytes
     end
     h.reading = false -- libuv has stopped
     if result == EOF then
-        h.read_callback()
-    else
-        h.read_callback(errors.name(result))
+        return h.read_callback
     end
+    return h.read_callback, errors.name(result)
 end
 
 queue.on[queue.KIND.read] = function(event)
@@ -105,8 +104,7 @@ queue.on[queue.KIND.read] = function(event)
     local result = event.result
     local bytes = result > 0 and str(event.data, result)
     if h.reading and not h.stash then
-        deliver(h, result, bytes)
-        return
+        return delivery(h, result, bytes)
     end
     h.stash = h.stash or { first = 1, n = 0 }
     local n = h.stash.n + 1
@@ -131,7 +129,7 @@ function _M.deliver_stashed()
             if stash.first > stash.n then
                 stash, h.stash = nil, false
             end
-            deliver(h, item, type(item) == "string" and item)
+            dispatch.call(delivery(h, item, type(item) == "string" and item))
         end
         stashed_at = stashed_at + 1
         stashed[stashed_at] = nil
@@ -139,6 +137,8 @@ function _M.deliver_stashed()
     end
     n_stashed, stashed_at = 0, 0
 end
+
+jit.off(_M.deliver_stashed)
 
 local function start_from_stash(h)
     h.reading = true
@@ -170,7 +170,7 @@ queue.on[queue.KIND.connection] = function(event)
         accepted.n = accepted.n + 1
         accepted[accepted.n] = memory
     end
-    h.connection_callback(errors.status(event.result))
+    return h.connection_callback, errors.status(event.result)
 end
 
 local function close_unaccepted(h)
@@ -240,6 +240,7 @@ function api.listen(userdata, backlog, callback)
     if h.closed then
         return errors.fail(EBADF)
     end
+    queue.learn(callback)
     h.connection_callback = callback
     h.accepted = h.accepted or { first = 1, n = 0 }
     return errors.result(C.uv_listen(pointer(h), backlog, on_connection))
@@ -285,6 +286,7 @@ function api.read_start(userdata, callback)
     if h.closing then
         return errors.fail(EINVAL)
     end
+    queue.learn(callback)
     h.read_callback = callback
     local status
     if h.stash and not h.reading then
@@ -314,14 +316,9 @@ end
 -- What a write that is complete returns: it has nothing to cancel or wait for.
 local written = req.complete "write"
 
-local function write_ended(r, status)
-    r.handle.writing = r.handle.writing - 1
-    return errors.status(status)
-end
-
 local function start_write(h, list, n, keep, callback, send_handle)
-    local r, ptr = req.new("write", callback, write_ended)
-    r.anchor, r.handle = keep, h
+    local r, ptr = req.new("write", callback, pending.ended)
+    r.anchor = keep
     local status
     if send_handle then
         status = C.uv_write2(ptr, pointer(h), list, n, send_handle, on_write)
@@ -332,7 +329,7 @@ local function start_write(h, list, n, keep, callback, send_handle)
         req.drop(r)
         return errors.fail(status)
     end
-    h.writing = h.writing + 1
+    pending.start(h, r)
     return req.userdata(r)
 end
 
@@ -349,9 +346,6 @@ function api.write(userdata, data, callback)
     local list, n, size, keep = buffers.of(2, data)
     if h.closed then
         return errors.fail(EBADF)
-    end
-    if h.writing > 0 then
-        return start_write(h, list, n, keep, callback)
     end
     local stream = pointer(h)
     local done = C.uv_try_write(stream, list, n)
@@ -416,10 +410,6 @@ function api.try_write2(userdata, data, send_handle)
     return errors.result(C.uv_try_write2(pointer(h), list, n, pointer(sent)))
 end
 
-local function status_only(_, status)
-    return errors.status(status)
-end
-
 --- Ends the writing side when everything is written.
 -- @tparam userdata stream
 -- @tparam[opt] function callback of an error's name or nil
@@ -430,12 +420,13 @@ function api.shutdown(userdata, callback)
     if h.closing then
         return errors.fail(ENOTCONN)
     end
-    local r, ptr = req.new("shutdown", callback, status_only)
+    local r, ptr = req.new("shutdown", callback, pending.ended)
     local status = C.uv_shutdown(ptr, pointer(h), on_shutdown)
     if status < 0 then
         req.drop(r)
         return errors.fail(status)
     end
+    pending.start(h, r)
     return req.userdata(r)
 end
 

@@ -72,8 +72,11 @@ local function poll()
         timeout = patience()
     end
     if in_c() or timeout ~= 0 then
-        C.uvshim_poll(q, timeout)
-        loop.polled()
+        if C.uvshim_poll(q, timeout) ~= 0 then
+            loop.polled()
+        else
+            loop.new_turn()
+        end
         if q.lost > 0 then
             error("moonlap.uv: out of memory, completions were lost", 0)
         end
@@ -96,15 +99,19 @@ local function turns()
             step = 2
         end
         if step == 2 then
-            had_pending = pending.run_once()
+            had_pending = pending.waiting() and pending.run_once()
             step = 3
         end
         if step == 3 then
-            watcher.run(idle)
+            if idle.n > 0 then
+                watcher.run(idle)
+            end
             step = 4
         end
         if step == 4 then
-            watcher.run(prepare)
+            if prepare.n > 0 then
+                watcher.run(prepare)
+            end
             step = 5
         end
         if step == 5 then
@@ -112,17 +119,27 @@ local function turns()
             step = 6
         end
         if step == 6 then
-            stream.deliver_stashed()
-            queue.drain()
-            pending.run()
+            if stream.waiting() then
+                stream.deliver_stashed()
+            end
+            if queue.waiting() then
+                queue.drain()
+            end
+            if pending.waiting() then
+                pending.run()
+            end
             step = 7
         end
         if step == 7 then
-            watcher.run(checks)
+            if checks.n > 0 then
+                watcher.run(checks)
+            end
             step = 8
         end
         if step == 8 then
-            handle.run_closing()
+            if handle.is_closing_due() or queue.next_closing() then
+                handle.run_closing()
+            end
             step = 9
         end
         if step == 9 then

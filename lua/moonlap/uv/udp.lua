@@ -78,11 +78,11 @@ queue.on[queue.KIND.recv] = function(event)
         flags.mmsg_chunk = true
     end
     if event.data == nil then
-        h.callback(errors.status(result), nil, nil, flags)
-        return
+        return h.callback, errors.status(result), nil, nil, flags
     end
     local datagram = ffi.cast(datagram_ptr, event.data)
-    h.callback(nil, ffi.string(datagram.base, result), address.describe(datagram.address), flags)
+    return h.callback, nil, ffi.string(datagram.base, result), address.describe(datagram.address),
+        flags
 end
 
 local api = {}
@@ -321,10 +321,6 @@ end
 
 local sent = 0 -- what udp_send returns
 
-local function send_ended(_, status)
-    return errors.status(status)
-end
-
 --- Sends a datagram.
 -- @tparam userdata udp
 -- @tparam string|{string,…} data
@@ -347,13 +343,14 @@ function api.udp_send(userdata, data, host, port, callback)
         end
         return sent
     end
-    local r, request = req.new("udp_send", callback, send_ended)
+    local r, request = req.new("udp_send", callback, pending.ended)
     r.anchor = keep
     local status = C.uv_udp_send(request, ptr, list, n, sockaddr, on_udp_send)
     if status < 0 then
         req.drop(r)
         return errors.fail(status)
     end
+    pending.start(h, r)
     return sent
 end
 
@@ -382,6 +379,7 @@ function api.udp_recv_start(userdata, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
+    queue.learn(callback)
     h.callback = callback
     local status = C.uv_udp_recv_start(ptr, on_recv_alloc, on_recv)
     if status < 0 then
