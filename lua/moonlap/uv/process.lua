@@ -60,10 +60,9 @@ local class = handle.class("process", methods)
 queue.on[queue.KIND.exit] = function(event)
     local h = handle.by_id[event.id]
     h.has_exited = true
-    if h.closing or not h.callback then
-        return
+    if not h.closing then
+        return h.callback, event.result, event.extra
     end
-    h.callback(event.result, event.extra)
 end
 
 -- A list of strings for C, which ends at the first value that is none, as luv's does.
