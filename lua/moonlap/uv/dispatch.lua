@@ -16,11 +16,18 @@ local type = type
 local MOST = 6
 local LOOKED_AT = 64
 
---- A compiled function and its interpreted twin.
--- @tparam function fn without upvalues, since the twin is another prototype of the same source
+--- Another prototype of the same function, which is compiled on its own.
+-- @tparam function fn without upvalues
+-- @treturn function
+function _M.copy(fn)
+    return (assert(loadstring(string.dump(fn))))
+end
+
+--- A compiled function's interpreted twin.
+-- @tparam function fn without upvalues
 -- @treturn function the twin, never compiled
 function _M.interpreted(fn)
-    local twin = assert(loadstring(string.dump(fn)))
+    local twin = _M.copy(fn)
     jit.off(twin)
     return twin
 end

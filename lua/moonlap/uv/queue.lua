@@ -81,7 +81,8 @@ end
 local call = dispatch.call
 
 local events = q.events
-local position = 0
+-- How far `drain` is, and how many records there are.
+local place = { at = 0, count = 0 }
 
 --- Are there records to dispatch?
 -- @treturn boolean
@@ -91,10 +92,17 @@ end
 
 -- What the next record calls.
 local function next_call()
-    local event = events.at[position]
-    position = position + 1
+    local event = events.at[place.at]
+    place.at = place.at + 1
     return on[event.kind](event)
 end
+
+local function drain_mixed()
+    while place.at < place.count do
+        call(next_call())
+    end
+end
+jit.off(drain_mixed)
 
 local function call_inlined(callback, ...)
     if callback then
@@ -102,28 +110,55 @@ local function call_inlined(callback, ...)
     end
 end
 
-local function drain_traced(count)
-    while position < count do
-        call_inlined(next_call())
+-- Dispatches the records up to the next one of another kind.
+local function run(kind, handler, place, events, call)
+    while place.at < place.count do
+        local event = events.at[place.at]
+        if event.kind ~= kind then
+            return
+        end
+        place.at = place.at + 1
+        call(handler(event))
     end
 end
 
-local function drain_mixed(count)
-    while position < count do
-        call(next_call())
+-- Each kind has a copy of that loop, so that the kinds do not share traces.
+local runs = {}
+for _, kind in pairs(_M.KIND) do
+    runs[kind] = dispatch.copy(run)
+end
+
+-- What touches C stands in functions of its own: they are compiled where their caller is not, and
+-- the interpreter takes a hundred times longer for that.
+local function event_count()
+    return events.count
+end
+
+local function next_kind()
+    return events.at[place.at].kind
+end
+
+local function forget_events()
+    C.uvshim_drained(q)
+end
+
+local function drain_traced()
+    while place.at < place.count do
+        local kind = next_kind()
+        runs[kind](kind, on[kind], place, events, call_inlined)
     end
 end
-jit.off(drain_mixed)
 
 --- Dispatches all records in the order in which libuv made them.
 function _M.drain()
+    place.count = event_count()
     if site.mixed then
-        drain_mixed(events.count)
+        drain_mixed()
     else
-        drain_traced(events.count)
+        drain_traced()
     end
-    position = 0
-    C.uvshim_drained(q)
+    place.at = 0
+    forget_events()
 end
 
 local closing = q.closing

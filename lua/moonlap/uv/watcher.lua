@@ -15,14 +15,14 @@ local _M = {}
 
 local EINVAL = errors.api.errno.EINVAL
 
--- `at` is moved before the call, so that the next run goes on behind a callback that failed.
+-- `list.at` is moved before the call, so that the next run goes on behind a callback that failed.
 local function call_all(list)
-    while list.at > 0 do
-        local at = list.at
-        local h = list[at]
+    local callbacks = list.callbacks
+    for at = list.at, 1, -1 do
         list.at = at - 1
-        if h then
-            h.callback()
+        local callback = callbacks[at]
+        if callback then
+            callback()
         end
     end
 end
@@ -30,13 +30,13 @@ end
 local call_all_interpreted = dispatch.interpreted(call_all)
 
 local function close_holes(list)
-    local n = 0
+    local n, callbacks = 0, list.callbacks
     for i = 1, list.n do
         local h = list[i]
-        list[i] = nil
+        list[i], callbacks[i] = nil, nil
         if h then
             n = n + 1
-            list[n], h.position = h, n
+            list[n], callbacks[n], h.position = h, h.callback, n
         end
     end
     list.n = n
@@ -62,7 +62,8 @@ local function stop(h)
         return
     end
     local list = h.list
-    list[h.position], h.position = false, 0
+    list[h.position], list.callbacks[h.position] = false, false
+    h.position = 0
     list.active = list.active - 1
     if h.referenced then
         loop.add_ref(-1)
@@ -77,7 +78,7 @@ local api = {}
 _M.api = api
 
 local function define(name)
-    local list = { n = 0, at = 0, active = 0, site = dispatch.site() }
+    local list = { callbacks = {}, n = 0, at = 0, active = 0, site = dispatch.site() }
     _M[name] = list
     local methods = {}
     local class = handle.class(name, methods, { stop = stop, is_active = is_active })
@@ -92,7 +93,7 @@ local function define(name)
             check.callback(2, userdata, callback)
         end
         if h.position > 0 then
-            h.callback = callback
+            h.callback, list.callbacks[h.position] = callback, callback
             return 0
         end
         if h.closing then
@@ -101,7 +102,7 @@ local function define(name)
         dispatch.learn(list.site, callback)
         h.callback = callback
         local n = list.n + 1
-        list.n, list[n], h.position = n, h, n
+        list.n, list[n], list.callbacks[n], h.position = n, h, callback, n
         list.active = list.active + 1
         if h.referenced then
             loop.add_ref(1)
