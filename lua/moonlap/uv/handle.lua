@@ -1,10 +1,10 @@
 --- What all handles share: the userdata and its record, the list of live ones, closing.
 --
--- A handle is a userdata, as in luv; its record is a table `h`, found through a weak table, so
--- that a handle which is closed and forgotten can be collected. While it is not closed, it stands
--- in a list in the order of creation, which keeps it alive, as luv does. Handles of libuv get
--- their C memory when they first need it (`handle.memory`), because an accepted connection comes
--- with its own; timer, idle, prepare and check have none.
+-- A handle is a userdata, as in luv; its record is a table `h`, which is its metatable: so it is
+-- found without a search, and a handle which is closed and forgotten can be collected. While it
+-- is not closed, it stands in an array in the order of creation, which keeps it alive, as luv
+-- does. Handles of libuv get their C memory when they first need it (`handle.memory`), because an
+-- accepted connection comes with its own; timer, idle, prepare and check have none.
 -- @module moonlap.uv.handle
 
 local ffi = require "ffi"
@@ -38,10 +38,10 @@ local TYPES = {
     process = 10, tcp = 12, timer = 13, tty = 14, udp = 15, signal = 16,
 }
 
-local records = setmetatable({}, { __mode = "k" })
+local getmetatable, set_metatable, newproxy, type = getmetatable, debug.setmetatable, newproxy, type
 
--- Both ends of the list of live handles.
-local first, last = false, false
+-- Live handles in the order of their creation, with holes where one was closed.
+local live, n_live, n_holes = {}, 0, 0
 
 -- Handles with C memory by id; the ids that are free again.
 local by_id, free_ids = {}, {}
@@ -61,43 +61,43 @@ _M.by_id = by_id
 --   those of libuv that start lazily `init(h)`, which returns their pointer
 -- @treturn table the class, for `new` and `check`
 function _M.class(name, methods, hooks)
-    local template = newproxy(true)
-    local meta = getmetatable(template)
     hooks = hooks or {}
     for key, value in pairs(_M.methods) do
         methods[key] = value
     end
-    meta.__index = methods
-    meta.__tostring = function(userdata)
-        return ("uv_%s_t: %p"):format(name, userdata)
-    end
     return {
-        name = name, type = TYPES[name], template = template,
+        name = name, type = TYPES[name], methods = methods, is_class = true,
+        tostring = function(userdata)
+            return ("uv_%s_t: %p"):format(name, userdata)
+        end,
         stop = hooks.stop or false, is_active = hooks.is_active or false,
         init = hooks.init or false, last_calls = hooks.last_calls or false,
         is_stream = hooks.is_stream or false,
     }
 end
 
---- A new handle.
+--- A maker of records for kinds of which there are many: it makes the table in its final size.
+-- @tparam string fields those of the kind, as in a table constructor
+-- @treturn function() a new record for `new`
+function _M.record_maker(fields)
+    return assert(loadstring([[return {
+        __index = false, __tostring = false, class = false, userdata = false, place = 0,
+        referenced = true, closing = false, closed = false, close_callback = false, ]] .. fields .. "}", "=record_maker"))
+end
+
+--- A new handle. Its record gets the fields that every record has; one with C memory has also
+-- `id`, `ptr`, `closed_in_c` (libuv is done with it) and `is_late`.
 -- @tparam table class
 -- @tparam table h its record: the fields that its class needs
 -- @treturn userdata
 function _M.new(class, h)
-    local userdata = newproxy(class.template)
+    local userdata = newproxy()
+    h.__index, h.__tostring = class.methods, class.tostring
     h.class, h.userdata = class, userdata
-    h.id, h.ptr = 0, false
-    h.referenced, h.closing, h.closed, h.closed_in_c = true, false, false, false
-    h.close_callback = false
-    h.is_late = false
-    h.previous, h.next = last, false
-    if last then
-        last.next = h
-    else
-        first = h
-    end
-    last = h
-    records[userdata] = h
+    h.referenced, h.closing, h.closed, h.close_callback = true, false, false, false
+    n_live = n_live + 1
+    live[n_live], h.place = h, n_live
+    set_metatable(userdata, h)
     return userdata
 end
 
@@ -106,8 +106,8 @@ end
 -- @tparam table class
 -- @treturn table h; raises an error for anything else
 function _M.check(userdata, class)
-    local h = records[userdata]
-    if not h or h.class ~= class then
+    local h = type(userdata) == "userdata" and getmetatable(userdata)
+    if type(h) ~= "table" or h.class ~= class then
         check.type_error(1, "uv_" .. class.name, userdata)
     end
     return h
@@ -115,10 +115,10 @@ end
 
 --- The record of any handle.
 -- @param userdata
--- @tparam[opt=1] number position
 -- @treturn table h, or nil when it is no handle
 function _M.record(userdata)
-    return userdata ~= nil and records[userdata] or nil
+    local h = type(userdata) == "userdata" and getmetatable(userdata)
+    return type(h) == "table" and h.class and h.class.is_class and h or nil
 end
 
 local record = _M.record
@@ -128,8 +128,8 @@ local record = _M.record
 -- @tparam[opt=1] number position
 -- @treturn table h; raises an error for anything else
 function _M.check_stream(userdata, position)
-    local h = userdata ~= nil and records[userdata]
-    if not h or not h.class.is_stream then
+    local h = type(userdata) == "userdata" and getmetatable(userdata)
+    if type(h) ~= "table" or not h.class or not h.class.is_stream then
         check.argument_error(position or 1, "Expected uv_stream userdata")
     end
     return h
@@ -186,19 +186,27 @@ function _M.adopt(h, memory)
     h.ptr = ffi.cast(handle_ptr, memory)
 end
 
-local function unlink(h)
-    local previous, next = h.previous, h.next
-    if previous then
-        previous.next = next
-    else
-        first = next
+local function close_holes()
+    local n = 0
+    for i = 1, n_live do
+        local h = live[i]
+        if h then
+            n = n + 1
+            live[n], h.place = h, n
+        end
     end
-    if next then
-        next.previous = previous
-    else
-        last = previous
+    for i = n + 1, n_live do
+        live[i] = nil
     end
-    h.previous, h.next = false, false
+    n_live, n_holes = n, 0
+end
+
+local function forget(h)
+    live[h.place] = false
+    n_holes = n_holes + 1
+    if n_holes > 32 and n_holes > n_live / 2 then
+        close_holes()
+    end
 end
 
 --- Forgets a handle whose init failed.
@@ -206,7 +214,7 @@ end
 -- @treturn string libuv's error
 -- @treturn string its name
 function _M.abandon(h, status)
-    unlink(h)
+    forget(h)
     C.uvshim_free(q, h.ptr)
     give_id_back(h)
     h.ptr, h.userdata, h.closing, h.closed = false, false, true, true
@@ -273,7 +281,7 @@ end
 
 -- The end of the record; returns the close callback.
 local function finish(h)
-    unlink(h)
+    forget(h)
     if h.ptr then
         C.uvshim_free(q, h.ptr)
         give_id_back(h)
@@ -342,7 +350,7 @@ function api.is_active(userdata)
     if is_active then
         return is_active(h)
     end
-    return h.ptr ~= false and C.uv_is_active(h.ptr) ~= 0
+    return h.ptr and C.uv_is_active(h.ptr) ~= 0 or false
 end
 
 --- Is it closing or closed?
@@ -473,11 +481,12 @@ function api.walk(callback)
         check.type_error(1, "function", callback)
     end
     local list, n = {}, 0
-    local h = first
-    while h do
-        n = n + 1
-        list[n] = h.userdata
-        h = h.next
+    for i = 1, n_live do
+        local h = live[i]
+        if h then
+            n = n + 1
+            list[n] = h.userdata
+        end
     end
     for i = 1, n do
         xpcall(callback, fault.report, list[i])

@@ -111,14 +111,14 @@ local function call_inlined(callback, ...)
 end
 
 -- Dispatches the records up to the next one of another kind.
-local function run(kind, handler, place, events, call)
-    while place.at < place.count do
-        local event = events.at[place.at]
+local function run(kind, handler, progress, vector, call_back)
+    while progress.at < progress.count do
+        local event = vector.at[progress.at]
         if event.kind ~= kind then
             return
         end
-        place.at = place.at + 1
-        call(handler(event))
+        progress.at = progress.at + 1
+        call_back(handler(event))
     end
 end
 

@@ -25,6 +25,8 @@ local check = require "moonlap.uv.check"
 
 local _M = {}
 
+local type, getmetatable, set_metatable, newproxy = type, getmetatable, debug.setmetatable, newproxy
+
 local q = queue.q
 
 ffi.cdef [[
@@ -82,7 +84,7 @@ function _M.new(kind, callback, decode)
     local ptr = ffi.cast(types[2], memory)
     local r = {
         id = id, kind = kind, ptr = ptr, callback = callback or false, decode = decode,
-        anchor = false, handle = false, place = 0,
+        anchor = false, handle = false, place = 0, __index = false, __tostring = false,
     }
     running[id] = r
     _M.count = _M.count + 1
@@ -113,36 +115,30 @@ end
 
 queue.on[queue.KIND.req] = _M.ended
 
--- What users hold is a userdata, as in luv; its record is found here.
-local records = setmetatable({}, { __mode = "k" })
-
-local function check_req(userdata)
-    local r = records[userdata]
-    if not r then
-        check.type_error(1, "uv_req", userdata)
-    end
-    return r
-end
-
 --- The record of a request that a user holds.
 -- @param userdata anything
 -- @treturn table|nil nil when it is no request
 function _M.record(userdata)
-    return records[userdata]
+    local r = type(userdata) == "userdata" and getmetatable(userdata)
+    return type(r) == "table" and TYPES[r.kind or false] and r or nil
 end
 
-local template = newproxy(true)
-local meta = getmetatable(template)
-meta.__index = {}
-meta.__tostring = function(userdata)
-    return ("uv_%s_t: %p"):format(records[userdata].kind, userdata)
+local function check_req(userdata)
+    return _M.record(userdata) or check.type_error(1, "uv_req", userdata)
 end
 
---- The userdata of a request that was started.
+local methods = {}
+
+local function to_string(userdata)
+    return ("uv_%s_t: %p"):format(getmetatable(userdata).kind, userdata)
+end
+
+--- The userdata of a request that was started: as with handles, the record is its metatable.
 -- @treturn userdata
 function _M.userdata(r)
-    local userdata = newproxy(template)
-    records[userdata] = r
+    local userdata = newproxy()
+    r.__index, r.__tostring = methods, to_string
+    set_metatable(userdata, r)
     return userdata
 end
 
@@ -180,7 +176,6 @@ function api.req_get_type(userdata)
     return r.kind, TYPES[r.kind][1]
 end
 
-meta.__index.cancel = api.cancel
-meta.__index.get_type = api.req_get_type
+methods.cancel, methods.get_type = api.cancel, api.req_get_type
 
 return _M

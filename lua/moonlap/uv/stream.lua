@@ -55,16 +55,18 @@ local EOF, EAGAIN, EBADF, EINVAL = errno.EOF, errno.EAGAIN, errno.EBADF, errno.E
 local ENOTCONN = errno.ENOTCONN
 local type, str = type, ffi.string
 
---- The fields of a stream's record.
+--- A new record of a stream.
+-- @function fields
 -- @treturn table h, for `handle.new`
-function _M.fields()
-    return {
-        stream = false, -- the pointer, cast once
-        reading = false, read_callback = false, stash = false,
-        connection_callback = false, accepted = false,
-        done = false, -- see moonlap.uv.pending
-    }
-end
+_M.fields = handle.record_maker [[
+    ptr = false, id = 0, closed_in_c = false,
+    stream = false, -- the pointer, cast once
+    tcp = false, -- the same for a TCP handle
+    ipc = false,
+    reading = false, read_callback = false, stash = false, is_stashed = false,
+    connection_callback = false, accepted = false,
+    done = false, -- see moonlap.uv.pending
+]]
 
 --- Sets the pointer of a stream that has its memory.
 function _M.opened(h)

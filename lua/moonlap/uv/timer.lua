@@ -165,6 +165,10 @@ function _M.run()
     end
 end
 
+local new_record = handle.record_maker [[
+    due = 0, bucket = false, position = 0, interval = 0, callback = false
+]]
+
 local methods = {}
 local class = handle.class("timer", methods, { stop = stop, is_active = is_active })
 
@@ -182,9 +186,7 @@ _M.api = api
 --- A new timer.
 -- @treturn userdata
 function api.new_timer()
-    return (handle.new(class, {
-        due = 0, bucket = false, position = 0, interval = 0, callback = false,
-    }))
+    return (handle.new(class, new_record()))
 end
 
 --- Starts a timer.
