@@ -82,7 +82,8 @@ end
 function _M.record_maker(fields)
     return assert(loadstring([[return {
         __index = false, __tostring = false, class = false, userdata = false, place = 0,
-        referenced = true, closing = false, closed = false, close_callback = false, ]] .. fields .. "}", "=record_maker"))
+        referenced = true, closing = false, closed = false, close_callback = false, ]]
+        .. fields .. "}", "=record_maker"))
 end
 
 --- A new handle. Its record gets the fields that every record has; one with C memory has also
