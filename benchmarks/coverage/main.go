@@ -96,8 +96,9 @@ func repeat(ctx context.Context, moonlap, budget string, runs int, path string) 
 	}
 	defer f.Close()
 	for i := range runs {
+		started := time.Now()
 		o := outcome{
-			Work: works[rand.IntN(len(works))], Load: load(), At: time.Now().UTC().Round(time.Second),
+			Work: works[rand.IntN(len(works))], Load: load(), At: started.UTC().Round(time.Second),
 			Ratio: map[string]interval{}, NS: map[string]interval{},
 		}
 		units := [2]int{baseUnits, baseUnits + i%2}
@@ -105,7 +106,7 @@ func repeat(ctx context.Context, moonlap, budget string, runs int, path string) 
 		if err := o.compare(ctx, moonlap, budget, folder, units); err != nil {
 			return err
 		}
-		o.Seconds = time.Since(o.At).Seconds()
+		o.Seconds = time.Since(started).Seconds()
 		line, err := json.Marshal(o)
 		if err != nil {
 			return err
