@@ -22,7 +22,7 @@ local _M = {}
 for _, name in ipairs {
     "errors", "fault", "req", "handle", "turn", "timer", "watcher", "stream", "tcp", "pipe", "tty",
     "async", "poll", "udp", "fs_event", "thread", "work", "constants", "system", "os", "random",
-    "fs", "dns", "process", "signal", "fs_poll",
+    "fs", "dns", "process", "signal", "fs_poll", "loop_state",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value

@@ -197,6 +197,29 @@ describe("uv.fs", support.with_uv(function(uv)
         assert.equal("EBUSY", select(3, uv.cancel(requests[1])))
     end))
 
+    it("is compiled with the loop that calls it", function()
+        local links = child.answer [[
+            local uv = require "moonlap.uv"
+            local traceinfo = require("jit.util").traceinfo
+            local function sizes(n)
+                local sum = 0
+                for _ = 1, n do sum = sum + uv.fs_stat(".").size end
+                return sum
+            end
+            local started
+            local links = {}
+            jit.attach(function(what, trace, func)
+                if what == "start" then started = func end
+                if what == "stop" and started == sizes then
+                    links[#links + 1] = traceinfo(trace).linktype
+                end
+            end, "trace")
+            sizes(1000)
+            answer(links)
+        ]]
+        assert.equal("loop", links[1])
+    end)
+
     it("may be called by a finalizer while a result is made", function()
         local seen = child.answer [[
             local uv = require "moonlap.uv"

@@ -122,15 +122,26 @@ function _M.run(callback, how, a, b, c, d, keep)
 end
 
 
+-- The callback at a position; each a function of its own, because LuaJIT compiles `select` for
+-- a constant position only.
+local callback_at = {
+    [2] = function(...) return check.opt_callback(2, ...) end,
+    [3] = function(...) return check.opt_callback(3, ...) end,
+    [4] = function(...) return check.opt_callback(4, ...) end,
+    [5] = function(...) return check.opt_callback(5, ...) end,
+}
+
+
 --- Makes a function of `uv.fs_*`.
 -- @tparam number position of the callback among its arguments
 -- @tparam function arguments checks all arguments and returns what `call` gets
 -- @tparam table how as for `run`
 -- @treturn function
 function _M.define(position, arguments, how)
+    local callback = callback_at[position]
     return function(...)
         local a, b, c, d = arguments(...)
-        return _M.run(check.opt_callback(position, ...), how, a, b, c, d)
+        return _M.run(callback(...), how, a, b, c, d)
     end
 end
 

@@ -1,0 +1,82 @@
+--- The loop as a whole: its options, its end, what it holds and how long it has waited.
+-- @module moonlap.uv.loop_state
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local check = require "moonlap.uv.check"
+local constants = require "moonlap.uv.constants"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local req = require "moonlap.uv.req"
+local loop = require("moonlap.uv.queue").loop
+
+local _M = {}
+
+ffi.cdef [[
+int uv_loop_configure(uv_loop_t *, int option, ...);
+uint64_t uv_metrics_idle_time(uv_loop_t *);
+]]
+
+local api = {}
+_M.api = api
+
+-- uv_loop_option
+local OPTIONS = { block_signal = 0, metrics_idle_time = 1 }
+
+--- Sets an option of the loop.
+-- @tparam string option `"block_signal"`: no such signal while polling, which libuv grants for
+--   SIGPROF alone; `"metrics_idle_time"`: measure what `uv.metrics_idle_time` tells
+-- @tparam[opt] number|string signum for `"block_signal"`
+-- @treturn number 0, or nil, message and name of the error
+function api.loop_configure(...)
+    local name, signal = check.string(1, ...), (select(2, ...))
+    local option = OPTIONS[name]
+        or check.argument_error(1, ("invalid option '%s'"):format(name))
+    if name == "block_signal" and type(signal) ~= "string" and type(signal) ~= "number" then
+        check.argument_error(2, "block_signal option: expected signal as string or number")
+    end
+    return errors.result(C.uv_loop_configure(loop, option,
+        ffi.new("int", constants.signal(signal))))
+end
+
+--- How long the loop has waited for events.
+-- @treturn number nanoseconds; 0 unless `uv.loop_configure "metrics_idle_time"` was called
+function api.metrics_idle_time()
+    return tonumber(C.uv_metrics_idle_time(loop))
+end
+
+--- Ends the loop, which needs no such call: it ends with the Lua state. Here it only tells
+-- whether it could; whoever goes on using the loop is not harmed.
+-- @treturn number 0; or nil, message and name of the error: `EBUSY` as long as there are handles
+--   that are not closed, or requests under way
+function api.loop_close()
+    local is_busy = req.count > 0
+    handle.api.walk(function()
+        is_busy = true
+    end)
+    if is_busy then
+        return errors.fail(errors.api.errno.EBUSY)
+    end
+    return 0
+end
+
+local function print_handle(userdata)
+    io.stderr:write(("[%s%s-] %-8s %p\n"):format(userdata:has_ref() and "R" or "-",
+        userdata:is_active() and "A" or "-", (userdata:get_type()), userdata))
+end
+
+--- Lists all handles on stderr: R with a reference, A active; type and address.
+function api.print_all_handles()
+    handle.api.walk(print_handle)
+end
+
+--- Lists the active handles on stderr.
+function api.print_active_handles()
+    handle.api.walk(function(userdata)
+        if userdata:is_active() then
+            print_handle(userdata)
+        end
+    end)
+end
+
+return _M

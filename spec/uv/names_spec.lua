@@ -1,0 +1,89 @@
+local support = require "spec.support.uv"
+
+-- What luv 1.44.2 has, a line each: `fs_stat` is a function, `tcp:bind` a method.
+local LIST = "spec/support/luv-1.44.2.txt"
+
+-- Still to come; a name leaves this list when it is there.
+local TO_COME = {}
+for name in ([[
+    fs_poll_getpath fs_poll_start fs_poll_stop new_fs_poll
+    new_signal signal_start signal_start_oneshot signal_stop
+    new_thread thread_equal thread_join thread_self new_work queue_work
+]]):gmatch "%S+" do
+    TO_COME[name] = true
+end
+
+-- One of each type that has methods, from the functions that there are.
+local MAKE = {
+    async = function(uv) return uv.new_async(function() end) end,
+    check = function(uv) return uv.new_check() end,
+    dir = function(uv) return uv.fs_opendir(".") end,
+    fs = function(uv) return uv.fs_stat(".", function() end) end,
+    fs_event = function(uv) return uv.new_fs_event() end,
+    fs_poll = function(uv) return uv.new_fs_poll() end,
+    idle = function(uv) return uv.new_idle() end,
+    pipe = function(uv) return uv.new_pipe() end,
+    poll = function(uv) return uv.new_poll(uv.pipe().read) end,
+    prepare = function(uv) return uv.new_prepare() end,
+    process = function(uv) return (uv.spawn("true", {})) end,
+    req = function(uv) return uv.getaddrinfo("127.0.0.1", nil, nil, function() end) end,
+    signal = function(uv) return uv.new_signal() end,
+    tcp = function(uv) return uv.new_tcp() end,
+    thread = function(uv) return uv.new_thread(function() end) end,
+    timer = function(uv) return uv.new_timer() end,
+    tty = function(uv) return uv.new_tty(uv.fs_open("/dev/ptmx", "r+", 0), false) end,
+    udp = function(uv) return uv.new_udp() end,
+}
+
+describe("moonlap.uv has luv's", support.with_uv(function(uv)
+    local functions, methods = {}, {}
+    for line in io.lines(LIST) do
+        local kind, method = line:match "^(.+):(.+)$"
+        if kind then
+            methods[kind] = methods[kind] or {}
+            table.insert(methods[kind], method)
+        else
+            table.insert(functions, line)
+        end
+    end
+
+    it("214 functions", function()
+        assert.equal(214, #functions)
+        local missing = {}
+        for _, name in ipairs(functions) do
+            if type(uv[name]) ~= "function" and not TO_COME[name] then
+                table.insert(missing, name)
+            end
+        end
+        assert.same({}, missing)
+    end)
+
+    it("constants", function()
+        assert.equal("table", type(uv.constants))
+    end)
+
+    for kind, names in pairs(methods) do
+        it("methods of uv_" .. kind, function()
+            local maker = "new_" .. kind
+            if TO_COME[maker] and not uv[maker] then
+                return pending("uv." .. maker .. " is still to come")
+            end
+            if kind == "tty" and not uv.fs_access("/dev/ptmx", "rw") then
+                return pending "no /dev/ptmx to make a terminal of"
+            end
+            local object = assert(MAKE[kind](uv))
+            local missing = {}
+            for _, name in ipairs(names) do
+                local ok, method = pcall(function() return object[name] end)
+                if not ok or type(method) ~= "function" then
+                    table.insert(missing, name)
+                end
+            end
+            if object.close then
+                object:close()
+            end
+            uv.run()
+            assert.same({}, missing)
+        end)
+    end
+end))
