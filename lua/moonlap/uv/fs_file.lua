@@ -156,10 +156,11 @@ local READ = {
 function api.fs_read(...)
     local file, length = check.int(1, ...), check.number(2, ...)
     local offset, callback = offset_and_callback(...)
-    if length < 0 or length > 0x7fffffff then
+    local is_possible, buffer = pcall(chars, length)
+    if not is_possible then
         check.misuse("Failure to allocate buffer")
     end
-    return run(callback, READ, file, chars(length), length, offset)
+    return run(callback, READ, file, buffer, length, offset)
 end
 
 

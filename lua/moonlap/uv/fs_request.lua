@@ -109,8 +109,9 @@ function _M.run(callback, how, a, b, c, d, keep)
         return give_back(req, how.result(req, a, b, c, d))
     end
 
+    local anchor = { a, b, c, d, keep } -- before the request, since memory may run out here
     local request, req = requests.new("fs", callback, decode)
-    request.how, request.anchor = how, { a, b, c, d, keep }
+    request.how, request.anchor = how, anchor
     local code = how.call(req, on_fs, a, b, c, d)
     if code < 0 then
         local fault, about = failure(req, code, how.two_paths and b)
