@@ -8,7 +8,6 @@ local TO_COME = {}
 for name in ([[
     fs_poll_getpath fs_poll_start fs_poll_stop new_fs_poll
     new_signal signal_start signal_start_oneshot signal_stop
-    new_thread thread_equal thread_join thread_self new_work queue_work
 ]]):gmatch "%S+" do
     TO_COME[name] = true
 end
