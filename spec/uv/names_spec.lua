@@ -3,15 +3,6 @@ local support = require "spec.support.uv"
 -- What luv 1.44.2 has, a line each: `fs_stat` is a function, `tcp:bind` a method.
 local LIST = "spec/support/luv-1.44.2.txt"
 
--- Still to come; a name leaves this list when it is there.
-local TO_COME = {}
-for name in ([[
-    fs_poll_getpath fs_poll_start fs_poll_stop new_fs_poll
-    new_signal signal_start signal_start_oneshot signal_stop
-]]):gmatch "%S+" do
-    TO_COME[name] = true
-end
-
 -- One of each type that has methods, from the functions that there are.
 local MAKE = {
     async = function(uv) return uv.new_async(function() end) end,
@@ -50,7 +41,7 @@ describe("moonlap.uv has luv's", support.with_uv(function(uv)
         assert.equal(214, #functions)
         local missing = {}
         for _, name in ipairs(functions) do
-            if type(uv[name]) ~= "function" and not TO_COME[name] then
+            if type(uv[name]) ~= "function" then
                 table.insert(missing, name)
             end
         end
@@ -63,10 +54,6 @@ describe("moonlap.uv has luv's", support.with_uv(function(uv)
 
     for kind, names in pairs(methods) do
         it("methods of uv_" .. kind, function()
-            local maker = "new_" .. kind
-            if TO_COME[maker] and not uv[maker] then
-                return pending("uv." .. maker .. " is still to come")
-            end
             if kind == "tty" and not uv.fs_access("/dev/ptmx", "rw") then
                 return pending "no /dev/ptmx to make a terminal of"
             end
