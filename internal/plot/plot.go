@@ -110,6 +110,7 @@ func newLine(name string, plan record.Case, said []*record.ProcessRecord) line {
 			}
 		}
 	}
+	slices.SortStableFunc(l.vms, func(a, b vm) int { return slotOf(a.said).compare(slotOf(b.said)) })
 	return l
 }
 

@@ -128,6 +128,39 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// TestWorkersHavePlaces: a case with one worker stands in its process's first place, and
+// the workers of another in the order of their numbers, whichever began first.
+func TestWorkersHavePlaces(t *testing.T) {
+	rec := madeUp(2, map[string]float64{"one": 10, "two": 12})
+	for _, p := range rec.Processes[:4] {
+		if p.Process.Case == 1 {
+			p.Process.Worker = 1
+			other := *p
+			other.Process.Worker = 0
+			rec.Processes = append(rec.Processes, &other)
+		}
+	}
+	f, err := Figure([]Source{{"r", rec}}, Options{Kinds: []string{Timeline}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.Charts[0]
+	if diff := cmp.Diff([]string{"1, worker 0", "1, worker 1", "2, worker 0", "2, worker 1"}, c.X.Labels); diff != "" {
+		t.Error(diff)
+	}
+	places := map[string][]int{}
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if at := int(math.Round(p.X)); !slices.Contains(places[s.Name], at) && !s.Pale {
+				places[s.Name] = append(places[s.Name], at)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string][]int{"one": {0, 2}, "two": {0, 1, 2, 3}}, places); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSingleProcessHasTime(t *testing.T) {
 	f, err := Figure([]Source{{"r", madeUp(1, map[string]float64{"a": 10})}}, Options{Kinds: []string{Timeline}})
 	if err != nil {

@@ -1,10 +1,13 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
@@ -24,7 +27,8 @@ const processShare = 0.9
 // timelines are one chart of batches over time, process beside process in order of start,
 // which the rounds number; none where no batch was timed.
 func timelines(lines []line) []*lapplot.Chart {
-	labels, first, longest := extent(lines)
+	slots := slotsOf(lines)
+	first, longest := extent(lines)
 	if math.IsInf(first, 1) {
 		return nil // single calls alone were timed
 	}
@@ -33,11 +37,15 @@ func timelines(lines []line) []*lapplot.Chart {
 		X:     lapplot.Axis{Title: "time since the process began", Unit: lapplot.Time},
 		Y:     lapplot.Axis{Title: "time per call", Unit: lapplot.Time},
 	}
-	place := func(_ int, at float64) float64 { return at }
-	if len(labels) > 1 {
-		c.X = lapplot.Axis{Title: "process, and the time within it", Labels: labels}
-		place = func(slot int, at float64) float64 {
-			return float64(slot) + processShare*((at-first)/longest-0.5)
+	place := func(_ *record.ProcessRecord, at float64) float64 { return at }
+	if len(slots) > 1 {
+		c.X = lapplot.Axis{Title: "process, and the time within it", Labels: labelsOf(slots)}
+		number := map[slot]int{}
+		for i, s := range slots {
+			number[s] = i
+		}
+		place = func(p *record.ProcessRecord, at float64) float64 {
+			return float64(number[slotOf(p)]) + processShare*((at-first)/longest-0.5)
 		}
 	}
 	left, stopped := 0, false
@@ -80,38 +88,63 @@ func thin(series []lapplot.Series, every int) {
 	}
 }
 
-// extent is the places on the axis, one for each process, or worker in it, of the case that
-// has most, when the earliest batch of a process began, and how long it took from there to
+// A slot is a place on the axis: a process, or a worker in it, of every case.
+type slot struct{ round, worker int }
+
+func slotOf(p *record.ProcessRecord) slot { return slot{p.Process.Round, p.Process.Worker} }
+
+func (s slot) compare(o slot) int {
+	return cmp.Or(cmp.Compare(s.round, o.round), cmp.Compare(s.worker, o.worker))
+}
+
+// slotsOf are the slots of all cases, in order.
+func slotsOf(lines []line) []slot {
+	var slots []slot
+	for _, l := range lines {
+		for _, v := range l.vms {
+			if !slices.Contains(slots, slotOf(v.said)) {
+				slots = append(slots, slotOf(v.said))
+			}
+		}
+	}
+	slices.SortFunc(slots, slot.compare)
+	return slots
+}
+
+// labelsOf numbers processes from 1, and workers as nginx does, where there are several.
+func labelsOf(slots []slot) []string {
+	several := slices.ContainsFunc(slots, func(s slot) bool { return s.worker > 0 })
+	labels := make([]string, len(slots))
+	for i, s := range slots {
+		labels[i] = strconv.Itoa(s.round + 1)
+		if several {
+			labels[i] += fmt.Sprintf(", worker %d", s.worker)
+		}
+	}
+	return labels
+}
+
+// extent is when the earliest batch of a process began, and how long it took from there to
 // the latest.
-func extent(lines []line) (labels []string, first, longest float64) {
+func extent(lines []line) (first, longest float64) {
 	first, last := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {
-		var own []string
 		for _, v := range l.vms {
 			if n := len(v.course); n > 0 {
 				first, last = math.Min(first, v.course[0].AtNS), math.Max(last, v.course[n-1].AtNS)
 			}
-			in := v.said.Process.In
-			if in.Worker == 0 {
-				own = append(own, strconv.Itoa(v.said.Process.Round+1))
-			} else {
-				own = append(own, fmt.Sprintf("%d, worker %d", v.said.Process.Round+1, in.Worker))
-			}
-		}
-		if len(own) > len(labels) {
-			labels = own
 		}
 	}
-	return labels, first, math.Max(1, last-first)
+	return first, math.Max(1, last-first)
 }
 
 // courses are the batches that make the figures, with the marks, and those that do not.
-func (l *line) courses(place func(process int, at float64) float64) (counted, pale lapplot.Series) {
+func (l *line) courses(place func(p *record.ProcessRecord, at float64) float64) (counted, pale lapplot.Series) {
 	counted = lapplot.Series{Name: l.name}
 	pale = lapplot.Series{Name: l.name, Style: lapplot.Dots, Pale: true}
-	for slot, v := range l.vms {
+	for _, v := range l.vms {
 		for i, m := range v.course {
-			x := place(slot, m.AtNS)
+			x := place(v.said, m.AtNS)
 			if m.Counts {
 				counted.Points = append(counted.Points, lapplot.At(x, m.NetNS))
 			} else {
@@ -126,7 +159,7 @@ func (l *line) courses(place func(process int, at float64) float64) (counted, pa
 			}
 		}
 		if n := len(v.course); n > 0 {
-			counted.Points = append(counted.Points, lapplot.Gap(place(slot, v.course[n-1].AtNS)))
+			counted.Points = append(counted.Points, lapplot.Gap(place(v.said, v.course[n-1].AtNS)))
 		}
 	}
 	return counted, pale
