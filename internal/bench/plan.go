@@ -24,6 +24,7 @@ type Options struct {
 	Setup string   // code before Code, untimed
 
 	Runtime            record.Runtime
+	Go                 *runtime.GoTests // in place of File and Code, with the runtime go
 	HTTPConf, MainConf []string
 	Phase              string
 	Workers            []int // nginx workers; each number makes a variant of every case
@@ -71,7 +72,7 @@ func (o *Options) job(mode string) runtime.Job {
 
 func (o *Options) spec(job runtime.Job) runtime.Spec {
 	return runtime.Spec{
-		Job: job, Runtime: o.Runtime, Timeout: o.Timeout,
+		Job: job, Runtime: o.Runtime, Go: o.Go, Timeout: o.Timeout,
 		HTTPConf: o.HTTPConf, MainConf: o.MainConf, Keep: o.Keep, Dir: o.Dir,
 	}
 }

@@ -24,6 +24,7 @@ import (
 type benchOptions struct {
 	bench.Options
 	runtime, luajit, nginx string
+	gocmd                  string // the go command
 	filter                 string
 	format, out            string
 	list, compare          bool
@@ -93,9 +94,10 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 
 	f.BoolVar(&o.compare, "compare", false, "compare every case with the first (with -e, always)")
 
-	f.StringVar(&o.runtime, "runtime", "auto", "luajit, nginx, or auto: nginx where there is one with Lua")
+	f.StringVar(&o.runtime, "runtime", "auto", "luajit, nginx, go, or auto: go for a Go package, else nginx\nwhere there is one with Lua")
 	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT to use")
 	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to use")
+	f.StringVar(&o.gocmd, "go", "", "`PATH` of the go command to use")
 	f.StringArrayVar(&o.HTTPConf, "http-conf", nil, "`DIRECTIVES` for nginx's http block; @FILE includes a file")
 	f.StringArrayVar(&o.MainConf, "main-conf", nil, "`DIRECTIVES` for nginx's top level; @FILE includes a file")
 	f.StringVar(&o.Phase, "phase", runtime.PhaseTimer, "nginx phase that the code runs in: timer, init_worker,\nset, rewrite, access, balancer, content, header_filter,\nbody_filter, log")
@@ -150,7 +152,15 @@ func (o *benchOptions) complete(cmd *cobra.Command, args []string) error {
 // completeIn is complete for a file in a working folder that need not be ours; "" is no
 // file.
 func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error {
-	if o.File = file; file != "" {
+	o.File = file
+	isGo := o.runtime == runtime.Go
+	if file != "" {
+		var err error
+		if isGo, err = o.isGo(dir, file); err != nil {
+			return err
+		}
+	}
+	if file != "" && !isGo {
 		path := file
 		if !filepath.IsAbs(file) {
 			path = filepath.Join(dir, file)
@@ -162,7 +172,7 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 			return err
 		}
 	}
-	if err := oneOf("--runtime", o.runtime, "auto", "luajit", "nginx"); err != nil {
+	if err := oneOf("--runtime", o.runtime, "auto", "luajit", "nginx", "go"); err != nil {
 		return err
 	}
 	if err := oneOf("--gc", o.GC, "natural", "stopped", "full"); err != nil {
@@ -209,6 +219,9 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 		return usageErrorf("--memory %s is less than a VM and the harness need: give at least %s", &o.memory, &least)
 	}
 	o.MemoryBytes = int64(o.memory)
+	if isGo {
+		return o.completeGo(flags)
+	}
 	return o.onlyInNginx(flags)
 }
 
@@ -231,10 +244,8 @@ func (o *benchOptions) onlyInNginx(flags *pflag.FlagSet) error {
 }
 
 func runBench(ctx context.Context, sys Sys, o benchOptions) error {
-	var err error
-	o.Runtime, err = runtime.Find(ctx, o.runtime, runtime.Options{
-		LuaJIT: o.luajit, Nginx: o.nginx, Path: sys.Getenv("PATH"),
-	})
+	remove, err := o.openRuntime(ctx, sys)
+	defer func() { remove() }()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -11,13 +12,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/bench"
-	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // namesOfSides are the flags that make sides when they are given several times, as the
 // bench flags of the same name, in the order in which they name a side.
 var namesOfSides = []string{
-	"eval", "setup", "rev", "runtime", "luajit", "nginx", "jit", "http-conf", "main-conf", "phase",
+	"eval", "setup", "rev", "runtime", "luajit", "nginx", "go", "jit", "http-conf", "main-conf", "phase",
 }
 
 // notShared are the flags of bench that make no sense here.
@@ -136,7 +136,7 @@ func flagName(name string) string {
 // sideName is what a value calls its side: short, but apart from the others.
 func sideName(name, value string, list []string) string {
 	switch name {
-	case "file", "luajit", "nginx":
+	case "file", "luajit", "nginx", "go":
 		base := filepath.Base(value)
 		if !slices.ContainsFunc(list, func(other string) bool { return other != value && filepath.Base(other) == base }) {
 			return base
@@ -172,9 +172,23 @@ func number(settings []setting) {
 // out, its runtime found. remove takes away what it made, also after an error.
 func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side bench.Side, remove func(), err error) {
 	remove = func() {}
+	var o benchOptions
+	flags := benchFlags(&o)
+	if err := s.set(flags); err != nil {
+		return side, remove, err
+	}
 	file, commit, dir := s.file, "", ""
 	if rev, ok := s.values["rev"]; ok && rev != bench.WorkingTree {
-		tree, err := bench.Checkout(ctx, rev, s.file)
+		packages := ""
+		if isGo, err := o.isGo(dir, file); err != nil {
+			return side, remove, err
+		} else if isGo {
+			if packages, err = relativePackages(file); err != nil {
+				return side, remove, err
+			}
+			file = "" // a package is no file to look for in the revision
+		}
+		tree, err := bench.Checkout(ctx, rev, file)
 		if err != nil {
 			return side, remove, err
 		}
@@ -183,24 +197,18 @@ func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side ben
 				note(err.Error())
 			}
 		}
-		file, commit, dir = tree.File, tree.Commit, tree.Dir
+		file, commit, dir = cmp.Or(packages, tree.File), tree.Commit, tree.Dir
 		if tree.Dirty && s.tellsDirty {
 			note("the working tree has changes that no side holds; --rev . is the working tree")
 		}
-	}
-	var o benchOptions
-	flags := benchFlags(&o)
-	if err := s.set(flags); err != nil {
-		return side, remove, err
 	}
 	if err := o.completeIn(flags, dir, file); err != nil {
 		return side, remove, fmt.Errorf("%s: %w", s.name, err)
 	}
 	o.Dir = dir
-	o.Runtime, err = runtime.Find(ctx, o.runtime, runtime.Options{
-		LuaJIT: o.luajit, Nginx: o.nginx, Path: sys.Getenv("PATH"),
-	})
-	return bench.Side{Name: s.name, Commit: commit, Options: o.Options}, remove, err
+	close, err := o.openRuntime(ctx, sys)
+	checkout := remove
+	return bench.Side{Name: s.name, Commit: commit, Options: o.Options}, func() { close(); checkout() }, err
 }
 
 // set hands bench's flags what was given for this side and for all.

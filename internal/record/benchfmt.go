@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,16 +37,19 @@ func WriteBenchfmt(w io.Writer, r *Results) error {
 		}
 	}
 	config := benchConfig(r)
-	names := benchNames(r.Cases)
+	names := benchNames(r)
 	for i, c := range r.Cases {
 		if c.NSPerCall == nil {
 			continue
 		}
-		for _, ns := range perProcess(c) {
-			res := &benchfmt.Result{Config: config, Name: benchfmt.Name(names[i]), Iters: 1}
-			res.Values = append(res.Values, benchfmt.Value{Value: ns, Unit: "ns/op"})
+		for _, sample := range perProcess(c) {
+			res := &benchfmt.Result{Config: append(slices.Clip(config), packageConfig(c)...), Name: benchfmt.Name(names[i]), Iters: 1}
+			res.Values = append(res.Values, benchfmt.Value{Value: sample.ns, Unit: "ns/op"})
 			if c.BytesPerCall != nil {
 				res.Values = append(res.Values, benchfmt.Value{Value: *c.BytesPerCall, Unit: "B/op"})
+			}
+			for _, unit := range slices.Sorted(maps.Keys(sample.metrics)) {
+				res.Values = append(res.Values, benchfmt.Value{Value: sample.metrics[unit], Unit: unit})
 			}
 			if err := write(res); err != nil {
 				return err
@@ -61,6 +66,14 @@ func unitMetadata(unit, key, value string) benchfmt.UnitMetadata {
 	}
 }
 
+// packageConfig is what go test says of a Go benchmark's package.
+func packageConfig(c CaseResult) []benchfmt.Config {
+	if c.Case.Package == "" {
+		return nil
+	}
+	return []benchfmt.Config{{Key: "pkg", Value: []byte(c.Case.Package), File: true}}
+}
+
 func benchConfig(r *Results) []benchfmt.Config {
 	var config []benchfmt.Config
 	set := func(key, value string) {
@@ -72,6 +85,9 @@ func benchConfig(r *Results) []benchfmt.Config {
 	set("goos", r.Environment.OS)
 	set("goarch", r.Environment.Arch)
 	set("cpu", r.Environment.CPU)
+	if r.Runtime != nil && r.Runtime.Kind == "go" {
+		return config // as go test has it, so that its own results stand in the same table
+	}
 	if r.Runtime != nil {
 		set("runtime", r.Runtime.Kind)
 	}
@@ -87,10 +103,17 @@ func benchConfig(r *Results) []benchfmt.Config {
 	return config
 }
 
-// perProcess is one time a process, in ns per call, in order of start. The workers of
-// a process share its draws and their machine, so their mean is one sample.
-func perProcess(c CaseResult) []float64 {
+// A sample is what one process found: ns per call, and its other metrics by unit.
+type sample struct {
+	ns      float64
+	metrics map[string]float64
+}
+
+// perProcess is one sample a process, in order of start. The workers of a process share
+// its draws and their machine, so their mean is one sample.
+func perProcess(c CaseResult) []sample {
 	var order []int
+	metrics := map[int]map[string]float64{}
 	sum, n := map[int]float64{}, map[int]float64{}
 	for _, p := range c.PerProcess {
 		if n[p.Process] == 0 {
@@ -98,23 +121,24 @@ func perProcess(c CaseResult) []float64 {
 		}
 		sum[p.Process] += p.NS
 		n[p.Process]++
+		metrics[p.Process] = p.Metrics
 	}
-	ns := make([]float64, len(order))
+	samples := make([]sample, len(order))
 	for i, p := range order {
-		ns[i] = sum[p] / n[p]
+		samples[i] = sample{sum[p] / n[p], metrics[p]}
 	}
-	return ns
+	return samples
 }
 
 // benchNames makes the cases' names fit for the format, which ends a name at the
 // first space: such characters become "_". Names that this makes equal are told
 // apart by "#01", … as go test does. The "-N" at the end stands where Go puts
 // GOMAXPROCS, so that a name's own "-8" is not taken for it; it is the number of
-// workers.
-func benchNames(cases []CaseResult) []string {
+// workers. Of a Go benchmark it is GOMAXPROCS, and go test leaves a 1 out.
+func benchNames(r *Results) []string {
 	taken := map[string]bool{}
-	names := make([]string, len(cases))
-	for i, c := range cases {
+	names := make([]string, len(r.Cases))
+	for i, c := range r.Cases {
 		clean := benchName(c.Name)
 		name := clean
 		for n := 1; taken[name]; n++ {
@@ -122,6 +146,12 @@ func benchNames(cases []CaseResult) []string {
 		}
 		taken[name] = true
 		names[i] = fmt.Sprintf("%s-%d", name, max(1, c.Case.Workers))
+		if len(r.VMs) > 0 && r.VMs[0].Go() {
+			names[i] = name
+			if procs := r.VMs[0].GOMAXPROCS; procs > 1 {
+				names[i] = fmt.Sprintf("%s-%d", name, procs)
+			}
+		}
 	}
 	return names
 }

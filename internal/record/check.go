@@ -21,6 +21,10 @@ func check(l Line) string {
 		if l.Count < 0 {
 			return fmt.Sprintf("a count of %d laps", l.Count)
 		}
+	case Metric:
+		if l.Unit == "" {
+			return "a metric without a unit"
+		}
 	case Case:
 		if l.Case < 0 {
 			return fmt.Sprintf("the case number %d", l.Case)

@@ -23,7 +23,7 @@ func TestReferenceNamesEveryField(t *testing.T) {
 	}
 	for name, of := range map[string]any{
 		"run": Run{}, "comparing": Comparing{}, "environment": Environment{}, "runtime": Runtime{}, "case": Case{}, "process": Process{},
-		"vm": VM{}, "nginx": Nginx{}, "clock": Clock{}, "batches": Batches{}, "laps": Laps{}, "memory": Memory{},
+		"vm": VM{}, "nginx": Nginx{}, "clock": Clock{}, "batches": Batches{}, "laps": Laps{}, "memory": Memory{}, "metric": Metric{},
 		"jit": JIT{}, "trace": Trace{}, "abort": Abort{}, "blacklist": Blacklist{}, "fault": Fault{},
 		"finish": Finish{}, "exit": Exit{}, "output": Output{}, "end": End{},
 	} {

@@ -85,6 +85,7 @@ var decoders = map[string]func([]byte) (Line, string, error){
 	Batches{}.Type(): decode[Batches],
 	Laps{}.Type():    decode[Laps],
 	Memory{}.Type():  decode[Memory],
+	Metric{}.Type():  decode[Metric],
 	JIT{}.Type():     decode[JIT],
 	Fault{}.Type():   decode[Fault],
 	Finish{}.Type():  decode[Finish],

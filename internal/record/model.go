@@ -92,6 +92,7 @@ type Case struct {
 	Line        int            `json:"line,omitempty"`
 	Index       int            `json:"index"` // its number in the bench file, from 0
 	Runtime     string         `json:"runtime"`
+	Package     string         `json:"package,omitempty"` // of Go: its import path
 	Phase       string         `json:"phase,omitempty"`   // nginx phase: "timer", "content", …
 	Workers     int            `json:"workers,omitempty"` // nginx workers that run it at once
 	GC          string         `json:"gc"`                // "natural", "stopped", "full"
@@ -128,7 +129,7 @@ type Process struct {
 	Clock Clock    `json:"clock"`
 }
 
-// VM is the LuaJIT that ran.
+// VM is the LuaJIT that ran, or the Go program.
 type VM struct {
 	Version string             `json:"version"`           // jit.version
 	Build   string             `json:"build,omitempty"`   // what tells this build from others of that version
@@ -138,7 +139,12 @@ type VM struct {
 	JIT     bool               `json:"jit"`              // false: interpreter only
 	Opt     []string           `json:"opt"`              // jit.status() flags
 	Params  map[string]float64 `json:"params,omitempty"` // jit.opt parameters that can be read
+	// GOMAXPROCS is the number of processors that Go code may use; 0: this is LuaJIT.
+	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
+
+// Go tells whether it runs Go code: there is no JIT to tell of.
+func (v VM) Go() bool { return v.GOMAXPROCS > 0 }
 
 // Nginx is the server that the VM lives in.
 type Nginx struct {
@@ -211,6 +217,14 @@ type Memory struct {
 	InterpretedPerCall  *float64 `json:"interpreted_bytes_per_call,omitempty"` // the same with the JIT off
 	HeapBytes           float64  `json:"heap_bytes"`                           // Lua heap at the end
 	CollectionsMeasured int      `json:"collections,omitempty"`                // GC cycles seen while measuring
+}
+
+// Metric is what a Go benchmark reports beside its time and memory: allocs/op, and what it
+// gives to b.ReportMetric.
+type Metric struct {
+	In
+	Unit   string    `json:"unit"`   // "allocs/op", "ns/p50", …
+	Values []float64 `json:"values"` // one for each batch that reports it
 }
 
 // JIT is the ledger of what the JIT compiler did in a process.
@@ -319,6 +333,7 @@ func (Process) Type() string { return "process" }
 func (Batches) Type() string { return "batches" }
 func (Laps) Type() string    { return "laps" }
 func (Memory) Type() string  { return "memory" }
+func (Metric) Type() string  { return "metric" }
 func (JIT) Type() string     { return "jit" }
 func (Fault) Type() string   { return "fault" }
 func (Finish) Type() string  { return "finish" }

@@ -27,6 +27,7 @@ type ProcessRecord struct {
 	Process Process
 	Batches []Batches
 	Laps    []Laps
+	Metrics []Metric
 	Memory  *Memory // these are nil when there was no such line; of several, the last
 	JIT     *JIT
 	Finish  *Finish
@@ -137,6 +138,8 @@ func (r *Record) addToProcess(l Line) string {
 		p.Batches = append(p.Batches, l)
 	case Laps:
 		p.Laps = append(p.Laps, l)
+	case Metric:
+		p.Metrics = append(p.Metrics, l)
 	case Memory:
 		p.Memory = &l
 	case JIT:
@@ -194,6 +197,8 @@ func inOf(l Line) (in In, ok bool) {
 	case Laps:
 		return l.In, true
 	case Memory:
+		return l.In, true
+	case Metric:
 		return l.In, true
 	case JIT:
 		return l.In, true

@@ -64,6 +64,7 @@ type CaseResult struct {
 	// InstructionsPerCall is the median over the VMs, the timed loop with it; nil where the
 	// CPU has no counter.
 	InstructionsPerCall *float64       `json:"instructions_per_call,omitempty"`
+	Metrics             []MetricResult `json:"metrics,omitempty"`  // by unit
 	GCShare             *Interval      `json:"gc_share,omitempty"` // of the time, 0…1
 	Processes           int            `json:"processes"`          // that count
 	Failed              int            `json:"failed,omitempty"`
@@ -90,6 +91,14 @@ type ProcessResult struct {
 	Mode    int     `json:"mode"` // index into Modes, 0 when there is one
 	Steady  string  `json:"steady"`
 	Seed    float64 `json:"seed"`
+	// Metrics are the medians of what its batches report, by unit.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+}
+
+// MetricResult is what a benchmark reports beside time and memory, over processes.
+type MetricResult struct {
+	Unit string `json:"unit"`
+	Interval
 }
 
 // Mode is a level that a share of the processes settled on.

@@ -157,6 +157,7 @@ func drawWorker(t *rapid.T, in In) []Line {
 		b,
 		Laps{In: in, Kind: LapCalls, Count: 3, MeanNS: number(t), Histogram: "HIST" + text(t)},
 		Memory{In: in, Calls: 5, BytesPerCall: number(t)},
+		Metric{In: in, Unit: "u" + text(t), Values: []float64{number(t), number(t)}},
 		JIT{In: in, Traces: []Trace{{ID: 1, Source: Source{File: text(t), Line: 2}, Lines: "2-3", Link: "loop"}},
 			Aborts:      []Abort{{Source: Source{Line: 7}, Reason: text(t), NYI: text(t), Count: 2}},
 			Blacklisted: []Blacklist{{What: "loop"}}},

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"charm.land/lipgloss/v2"
@@ -20,7 +21,11 @@ func (p *page) cases(cases []record.CaseResult) {
 	headers := []string{"case", "time per call", "p50", "p99", "memory", "JIT"}
 	var rows [][]string
 	var room int
-	for _, jit := range []func(record.JITSummary) string{jitShort, jitWord, nil} {
+	columns := []func(record.JITSummary) string{jitShort, jitWord, nil}
+	if !anyLua(cases) {
+		columns = columns[2:]
+	}
+	for _, jit := range columns {
 		if jit == nil {
 			headers = headers[:5]
 			jit = jitWord
@@ -44,6 +49,13 @@ func (p *page) cases(cases []record.CaseResult) {
 	}
 	p.table(headers, rows, 5)
 }
+
+// anyLua tells whether there is a JIT to tell of.
+func anyLua(cases []record.CaseResult) bool {
+	return len(cases) == 0 || slices.ContainsFunc(cases, func(c record.CaseResult) bool { return !goCode(c) })
+}
+
+func goCode(c record.CaseResult) bool { return c.Case.Runtime == "go" }
 
 // columnWidth is with the margin.
 func columnWidth(headers []string, rows [][]string, col int) int {

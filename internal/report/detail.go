@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -22,9 +23,10 @@ func (p *page) caseDetail(c record.CaseResult) {
 	} else {
 		p.fact("time", p.without(c))
 	}
-	p.modes(c.Modes)
+	p.modes(c)
 	p.laps(c)
 	p.fact("memory", p.memory(c))
+	p.fact("metrics", p.metrics(c.Metrics))
 	if c.Processes > 0 {
 		p.fact("JIT", p.jitLong(c.JIT))
 	}
@@ -112,11 +114,11 @@ func (p *page) without(c record.CaseResult) string {
 	return "no figure"
 }
 
-func (p *page) modes(modes []record.Mode) {
-	if len(modes) < 2 {
+func (p *page) modes(c record.CaseResult) {
+	if len(c.Modes) < 2 {
 		return
 	}
-	for i, m := range modes {
+	for i, m := range c.Modes {
 		label := ""
 		if i == 0 {
 			label = "modes"
@@ -125,7 +127,10 @@ func (p *page) modes(modes []record.Mode) {
 		if m.Trace != "" {
 			text += p.dot + clean(m.Trace)
 		}
-		p.fact(label, text+p.dot+fmt.Sprintf("replay with seed %.0f", m.Seed))
+		if !goCode(c) { // there, hardly anything follows from the seed
+			text += p.dot + fmt.Sprintf("replay with seed %.0f", m.Seed)
+		}
+		p.fact(label, text)
 	}
 }
 
@@ -139,6 +144,22 @@ func (p *page) memory(c record.CaseResult) string {
 	}
 	return p.join(bytes, gc)
 }
+
+// metrics are what a Go benchmark reports beside its time, in its own units.
+func (p *page) metrics(metrics []record.MetricResult) string {
+	var parts []string
+	for _, m := range metrics {
+		text := clean(m.Unit) + " " + amount(m.Estimate)
+		if low, high := amount(m.Low), amount(m.High); low != high {
+			text += " (" + low + p.dash + high + ")"
+		}
+		parts = append(parts, text)
+	}
+	return p.join(parts...)
+}
+
+// amount shows a number of any unit with four digits.
+func amount(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
 func (p *page) jitLong(j record.JITSummary) string {
 	ran := map[string]string{

@@ -26,11 +26,37 @@ var faultWords = map[string]struct{ what, remedy string }{
 		"The code may write to a file descriptor that is not its own; what came before was used."},
 }
 
+// goFaultWords are those that differ for Go code.
+var goFaultWords = map[string]struct{ what, remedy string }{
+	record.FaultError: {"failed",
+		"Correct the benchmark at that line; the other cases are not affected."},
+	record.FaultCrash: {"was killed by a signal",
+		"Look at cgo and package unsafe first, and at what may have run out of memory."},
+	record.FaultExit: {"ended its own process",
+		"Take os.Exit and log.Fatal out of what is measured, and let TestMain call m.Run."},
+	record.FaultMemory: {"ran out of memory",
+		"Look for what grows with each call, and make it anew outside of the timed loop."},
+	record.FaultStart: {"could not start",
+		"The test binary lies in TMPDIR: programs must be allowed to run from there."},
+	record.FaultChannel: {"hid its results",
+		"Print less, whole lines, or to stderr; what could not be read was not used."},
+}
+
+// words say what happened, and what to do about it.
+func (t told) words() (what, remedy string) {
+	w, ok := goFaultWords[t.fault.Kind]
+	if !ok || !t.goCode {
+		w = faultWords[t.fault.Kind]
+	}
+	return w.what, w.remedy
+}
+
 // A told is one fault, however many processes it befell.
 type told struct {
 	fault     record.Fault
 	name      string // of the case
 	processes int
+	goCode    bool
 }
 
 func faultsOf(cases []record.CaseResult) []*told {
@@ -44,7 +70,7 @@ func faultsOf(cases []record.CaseResult) []*told {
 		for _, f := range c.Faults {
 			k := key{kase: c.Case.Case, call: f.Call, kind: f.Kind, stage: f.Stage, text: f.Text, file: f.File, line: f.Line}
 			if index[k] == nil {
-				index[k] = &told{fault: f, name: clean(c.Name)}
+				index[k] = &told{fault: f, name: clean(c.Name), goCode: goCode(c)}
 				all = append(all, index[k])
 			}
 			index[k].processes++
@@ -60,7 +86,7 @@ func (t told) text() string {
 	if at := place(f.Source, clean); at != "" {
 		said = at + ": " + strings.TrimPrefix(said, at+": ")
 	}
-	what := faultWords[f.Kind].what
+	what, _ := t.words()
 	if what == "" {
 		what = "failed"
 	}
@@ -81,7 +107,8 @@ func (t told) remedy() string {
 	if t.fault.Kind == record.FaultError && t.fault.Stage == "check" {
 		return "The result is wrong, so its time means nothing yet: correct the code, or the check."
 	}
-	return faultWords[t.fault.Kind].remedy
+	_, remedy := t.words()
+	return remedy
 }
 
 func (p *page) faults(cases []record.CaseResult) {

@@ -68,6 +68,9 @@ func phase(n *record.Nginx) string {
 }
 
 func (p *page) vm(vm record.VM) string {
+	if vm.Go() {
+		return p.join(fmt.Sprintf("%s %s, GOMAXPROCS %d", clean(vm.Version), clean(vm.Arch), vm.GOMAXPROCS), clean(vm.Build))
+	}
 	version := clean(vm.Version)
 	if build := clean(vm.Build); build != "" {
 		version += " (" + build + ")"

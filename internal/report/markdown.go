@@ -35,8 +35,14 @@ func (m *markdown) cases(cases []record.CaseResult) {
 	if len(cases) == 0 {
 		return
 	}
-	m.row("case", "time per call", "p50", "p99", "memory", "JIT")
-	m.line("| --- | ---: | ---: | ---: | ---: | --- |")
+	headers, rule, columns := []string{"case", "time per call", "p50", "p99", "memory", "JIT"}, "| --- | ---: | ---: | ---: | ---: |", 6
+	if !anyLua(cases) {
+		columns--
+	} else {
+		rule += " --- |"
+	}
+	m.row(headers[:columns]...)
+	m.line(rule)
 	for _, c := range cases {
 		for i, row := range m.caseRow(c, jitShort) {
 			row[0] = escape(row[0])
@@ -44,7 +50,7 @@ func (m *markdown) cases(cases []record.CaseResult) {
 				row[0] = "*" + strings.TrimSpace(row[0]) + "*"
 			}
 			row[5] = escape(row[5])
-			m.row(row...)
+			m.row(row[:columns]...)
 		}
 		if c.Laps != nil {
 			m.lapRows(c)

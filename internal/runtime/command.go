@@ -20,11 +20,14 @@ type Command struct {
 	Path string   // of the program
 	Args []string // with argv[0]
 	Env  []string // "NAME=value", on top of our own environment
+	Dir  string   // working folder; "" is ours
 
 	// Without them stdin is empty, and what goes to stdout and stderr is read, counted,
 	// and its beginning kept.
 	Stdin, Stdout, Stderr *os.File
-	Timeout               time.Duration // 0 is no bound
+	// OutTo and ErrTo are given all that is read of stdout and stderr; they may be nil.
+	OutTo, ErrTo io.Writer
+	Timeout      time.Duration // 0 is no bound
 	// Watch learns the peak memory of a small program, too; such a run is not for timing.
 	Watch bool
 	// Note is told the command's process group when it has started, and 0 when it is gone.
@@ -58,7 +61,7 @@ type Ran struct {
 // the kernel's exec_mmap), unless the run is watched.
 func Run(ctx context.Context, cmd Command) (Ran, error) {
 	spec := childSpec{
-		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...),
+		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...), dir: cmd.Dir,
 		parentDeath: syscall.SIGKILL, outliveOutputs: grace, watch: cmd.Watch, note: cmd.Note,
 	}
 	// A nil *os.File in an interface would not be nil.
@@ -80,16 +83,20 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 		return Ran{}, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	var outputs sync.WaitGroup
-	drain := func(pipe *os.File) *capture {
+	drain := func(pipe *os.File, to io.Writer) *capture {
 		if pipe == nil {
 			return nil
 		}
 		widen(pipe)
 		kept := &capture{}
-		outputs.Go(func() { io.Copy(kept, pipe) })
+		var out io.Writer = kept
+		if to != nil {
+			out = io.MultiWriter(kept, to)
+		}
+		outputs.Go(func() { io.Copy(out, pipe) })
 		return kept
 	}
-	stdout, stderr := drain(c.stdout), drain(c.stderr)
+	stdout, stderr := drain(c.stdout, cmd.OutTo), drain(c.stderr, cmd.ErrTo)
 	state, timedOut := c.await(ctx, cmd.Timeout)
 	c.hurry(200 * time.Millisecond)
 	outputs.Wait()

@@ -18,12 +18,14 @@ const (
 	Auto   = "auto" // nginx where there is one with Lua, else LuaJIT
 	LuaJIT = "luajit"
 	Nginx  = "nginx"
+	Go     = "go"
 )
 
 // Options say where to look for runtimes.
 type Options struct {
 	LuaJIT string // path of the program; "" to search
 	Nginx  string // path of the program; "" to search
+	Go     string // path of the go command; "" to search
 	Path   string // list of folders to search, as in $PATH
 }
 
@@ -38,6 +40,8 @@ func Find(ctx context.Context, kind string, opts Options) (record.Runtime, error
 		return findLuaJIT(ctx, opts)
 	case Nginx:
 		return findNginx(ctx, opts)
+	case Go:
+		return findGo(ctx, opts)
 	case Auto, "":
 		nginx, err := findNginx(ctx, opts)
 		if err == nil || opts.Nginx != "" {
@@ -49,7 +53,7 @@ func Find(ctx context.Context, kind string, opts Options) (record.Runtime, error
 		}
 		return record.Runtime{}, errors.Join(err, errLuaJIT)
 	}
-	return record.Runtime{}, fmt.Errorf("unknown runtime %q: auto, luajit or nginx", kind)
+	return record.Runtime{}, fmt.Errorf("unknown runtime %q: auto, luajit, nginx or go", kind)
 }
 
 // candidates are the programs to try: the chosen one alone, or each name in each

@@ -1,5 +1,6 @@
 // Package runtime finds, configures, starts and supervises the programs that run the
-// user's code, LuaJIT and nginx, and hands back what they say as record lines.
+// user's code, LuaJIT, nginx and Go's test binaries, and hands back what they say as
+// record lines.
 //
 // It judges nothing and prints nothing. Whatever the code does (crash, hang, exit,
 // print a gigabyte, fork), [Process.Lines] ends with an Exit line, after a Fault line
@@ -24,6 +25,8 @@ type Spec struct {
 	Runtime record.Runtime // from Find
 	// Timeout bounds the whole process, from start to end; 0 is no bound.
 	Timeout time.Duration
+
+	Go *GoTests // what the runtime go runs
 
 	// HTTPConf and MainConf are the user's nginx directives for the http block and
 	// the top level: each a piece of configuration, or @FILE, which is included.
@@ -69,6 +72,9 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 }
 
 func (p *Process) start(ctx context.Context) error {
+	if p.spec.Runtime.Kind == Go {
+		return p.startGo(ctx)
+	}
 	library, err := library(p.folder)
 	if err != nil {
 		return fmt.Errorf("no place for the Lua library: %w", err)

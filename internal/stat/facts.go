@@ -25,6 +25,9 @@ func (f *facts) ledgers() []*record.JIT {
 	return ls
 }
 
+// goCode tells whether the case is a Go benchmark.
+func (f *facts) goCode() bool { return f.r.Case.Runtime == "go" }
+
 // jitOn tells whether any VM of the case has its compiler on.
 func (f *facts) jitOn() bool {
 	for _, v := range f.vms {

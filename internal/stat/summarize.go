@@ -71,7 +71,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	} else {
 		r.Processes = len(f.steady)
 	}
-	r.JIT = jitOf(f.ledgers(), f.jitOn())
+	r.JIT = jitOf(f.ledgers(), f.jitOn() || f.goCode())
 	r.BytesPerCall = f.bytesPerCall()
 	r.InstructionsPerCall = f.instructionsPerCall()
 	if len(f.steady) > 0 && r.Steady != record.SteadyNone {
@@ -85,6 +85,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	}
 	r.EmptyNS = emptyOf(timed)
 	r.PerProcess = perProcess(timed, f.steady)
+	r.Metrics = metricsOf(r.PerProcess)
 	r.Laps = f.laps()
 	if r.Laps != nil {
 		r.Bins = lapBins(r.Laps.Histogram)
@@ -214,6 +215,7 @@ func perProcess(timed, steady []unit) []record.ProcessResult {
 			list = append(list, record.ProcessResult{
 				Process: u.process, Worker: v.said.Process.Worker, NS: v.own.NS, MinNS: v.own.MinNS,
 				Mode: modes[u.process], Steady: v.own.Steadiness.Class, Seed: v.said.Process.Seed,
+				Metrics: metricMedians(v.said),
 			})
 		}
 	}

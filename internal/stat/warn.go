@@ -54,6 +54,9 @@ func warnModes(f *facts) *record.Warning {
 		}
 	}
 	advice := "find what differs in the traces, so that every process takes the fast one"
+	if f.goCode() {
+		advice = "find what differs from process to process: where memory lies, the order of maps, which goroutines meet"
+	}
 	if last := f.r.Modes[len(f.r.Modes)-1]; last.Processes == 1 {
 		advice = fmt.Sprintf("one process shows that a mode may exist, not how frequent it is: use %d processes",
 			max(20, ProcessesToSee(last.Share, Level)))

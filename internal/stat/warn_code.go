@@ -36,11 +36,15 @@ func warnDeadCode(f *facts) *record.Warning {
 	if iv.Low < -margin || iv.High > margin {
 		return nil
 	}
+	advice := "return the result or hand it to moonlap.keep(x), and vary the input from call to call"
+	if f.goCode() {
+		advice = "loop with for b.Loop(), which keeps arguments and results alive, or over b.N and store the result in a package variable"
+	}
 	return &record.Warning{
 		Code: "dead_code",
 		Text: fmt.Sprintf("a call takes no more time than an empty function (within ± %.2g ns): "+
 			"the compiler has probably removed its work", margin),
-		Advice: "return the result or hand it to moonlap.keep(x), and vary the input from call to call",
+		Advice: advice,
 	}
 }
 
@@ -58,7 +62,7 @@ func warnSunkAllocation(f *facts) *record.Warning {
 }
 
 func warnNoTwin(f *facts) *record.Warning {
-	if f.r.NSPerCall == nil || f.r.EmptyNS != nil {
+	if f.r.NSPerCall == nil || f.r.EmptyNS != nil || f.goCode() { // package testing has none
 		return nil
 	}
 	return &record.Warning{

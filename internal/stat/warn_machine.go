@@ -54,11 +54,12 @@ func warnGCStopped(f *facts) *record.Warning {
 	if f.r.Case.GC != "stopped" || bytes == nil || *bytes < 1 {
 		return nil
 	}
-	heap := f.memory(func(m *record.Memory) (float64, bool) { return m.HeapBytes, true })
+	text := fmt.Sprintf("the collector was stopped: the figure leaves out its work on %.0f bytes per call", *bytes)
+	if heap := f.memory(func(m *record.Memory) (float64, bool) { return m.HeapBytes, true }); *heap > 0 {
+		text += fmt.Sprintf(", and the heap grew to %.0f MB", *heap/1e6)
+	}
 	return &record.Warning{
-		Code: "gc_stopped",
-		Text: fmt.Sprintf("the collector was stopped: the figure leaves out its work on %.0f bytes per call, "+
-			"and the heap grew to %.0f MB", *bytes, *heap/1e6),
+		Code: "gc_stopped", Text: text,
 		Advice: "measure with --gc natural for the cost in production",
 	}
 }
@@ -121,7 +122,7 @@ func nameOf(v record.VM) string {
 	if v.Library != "" {
 		name += " (" + v.Library + ")"
 	}
-	if !v.JIT {
+	if !v.JIT && !v.Go() {
 		name += " with the JIT off"
 	}
 	return name

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// notForGo are the flags of bench that say how Lua code runs.
+var notForGo = []string{
+	"eval", "setup", "luajit", "nginx", "http-conf", "main-conf", "phase", "workers", "jit",
+	"clock", "laps", "concurrency", "rate", "memory",
+}
+
+// isGo tells whether a bench argument names Go packages, in the working folder dir: with
+// --runtime go every one does, with auto a folder, a pattern with "...", and what is no
+// file and looks like an import path. It then makes the runtime go.
+func (o *benchOptions) isGo(dir, arg string) (bool, error) {
+	path := arg
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	info, err := os.Stat(path)
+	lua := strings.HasSuffix(arg, ".lua")
+	switch {
+	case err == nil && !info.IsDir() && (o.runtime == runtime.Go || strings.HasSuffix(arg, "_test.go")):
+		return false, usageErrorf("%s is a file: name the package's folder, as in 'moonlap bench %s'", arg, goFolder(arg))
+	case o.runtime == runtime.Go:
+		return true, nil
+	case o.runtime != "auto":
+		return false, nil
+	case err == nil && !info.IsDir(), err != nil && lua:
+		return false, nil
+	case err != nil && !strings.HasSuffix(arg, "...") && (strings.HasPrefix(arg, ".") || !strings.Contains(arg, "/") || filepath.IsAbs(arg)):
+		return false, nil // a bench file that does not exist
+	}
+	o.runtime = runtime.Go
+	return true, nil
+}
+
+// goFolder is the folder of a file as the go command wants it.
+func goFolder(file string) string {
+	dir := filepath.Dir(file)
+	if filepath.IsAbs(dir) || strings.HasPrefix(dir, ".") {
+		return dir
+	}
+	return "./" + dir
+}
+
+// relativePackages are packages relative to our working folder, so that they can be found
+// in another checkout; an import path stays as it is.
+func relativePackages(arg string) (string, error) {
+	if !filepath.IsAbs(arg) {
+		return arg, nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(here, arg)
+}
+
+// completeGo checks the flags of a Go benchmark.
+func (o *benchOptions) completeGo(flags *pflag.FlagSet) error {
+	if o.File == "" {
+		return usageErrorf("--runtime go needs a package: a folder, ./..., or an import path")
+	}
+	for _, name := range notForGo {
+		if flags.Changed(name) {
+			return usageErrorf("--%s is for Lua code, and %s is a Go package", name, o.File)
+		}
+	}
+	o.MemoryBytes = 0
+	return nil
+}
+
+// openRuntime finds the runtime; for Go it builds what is to be measured, too. The caller
+// must call remove, also after an error.
+func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(), err error) {
+	remove = func() {}
+	o.Runtime, err = runtime.Find(ctx, o.runtime, runtime.Options{
+		LuaJIT: o.luajit, Nginx: o.nginx, Go: o.gocmd, Path: sys.Getenv("PATH"),
+	})
+	if err != nil || o.Runtime.Kind != runtime.Go {
+		return remove, err
+	}
+	tell, stop := ticking(newProgress(sys))
+	o.Go, err = runtime.OpenGo(ctx, runtime.GoSource{
+		Runtime: o.Runtime, Packages: o.File, Dir: o.Dir, Timeout: o.Timeout, Tell: tell,
+	})
+	stop()
+	if err != nil {
+		return remove, fmt.Errorf("%w", err)
+	}
+	if o.Keep {
+		return remove, nil
+	}
+	return func() { o.Go.Remove() }, nil
+}
+
+// ticking keeps a progress line alive while something works on that can only tell what it
+// does. stop ends that and clears the line.
+func ticking(line *progress) (tell func(string), stop func()) {
+	var mu sync.Mutex
+	what, started, done := "", time.Now(), make(chan struct{})
+	var ticker sync.WaitGroup
+	ticker.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(redrawEvery):
+				mu.Lock()
+				line.Update(what, time.Since(started), 0)
+				mu.Unlock()
+			}
+		}
+	})
+	tell = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		what = text
+	}
+	return tell, func() {
+		close(done)
+		ticker.Wait()
+		line.Clear()
+	}
+}

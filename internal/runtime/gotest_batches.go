@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// goBatches is how a process of a case measures: go test's -count is the number of
+// batches, -benchtime=Nx the calls of each.
+type goBatches struct {
+	calls, count int
+}
+
+const (
+	goProbe        = 20 * time.Millisecond // that go test itself looks for a number of calls
+	goProbeBatches = 5
+
+	leastGoBatch   = 1e6  // ns: long against the garbage collection before each
+	longestGoBatch = 5e7  // ns, of a batch that waits for the collector
+	leastGoSteps   = 1000 // of the clock in a batch
+	mostGoCalls    = 1e9  // go test's own limit
+	fewGoBatches   = 20   // fewer can't show a change
+	leastGoCount   = 3    // batches, however slow a call is
+	longestGo      = 5    // times what a process should measure, for the sake of fewGoBatches
+	goJitter       = 0.2  // processes vary in their batches' length
+	goCycles       = 2    // of the collector in a batch of a benchmark that allocates
+)
+
+// plan finds out how a case is to be measured, once a run: how long a call takes, what
+// it allocates, and how long a batch takes with all that go test does around it. Where
+// the benchmark fails at that, the end says so.
+func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, error) {
+	t := p.spec.Go
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.batches != nil {
+		return c.batches, nil, nil
+	}
+	run := goRun{pkg: c.pkg, name: c.full, duration: goProbe, count: 1, timeout: p.spec.Timeout}
+	run.env = append(gcEnv(p.spec.Job.GC), "GODEBUG="+join(os.Getenv("GODEBUG"), "gctrace=1"))
+	first, err := t.runTest(ctx, run)
+	if err != nil || first.fault() != nil {
+		return nil, first, err
+	}
+	values := first.said.results[0].values
+	calls := callsOf(p.spec.Job, values["ns/op"], values["B/op"], max(first.stack.cycle, leastCycle))
+
+	run.calls, run.count, run.env = calls, goProbeBatches, gcEnv(p.spec.Job.GC)
+	second, err := t.runTest(ctx, run)
+	if err != nil || second.fault() != nil {
+		return nil, second, err
+	}
+	var lengths []float64
+	for _, r := range second.said.results {
+		lengths = append(lengths, r.values["ns/op"]*float64(r.calls))
+	}
+	slices.Sort(lengths)
+	c.batches = &goBatches{calls, countOf(p.spec, lengths[len(lengths)/2], second.WallNS/goProbeBatches)}
+	return c.batches, nil, nil
+}
+
+// callsOf is the number of calls in a batch. go test collects garbage before each, so a
+// benchmark that allocates needs batches in which collections fall due, or their cost
+// would be left out: cycle is the bytes between two.
+func callsOf(job Job, ns, bytes, cycle float64) int {
+	ns = max(ns, 1e-3)
+	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/100)
+	calls := math.Ceil(length / ns)
+	if bytes >= 1 && (job.GC == "" || job.GC == "natural") {
+		calls = max(calls, min(math.Ceil(goCycles*cycle/bytes), longestGoBatch/ns))
+	}
+	return int(min(calls, mostGoCalls))
+}
+
+// countOf is the number of batches in a process, each of batch ns, for which go test needs
+// wall ns. Slow calls get more time than others, so that there are enough batches to see
+// whether they became steady.
+func countOf(spec Spec, batch, wall float64) int {
+	measure := spec.Job.MeasureNS
+	most := longestGo * measure / max(wall, 1)
+	if timeout := float64(spec.Timeout); timeout > 0 {
+		most = min(most, timeout/3/max(wall, 1))
+	}
+	count := measure / max(batch, 1)
+	return int(max(leastGoCount, min(max(count, fewGoBatches), most)))
+}
+
+// jittered is a number of calls for one process, up to a fifth more, so that batches of
+// different processes do not all fall into step with something periodic.
+func (b *goBatches) jittered(seed float64, process int) int {
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(process)))
+	return int(min(float64(b.calls)*(1+goJitter*r.Float64()), mostGoCalls))
+}
+
+// gcEnv is the environment for a mode of the collector. A collection before each batch is
+// what go test does anyway.
+func gcEnv(mode string) []string {
+	if mode == "stopped" {
+		return []string{"GOGC=off"}
+	}
+	return nil
+}
+
+func join(list, more string) string {
+	if list == "" {
+		return more
+	}
+	return list + "," + more
+}
+
+// gctrace is a line of GODEBUG=gctrace=1: what is alive after a collection, and the size
+// of the heap at which it fell due, in MB; see the documentation of package runtime.
+var gctrace = regexp.MustCompile(`^gc \d+ @.*, \d+->\d+->(\d+) MB, (\d+) MB goal`)
+
+// leastCycle is what may be allocated between two collections when the heap is small: a
+// heap of 4 MB, by default.
+const leastCycle = 4 << 20
+
+// collection takes note of the largest cycle that a line of the Go runtime tells of.
+func (s *goStack) collection(line string) {
+	if !strings.HasPrefix(line, "gc ") {
+		return
+	}
+	if m := gctrace.FindStringSubmatch(line); m != nil {
+		alive, _ := strconv.ParseFloat(m[1], 64)
+		goal, _ := strconv.ParseFloat(m[2], 64)
+		s.cycle = max(s.cycle, (goal-alive)*(1<<20))
+	}
+}

@@ -1,0 +1,192 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// build finds the packages that declare benchmarks and builds their test binaries.
+func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
+	dir, pattern := s.place()
+	source := s.Packages
+	s.Tell("looking for benchmarks in " + source)
+	list, err := t.goCommand(ctx, s, dir, "list", "-test=false", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	var packages []*goPackage
+	for dec := json.NewDecoder(bytes.NewReader(list)); ; {
+		var l struct {
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: go list: %w", source, err)
+		}
+		p := &goPackage{path: l.ImportPath, dir: l.Dir, shown: shownFolder(s.Dir, l.Dir)}
+		for _, file := range append(l.TestGoFiles, l.XTestGoFiles...) {
+			p.declare(file)
+		}
+		if len(p.benchmarks) > 0 {
+			packages = append(packages, p)
+		}
+	}
+	if len(packages) == 0 {
+		return nil, fmt.Errorf("%s declares no benchmark; one is func BenchmarkName(b *testing.B) in a file that ends in _test.go", source)
+	}
+	for i, p := range packages {
+		s.Tell("building " + p.path)
+		p.binary = filepath.Join(t.folder, fmt.Sprintf("%d.test", i))
+		if _, err := t.goCommand(ctx, s, dir, "test", "-c", "-o", p.binary, p.path); err != nil {
+			return nil, fmt.Errorf("%s does not build: %w", p.path, err)
+		}
+		if p.vm, err = t.goVM(p.binary); err != nil {
+			return nil, err
+		}
+	}
+	return packages, nil
+}
+
+// place is the folder to run the go command in, and the pattern there: a package's own
+// module decides how it is built, whichever module we stand in.
+func (s GoSource) place() (dir, pattern string) {
+	folder, all := s.Packages, false
+	if before, ok := strings.CutSuffix(folder, "..."); ok {
+		folder, all = before, true
+	}
+	path := folder
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Dir, path)
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return s.Dir, s.Packages // an import path
+	}
+	if all {
+		return path, "./..."
+	}
+	return path, "."
+}
+
+// goCommand runs the go command and returns what it prints; an error is in its words.
+func (t *GoTests) goCommand(ctx context.Context, s GoSource, dir string, args ...string) ([]byte, error) {
+	var out, complaints bytes.Buffer
+	cmd := Command{
+		Path: s.Runtime.Path, Args: append([]string{"go"}, args...), Dir: dir,
+		Env:   []string{"GOTMPDIR=" + t.folder}, // what it leaves behind when it is killed goes with us
+		OutTo: &out, ErrTo: &complaints,
+	}
+	if dir != "" {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, "PWD="+absolute)
+	}
+	ran, err := Run(ctx, cmd)
+	switch {
+	case err != nil:
+		return nil, err
+	case ran.Status == 0:
+		return out.Bytes(), nil
+	}
+	text := strings.TrimSpace(complaints.String() + out.String())
+	if text == "" {
+		text = fmt.Sprintf("go %s ended with status %d", args[0], ran.Status)
+	}
+	const most = 4000
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return nil, errors.New(text)
+}
+
+// shownFolder is a folder relative to from where it lies below that, else as it is.
+func shownFolder(from, dir string) string {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return dir
+	}
+	if real, err := filepath.EvalSymlinks(from); err == nil {
+		from = real
+	}
+	rel, err := filepath.Rel(from, dir)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return dir
+	}
+	return rel
+}
+
+// declare collects the benchmarks of a file, as go test does. A file that does not parse
+// has none; building it says why.
+func (p *goPackage) declare(file string) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, filepath.Join(p.dir, file), nil, parser.SkipObjectResolution)
+	if tree == nil || err != nil {
+		p.benchmarks = append(p.benchmarks, goBenchmark{}) // so that it is built
+		return
+	}
+	for _, d := range tree.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Type.TypeParams != nil || !isBenchmark(f.Name.Name) || len(f.Type.Params.List) != 1 {
+			continue
+		}
+		pointer, ok := f.Type.Params.List[0].Type.(*ast.StarExpr)
+		if !ok {
+			continue
+		}
+		if of, ok := pointer.X.(*ast.SelectorExpr); !ok || of.Sel.Name != "B" {
+			continue
+		}
+		p.benchmarks = append(p.benchmarks, goBenchmark{name: f.Name.Name, Source: record.Source{
+			File: filepath.Join(p.shown, file), Line: set.Position(f.Pos()).Line,
+		}})
+	}
+}
+
+// isBenchmark tells whether go test takes a function of this name for a benchmark.
+func isBenchmark(name string) bool {
+	rest, ok := strings.CutPrefix(name, "Benchmark")
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && (rest == "" || !unicode.IsLower(first))
+}
+
+// goVM describes what runs a test binary, from what the linker wrote into it.
+func (t *GoTests) goVM(binary string) (record.VM, error) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return record.VM{}, fmt.Errorf("%s: %w", binary, err)
+	}
+	vm := record.VM{Version: info.GoVersion, Opt: []string{}, GOMAXPROCS: t.procs}
+	goos := ""
+	var flags []string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "GOOS":
+			goos = s.Value
+		case s.Key == "GOARCH":
+			vm.Arch = s.Value
+		case s.Key == "-buildmode", s.Key == "-compiler":
+		case strings.HasPrefix(s.Key, "-"), s.Key == "GOEXPERIMENT":
+			flags = append(flags, s.Key+"="+s.Value)
+		}
+	}
+	vm.Arch, vm.Build = goos+"/"+vm.Arch, strings.Join(flags, " ")
+	return vm, nil
+}
