@@ -115,6 +115,9 @@ func (o *Options) plan(ctx context.Context) ([]planned, error) {
 		return nil, err
 	}
 	if len(declared) == 0 {
+		if o.Go != nil {
+			return nil, fmt.Errorf("%s: every benchmark is skipped", o.File)
+		}
 		return nil, &PlanError{Fault: record.Fault{
 			Case: -1, Kind: record.FaultError, Stage: "load", Source: record.Source{File: o.File},
 			Text: `declares no benchmark; one is moonlap.bench("name", function() … end)`,

@@ -280,7 +280,8 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 		return err
 	}
 	line := newProgress(sys)
-	rec, err := bench.Run(ctx, m, past.sign(opening(sys, kind, m.Sides[0].File)), past.watch(sink.write), func(p bench.Progress) {
+	begun := past.sign(opening(sys, kind, gitPlace(m.Sides[0].Options)))
+	rec, err := bench.Run(ctx, m, begun, past.watch(sink.write), func(p bench.Progress) {
 		line.Update(fmt.Sprintf("round %d, %s", p.Round, p.Case), p.Elapsed, p.Left)
 	})
 	line.Clear()

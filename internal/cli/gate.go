@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
 )
 
@@ -117,6 +119,12 @@ func (o *gateOptions) base(cmd *cobra.Command, sys Sys, args []string) (bench.Si
 	}
 	if s.file == "" && s.values["eval"] == "" {
 		s.values["eval"] = gateCode
+	}
+	kind := benchOptions{runtime: cmp.Or(s.values["runtime"], runtime.Auto)}
+	if isGo, err := kind.isGo("", s.file); err != nil {
+		return bench.Side{}, err
+	} else if isGo {
+		return bench.Side{}, usageErrorf("a Go benchmark cannot be slowed down: the gate is proved on Lua code")
 	}
 	side, _, err := s.open(cmd.Context(), sys, func(string) {})
 	if side.Processes == 0 {

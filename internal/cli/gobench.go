@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
@@ -82,6 +82,18 @@ func (o *benchOptions) completeGo(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// gitPlace is a file in the folder whose git commit the record names; it need not exist.
+func gitPlace(o bench.Options) string {
+	if o.Go == nil {
+		return o.File
+	}
+	folder := strings.TrimSuffix(o.File, "...")
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return "" // an import path
+	}
+	return filepath.Join(folder, "go.mod")
+}
+
 // openRuntime finds the runtime; for Go it builds what is to be measured, too. The caller
 // must call remove, also after an error.
 func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(), err error) {
@@ -98,7 +110,7 @@ func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(),
 	})
 	stop()
 	if err != nil {
-		return remove, fmt.Errorf("%w", err)
+		return remove, err
 	}
 	if o.Keep {
 		return remove, nil

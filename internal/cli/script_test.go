@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 		RequireExplicitExec: false,
 		Condition: func(condition string) (bool, error) {
 			switch condition {
-			case runtime.Nginx, runtime.LuaJIT:
+			case runtime.Nginx, runtime.LuaJIT, runtime.Go:
 				return offered(t, condition)
 			case "stoppable":
 				return stoppable(t)
@@ -52,6 +54,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv(runtimetest.Mark, env.WorkDir)
 			env.Vars = append(env.Vars, variables...)
+			env.Vars = append(env.Vars, goEnvironment()...)
 			env.Defer(func() {
 				if left := runtimetest.Left(tmp, env.WorkDir); left != "" {
 					t.Errorf("%s: %s", filepath.Base(env.WorkDir), left)
@@ -108,6 +111,21 @@ func stoppable(t *testing.T) (bool, error) {
 	return err == nil, nil
 }
 
+// goEnvironment lets a script's go command use what ours has compiled and fetched, and
+// fetch nothing itself.
+var goEnvironment = sync.OnceValue(func() []string {
+	env := []string{"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local"}
+	if repository, err := filepath.Abs("../.."); err == nil {
+		env = append(env, "REPOSITORY="+repository)
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		if value, err := exec.Command("go", "env", name).Output(); err == nil {
+			env = append(env, name+"="+strings.TrimSpace(string(value)))
+		}
+	}
+	return env
+})
+
 // clean is the script command `clean`: nothing of moonlap is left right now, neither a
 // process nor a folder or socket.
 func clean(ts *testscript.TestScript, neg bool, args []string) {
@@ -127,7 +145,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(args[2], args[3:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "TMPDIR", "XDG_CACHE_HOME", runtimetest.Mark, "HOME"} {
+	for _, name := range []string{"PATH", "TMPDIR", "XDG_CACHE_HOME", runtimetest.Mark, "HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	if path, err := exec.LookPath(args[2]); err == nil {

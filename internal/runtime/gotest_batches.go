@@ -71,7 +71,7 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 // would be left out: cycle is the bytes between two.
 func callsOf(job Job, ns, bytes, cycle float64) int {
 	ns = max(ns, 1e-3)
-	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/100)
+	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/50)
 	calls := math.Ceil(length / ns)
 	if bytes >= 1 && (job.GC == "" || job.GC == "natural") {
 		calls = max(calls, min(math.Ceil(goCycles*cycle/bytes), longestGoBatch/ns))
@@ -84,7 +84,7 @@ func callsOf(job Job, ns, bytes, cycle float64) int {
 // whether they became steady.
 func countOf(spec Spec, batch, wall float64) int {
 	measure := spec.Job.MeasureNS
-	most := longestGo * measure / max(wall, 1)
+	most := max(longestGo*measure, float64(time.Second)) / max(wall, 1)
 	if timeout := float64(spec.Timeout); timeout > 0 {
 		most = min(most, timeout/3/max(wall, 1))
 	}

@@ -33,7 +33,7 @@ func (e *goEnd) fault() *record.Fault {
 		if unix.SignalNum(e.Signal) == syscall.SIGKILL {
 			f.Text += "; the kernel does so when memory runs out"
 		}
-	case len(e.said.failed) > 0:
+	case len(e.said.failed) > 0 && e.Status != 0:
 		file, line, text := e.said.complaint()
 		f.Kind, f.Text, f.Source = record.FaultError, text, e.place(file, line)
 	case len(e.said.skipped) > 0 && found == 0:

@@ -48,11 +48,11 @@ func (o *goOutput) hear(b []byte) {
 		o.results, o.log = append(o.results, r), nil
 		return
 	}
-	if name, ok := strings.CutPrefix(line, "--- SKIP: "); ok {
+	if name, ok := strings.CutPrefix(line, "--- SKIP: "); ok && o.ours(name) {
 		o.skipped = append(o.skipped, name)
 		return
 	}
-	if name, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
+	if name, ok := strings.CutPrefix(line, "--- FAIL: "); ok && o.ours(name) {
 		o.failed = append(o.failed, strings.TrimSuffix(name, o.suffix()))
 		return
 	}
@@ -81,11 +81,16 @@ func (o *goOutput) beginning(line string) string {
 		return ""
 	}
 	name := line[at:]
-	rest := name[len(o.top()):]
-	if rest != "" && rest[0] != '/' || strings.ContainsAny(rest, " \t") {
+	if !o.ours(name) || strings.ContainsAny(name, " \t") || name != o.top() && name[len(o.top())] != '/' {
 		return ""
 	}
 	return name
+}
+
+// ours tells a benchmark's name from those that code makes up.
+func (o *goOutput) ours(name string) bool {
+	rest, ok := strings.CutPrefix(name, o.top())
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '-')
 }
 
 // top is the function's name.

@@ -157,6 +157,40 @@ func TestUnderGoTest(t *testing.T) {
 	}
 }
 
+// For moonlap's own tests: nothing here allocates or sleeps.
+func BenchmarkArithmetic(b *testing.B) {
+	body := func(n int) int {
+		for i := range 2000 {
+			n += i ^ n
+		}
+		return n
+	}
+	b.Run("b.N", func(b *testing.B) {
+		laps, n := laptest.NewBenchmark(b), 0
+		for laps.Next() {
+			n = body(n)
+		}
+		runtime.KeepAlive(n)
+	})
+	b.Run("b.Loop", func(b *testing.B) {
+		laps, n := laptest.NewBenchmark(b), 0
+		for b.Loop() {
+			laps.Lap()
+			n = body(n)
+		}
+		runtime.KeepAlive(n)
+	})
+	b.Run("RunParallel", func(b *testing.B) {
+		laptest.NewBenchmark(b).RunParallel(1, func(pb *laptest.PB) {
+			n := 0
+			for pb.Next() {
+				n = body(n)
+			}
+			runtime.KeepAlive(n)
+		})
+	})
+}
+
 func BenchmarkStyles(b *testing.B) {
 	for name, f := range styles {
 		b.Run(name, f)

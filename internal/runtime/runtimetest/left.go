@@ -45,7 +45,7 @@ func Marked(folder string) []string {
 		}
 		env, _ := os.ReadFile(filepath.Join(p, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
-		if strings.Contains("\x00"+string(env), "\x00"+Mark+"="+folder+"\x00") || strings.HasPrefix(cwd, folder) {
+		if strings.Contains("\x00"+string(env), "\x00"+Mark+"="+folder+"\x00") || strings.HasPrefix(cwd+"/", folder+"/") {
 			line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
 			found = append(found, filepath.Base(p)+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
