@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ const WorkingTree = "."
 // A Worktree is a revision checked out into a temporary folder.
 type Worktree struct {
 	Dir    string // the folder in it that matches ours, for [Options]
-	File   string // the bench file, from Dir; "" where there is none
+	File   string // the bench file or the folder, from Dir; "" where there is none
 	Commit string
 	// Dirty says that the tree it was made from has changes, which are not in it.
 	Dirty bool
@@ -29,7 +30,8 @@ type Worktree struct {
 }
 
 // Checkout checks a revision out into a temporary worktree of git, in the repository that
-// file is in, or our working folder where file is "". The caller must Remove it.
+// file is in, which may be a folder, or our working folder where file is "". The caller
+// must Remove it.
 func Checkout(ctx context.Context, revision, file string) (*Worktree, error) {
 	w := &Worktree{}
 	inside, err := w.locate(ctx, file)
@@ -60,11 +62,11 @@ func Checkout(ctx context.Context, revision, file string) (*Worktree, error) {
 // locate finds the repository, and where in it we and the file are. It leaves in Dir and
 // File what they are relative to the worktree.
 func (w *Worktree) locate(ctx context.Context, file string) (inside string, err error) {
-	folder := "."
-	if file != "" {
-		folder = filepath.Dir(file)
+	folder, base := filepath.Split(file)
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		folder, base = file, ""
 	}
-	ofFile, err := placeOf(ctx, folder)
+	ofFile, err := placeOf(ctx, cmp.Or(folder, "."))
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +77,7 @@ func (w *Worktree) locate(ctx context.Context, file string) (inside string, err 
 	if file == "" {
 		return "", nil
 	}
-	inside = ofFile.prefix + filepath.Base(file)
+	inside = strings.TrimSuffix(ofFile.prefix+base, "/")
 	w.File, err = filepath.Rel("/"+w.Dir, "/"+inside)
 	return inside, err
 }

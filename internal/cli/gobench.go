@@ -55,17 +55,17 @@ func goFolder(file string) string {
 	return "./" + dir
 }
 
-// relativePackages are packages relative to our working folder, so that they can be found
-// in another checkout; an import path stays as it is.
-func relativePackages(arg string) (string, error) {
-	if !filepath.IsAbs(arg) {
-		return arg, nil
+// inCheckout splits packages into a folder, which a checkout has elsewhere, and the rest:
+// "/..." or an import path.
+func inCheckout(packages string) (folder, rest string) {
+	folder, all := strings.CutSuffix(packages, "...")
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return "", packages
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return "", err
+	if all {
+		rest = "/..."
 	}
-	return filepath.Rel(here, arg)
+	return folder, rest
 }
 
 // completeGo checks the flags of a Go benchmark.

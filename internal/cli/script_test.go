@@ -153,7 +153,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	ts.Check(cmd.Start())
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[1])); err == nil {
 			break
 		}

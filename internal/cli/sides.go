@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -179,14 +178,11 @@ func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side ben
 	}
 	file, commit, dir := s.file, "", ""
 	if rev, ok := s.values["rev"]; ok && rev != bench.WorkingTree {
-		packages := ""
+		below := ""
 		if isGo, err := o.isGo(dir, file); err != nil {
 			return side, remove, err
 		} else if isGo {
-			if packages, err = relativePackages(file); err != nil {
-				return side, remove, err
-			}
-			file = "" // a package is no file to look for in the revision
+			file, below = inCheckout(file)
 		}
 		tree, err := bench.Checkout(ctx, rev, file)
 		if err != nil {
@@ -197,7 +193,7 @@ func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side ben
 				note(err.Error())
 			}
 		}
-		file, commit, dir = cmp.Or(packages, tree.File), tree.Commit, tree.Dir
+		file, commit, dir = tree.File+below, tree.Commit, tree.Dir
 		if tree.Dirty && s.tellsDirty {
 			note("the working tree has changes that no side holds; --rev . is the working tree")
 		}
