@@ -11,10 +11,11 @@ import (
 
 const goAdvice = "install Go from https://go.dev/dl, or name the program with --go"
 
+// goFolders are where Go usually lives, besides $PATH.
+var goFolders = []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/snap/bin", "/opt/homebrew/bin"}
+
 func findGo(ctx context.Context, opts Options) (record.Runtime, error) {
-	files, err := candidates(opts.Go, opts.Path, []string{"go"}, []string{
-		"/usr/local/go/bin", "/usr/lib/go/bin", "/snap/bin", "/opt/homebrew/bin",
-	})
+	files, err := candidates(opts.Go, opts.Path, []string{"go"}, goFolders)
 	if err != nil {
 		return record.Runtime{}, fmt.Errorf("--go: %w", err)
 	}

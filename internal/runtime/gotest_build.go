@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,6 +108,7 @@ func (t *GoTests) goCommand(ctx context.Context, s GoSource, dir string, args ..
 		return out.Bytes(), nil
 	}
 	text := strings.TrimSpace(complaints.String() + out.String())
+	text = fromHere(text, shownFolder(s.Dir, dir))
 	if text == "" {
 		text = fmt.Sprintf("go %s ended with status %d", args[0], ran.Status)
 	}
@@ -115,6 +117,17 @@ func (t *GoTests) goCommand(ctx context.Context, s GoSource, dir string, args ..
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}
 	return nil, errors.New(text)
+}
+
+var goPosition = regexp.MustCompile(`(?m)^([ \t]*)([^\s/:][^\s:]*\.go:\d+)`)
+
+// fromHere makes positions that the go command names from the folder it ran in lead there
+// from where the user is.
+func fromHere(text, folder string) string {
+	return goPosition.ReplaceAllStringFunc(text, func(found string) string {
+		position := strings.TrimLeft(found, " \t")
+		return found[:len(found)-len(position)] + filepath.Join(folder, position)
+	})
 }
 
 // shownFolder is a folder relative to from where it lies below that, else as it is.
