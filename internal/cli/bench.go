@@ -45,9 +45,10 @@ const (
 func newBenchCommand(sys Sys) *cobra.Command {
 	o := benchOptions{memory: defaultMemory}
 	cmd := &cobra.Command{
-		Use:   "bench [flags] FILE | -e CODE [-e CODE2 …]",
-		Short: "Time Lua functions, on LuaJIT or in a real nginx worker",
-		Long: `Time the benchmarks that a Lua file declares, each in several fresh processes.
+		Use:   "bench [flags] FILE | ./GO/PACKAGE | -e CODE [-e CODE2 …]",
+		Short: "Time Lua functions, on LuaJIT or in a real nginx worker, and Go benchmarks",
+		Long: `Time the benchmarks that a Lua file declares, or those of Go packages, each in
+several fresh processes.
 
 A bench file is plain Lua:
 
@@ -65,13 +66,18 @@ found.
 
 A file may say in its first comment lines which flags it needs:
 
-  -- moonlap: --phase content --http-conf 'lua_shared_dict cats 1m;'`,
+  -- moonlap: --phase content --http-conf 'lua_shared_dict cats 1m;'
+
+Of Go, name a package's folder, ./... or an import path. Each benchmark and each
+sub-benchmark is a case; what b.ReportMetric tells is reported too. The test
+binaries are built once, with what GOFLAGS says.`,
 		Example: `  moonlap bench examples/re_find.lua
   moonlap bench -e 'ngx.re.find("hello", "l+", "jo")' --setup 'require "resty.core"'
   moonlap bench --runtime luajit --filter concat --laps examples/string_concat.lua
   moonlap bench -e 's:sub(1, 1)' -e 's:byte(1)' --setup 'local s = ...' --min-effect 5%
   moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
-  moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl`,
+  moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl
+  moonlap bench --compare --filter 'Digits/' ./examples/go_digits`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.complete(cmd, args); err != nil {
 				return err

@@ -19,12 +19,12 @@ func newCompareCommand(sys Sys) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A.lua B.lua… | FILE --rev A --rev B… | -e A -e B…",
 		Short: "Tell whether two files, revisions, VMs or configurations differ in speed",
-		Long: `Compare two or more sides: bench files, pieces of code, git revisions, VMs, JIT
-options or nginx configurations.
+		Long: `Compare two or more sides: bench files, Go packages, pieces of code, git revisions,
+VMs, JIT options or nginx configurations.
 
-What is given several times makes the sides, in order: bench files and the flags
--e, --setup, --rev, --runtime, --luajit, --nginx, --jit, --http-conf, --main-conf
-and --phase. What is given once holds for all sides. The others are compared with
+What is given several times makes the sides, in order: bench files or packages, and
+the flags -e, --setup, --rev, --runtime, --luajit, --nginx, --go, --jit, --http-conf,
+--main-conf and --phase. What is given once holds for all sides. The others are compared with
 the first, case by case, by name; a single case with a single one.
 
 The sides take turns, in random order, each process a fresh VM. It stops as soon
@@ -40,6 +40,7 @@ as it is. Modules are found from the same folder there; absolute paths in LUA_PA
 are not moved.`,
 		Example: `  moonlap compare old.lua new.lua
   moonlap compare bench.lua --rev main --rev .
+  moonlap compare ./go/package --rev main --rev .
   moonlap compare bench.lua --luajit /usr/bin/luajit --luajit ./luajit
   moonlap compare bench.lua --jit '' --jit off
   moonlap compare shm.lua --http-conf 'lua_shared_dict d 1m;' --http-conf @big.conf

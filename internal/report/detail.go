@@ -158,8 +158,13 @@ func (p *page) metrics(metrics []record.MetricResult) string {
 	return p.join(parts...)
 }
 
-// amount shows a number of any unit with four digits.
-func amount(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+// amount shows a number of any unit with four digits, or all before the point.
+func amount(x float64) string {
+	if size := math.Abs(x); size >= 1e4 && size < 1e15 {
+		return count(int64(math.Round(x)))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
 
 func (p *page) jitLong(j record.JITSummary) string {
 	ran := map[string]string{

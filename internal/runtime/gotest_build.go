@@ -23,10 +23,13 @@ import (
 
 // build finds the packages that declare benchmarks and builds their test binaries.
 func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
-	dir, pattern := s.place()
+	place, err := s.place()
+	if err != nil {
+		return nil, err
+	}
 	source := s.Packages
 	s.Tell("looking for benchmarks in " + source)
-	list, err := t.goCommand(ctx, s, dir, "list", "-test=false", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", pattern)
+	list, err := t.goCommand(ctx, s, place, "list", "-test=false", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", place.pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
@@ -41,7 +44,7 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: go list: %w", source, err)
 		}
-		p := &goPackage{path: l.ImportPath, dir: l.Dir, shown: shownFolder(s.Dir, l.Dir)}
+		p := &goPackage{path: l.ImportPath, dir: l.Dir, shown: place.shown(l.Dir)}
 		for _, file := range append(l.TestGoFiles, l.XTestGoFiles...) {
 			p.declare(file)
 		}
@@ -55,7 +58,7 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 	for i, p := range packages {
 		s.Tell("building " + p.path)
 		p.binary = filepath.Join(t.folder, fmt.Sprintf("%d.test", i))
-		if _, err := t.goCommand(ctx, s, dir, "test", "-c", "-o", p.binary, p.path); err != nil {
+		if _, err := t.goCommand(ctx, s, place, "test", "-c", "-o", p.binary, p.path); err != nil {
 			return nil, fmt.Errorf("%s does not build: %w", p.path, err)
 		}
 		if p.vm, err = t.goVM(p.binary); err != nil {
@@ -65,40 +68,52 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 	return packages, nil
 }
 
-// place is the folder to run the go command in, and the pattern there: a package's own
-// module decides how it is built, whichever module we stand in.
-func (s GoSource) place() (dir, pattern string) {
-	folder, all := s.Packages, false
-	if before, ok := strings.CutSuffix(folder, "..."); ok {
-		folder, all = before, true
-	}
+// A goPlace is where the go command runs: in the packages' own folder, because that
+// folder's module decides how they are built, whichever module we stand in.
+type goPlace struct {
+	dir     string // without symbolic links, which the go command would not look behind
+	pattern string // of packages, from there
+	written string // the folder as the user wrote it; "" with import paths
+}
+
+func (s GoSource) place() (goPlace, error) {
+	folder, all := strings.CutSuffix(s.Packages, "...")
 	path := folder
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Dir, path)
 	}
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return s.Dir, s.Packages // an import path
-	}
+	place := goPlace{pattern: ".", written: folder}
 	if all {
-		return path, "./..."
+		place.pattern = "./..."
 	}
-	return path, "."
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		path, place = s.Dir, goPlace{pattern: s.Packages} // an import path
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return place, err
+	}
+	place.dir, err = filepath.EvalSymlinks(path)
+	return place, err
+}
+
+// shown is a folder as the user would write it, or as it is when it lies elsewhere.
+func (p goPlace) shown(dir string) string {
+	rel, err := filepath.Rel(p.dir, dir)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return dir
+	}
+	return filepath.Join(p.written, rel)
 }
 
 // goCommand runs the go command and returns what it prints; an error is in its words.
-func (t *GoTests) goCommand(ctx context.Context, s GoSource, dir string, args ...string) ([]byte, error) {
+func (t *GoTests) goCommand(ctx context.Context, s GoSource, place goPlace, args ...string) ([]byte, error) {
 	var out, complaints bytes.Buffer
 	cmd := Command{
-		Path: s.Runtime.Path, Args: append([]string{"go"}, args...), Dir: dir,
-		Env:   []string{"GOTMPDIR=" + t.folder}, // what it leaves behind when it is killed goes with us
+		Path: s.Runtime.Path, Args: append([]string{"go"}, args...), Dir: place.dir,
+		// What it leaves behind when it is killed goes with us.
+		Env:   []string{"PWD=" + place.dir, "GOTMPDIR=" + t.folder},
 		OutTo: &out, ErrTo: &complaints,
-	}
-	if dir != "" {
-		absolute, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, err
-		}
-		cmd.Env = append(cmd.Env, "PWD="+absolute)
 	}
 	ran, err := Run(ctx, cmd)
 	switch {
@@ -108,7 +123,7 @@ func (t *GoTests) goCommand(ctx context.Context, s GoSource, dir string, args ..
 		return out.Bytes(), nil
 	}
 	text := strings.TrimSpace(complaints.String() + out.String())
-	text = fromHere(text, shownFolder(s.Dir, dir))
+	text = place.fromHere(text)
 	if text == "" {
 		text = fmt.Sprintf("go %s ended with status %d", args[0], ran.Status)
 	}
@@ -123,27 +138,11 @@ var goPosition = regexp.MustCompile(`(?m)^([ \t]*)([^\s/:][^\s:]*\.go:\d+)`)
 
 // fromHere makes positions that the go command names from the folder it ran in lead there
 // from where the user is.
-func fromHere(text, folder string) string {
+func (p goPlace) fromHere(text string) string {
 	return goPosition.ReplaceAllStringFunc(text, func(found string) string {
 		position := strings.TrimLeft(found, " \t")
-		return found[:len(found)-len(position)] + filepath.Join(folder, position)
+		return found[:len(found)-len(position)] + filepath.Join(p.written, position)
 	})
-}
-
-// shownFolder is a folder relative to from where it lies below that, else as it is.
-func shownFolder(from, dir string) string {
-	from, err := filepath.Abs(from)
-	if err != nil {
-		return dir
-	}
-	if real, err := filepath.EvalSymlinks(from); err == nil {
-		from = real
-	}
-	rel, err := filepath.Rel(from, dir)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return dir
-	}
-	return rel
 }
 
 // declare collects the benchmarks of a file, as go test does. A file that does not parse
