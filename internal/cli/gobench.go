@@ -94,6 +94,20 @@ func gitPlace(o bench.Options) string {
 	return filepath.Join(folder, "go.mod")
 }
 
+// pastName is what the history knows a bench file by, or Go packages: the same for "." as
+// for the folder's name.
+func pastName(file string, isGo bool) string {
+	folder, all := strings.CutSuffix(file, "...")
+	path, err := filepath.Abs(folder)
+	if !isGo || err != nil {
+		return file
+	}
+	if all {
+		return filepath.Base(path) + "..."
+	}
+	return filepath.Base(path)
+}
+
 // openRuntime finds the runtime; for Go it builds what is to be measured, too. The caller
 // must call remove, also after an error.
 func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(), err error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -134,14 +136,22 @@ func TestFewIterations(t *testing.T) {
 	}
 }
 
-// Under the real go test: sub-benchmarks and -count, read by stock benchstat.
-func TestUnderGoTest(t *testing.T) {
-	out, err := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStyles$", "-test.benchtime=100x", "-test.count=3", "-test.benchmem").CombinedOutput()
+// goTest is what the real go test prints of this package's styles.
+func goTest(t *testing.T, flags ...string) string {
+	t.Helper()
+	args := append([]string{"-test.run=^$", "-test.bench=^BenchmarkStyles$", "-test.benchtime=100x"}, flags...)
+	out, err := exec.Command(os.Args[0], args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return string(out)
+}
+
+// Sub-benchmarks and -count: a line each, with every unit once.
+func TestUnderGoTest(t *testing.T) {
+	out := goTest(t, "-test.count=3", "-test.benchmem")
 	lines := 0
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if !strings.HasPrefix(line, "BenchmarkStyles/") {
 			continue
 		}
@@ -154,6 +164,28 @@ func TestUnderGoTest(t *testing.T) {
 	}
 	if lines != 3*len(styles) {
 		t.Errorf("%d lines:\n%s", lines, out)
+	}
+}
+
+// Stock benchstat compares the percentiles as it does times, which it has in seconds.
+func TestBenchstat(t *testing.T) {
+	args := []string{"tool", "benchstat"}
+	for _, name := range []string{"old", "new"} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(goTest(t, "-test.count=4")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name+"="+file)
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, unit := range []string{"sec/op", "sec/p50", "sec/p90", "sec/p99", "sec/p999"} {
+		table := regexp.MustCompile(`│ +` + unit + ` +│ +` + unit + ` +vs base +│\n(?:.*\(p=[\d.]+ n=4\).*\n){4}`)
+		if !table.Match(out) {
+			t.Errorf("no comparison of %s in\n%s", unit, out)
+		}
 	}
 }
 
