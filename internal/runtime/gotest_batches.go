@@ -49,7 +49,7 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 	if err != nil || first.fault() != nil {
 		return nil, first, err
 	}
-	values := first.said.results[0].values
+	values := first.results()[0].values
 	calls := callsOf(p.spec.Job, values["ns/op"], values["B/op"], max(first.stack.cycle, leastCycle))
 
 	run.calls, run.count, run.env = calls, goProbeBatches, gcEnv(p.spec.Job.GC)
@@ -58,7 +58,7 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 		return nil, second, err
 	}
 	var lengths []float64
-	for _, r := range second.said.results {
+	for _, r := range second.results() {
 		lengths = append(lengths, r.values["ns/op"]*float64(r.calls))
 	}
 	slices.Sort(lengths)

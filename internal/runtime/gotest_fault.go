@@ -15,7 +15,7 @@ import (
 // fault says why a run of a benchmark did not finish; nil when it did.
 func (e *goEnd) fault() *record.Fault {
 	f := &record.Fault{}
-	found := e.said.count(e.name)
+	found := len(e.results())
 	switch {
 	case e.TimedOut:
 		f.Kind = record.FaultTimeout
@@ -53,7 +53,7 @@ func (e *goEnd) fault() *record.Fault {
 		f.Kind = record.FaultChannel
 		f.Text = fmt.Sprintf("go test's results of %s could not be read among what it prints%s; "+
 			"let it print to stderr, or whole lines", e.name, e.heard())
-	case e.said.untimed():
+	case e.untimed():
 		f.Kind = record.FaultError
 		f.Text = e.name + " reports no time: it never loops over b.N or b.Loop, or sets ns/op to 0"
 	default:
@@ -64,7 +64,7 @@ func (e *goEnd) fault() *record.Fault {
 
 // heard is how far the benchmark had come.
 func (e *goEnd) heard() string {
-	return fmt.Sprintf("; heard of %d of %s", e.said.count(e.name), counted(e.count, "batch", "batches"))
+	return fmt.Sprintf("; heard of %d of %s", len(e.results()), counted(e.count, "batch", "batches"))
 }
 
 // place is a position in the package's folder, as the user would write it.
@@ -75,20 +75,20 @@ func (e *goEnd) place(file string, line int) record.Source {
 	return record.Source{File: filepath.Join(e.pkg.shown, file), Line: line}
 }
 
-// count is the number of a benchmark's results.
-func (o *goOutput) count(name string) (n int) {
-	for _, r := range o.results {
-		if r.name == name+o.suffix() {
-			n++
+// results are those of the benchmark itself: one that prints may make up others.
+func (e *goEnd) results() (own []goResult) {
+	for _, r := range e.said.results {
+		if r.name == e.name+e.said.suffix() {
+			own = append(own, r)
 		}
 	}
-	return n
+	return own
 }
 
 // untimed tells of a result without a time, or of so many calls in none that there was no
 // loop: in a µs no machine counts to a million.
-func (o *goOutput) untimed() bool {
-	return slices.ContainsFunc(o.results, func(r goResult) bool {
+func (e *goEnd) untimed() bool {
+	return slices.ContainsFunc(e.results(), func(r goResult) bool {
 		ns := r.values["ns/op"]
 		return !(ns > 0) || r.calls >= 1e6 && ns*float64(r.calls) < 1000
 	})

@@ -67,7 +67,7 @@ func (p *Process) runCase(ctx context.Context, c *goCase) (*goEnd, error) {
 func (e *goEnd) lines(in record.In) []record.Line {
 	batches := record.Batches{In: in, Kind: record.Measure, Series: 1}
 	others := map[string][]float64{}
-	for _, r := range e.said.results {
+	for _, r := range e.results() {
 		batches.Calls = append(batches.Calls, r.calls)
 		batches.NS = append(batches.NS, r.values["ns/op"]*float64(r.calls))
 		for unit, x := range r.values {
