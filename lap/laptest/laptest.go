@@ -37,10 +37,10 @@ type Benchmark struct {
 // stopped, and reports when b ends. It reads the processor's counter where it may
 // ([lap.TSCSupported]), the monotonic clock elsewhere.
 func NewBenchmark(b *testing.B) *Benchmark {
-	l := &Benchmark{b: b}
+	var l *Benchmark
 	untimed(b, func() {
-		l.laps = lap.NewBenchmarkTSCFor(0)
-		b.Cleanup(l.Report) // allocates
+		l = &Benchmark{b: b, laps: lap.NewBenchmarkTSCFor(0)}
+		b.Cleanup(l.Report)
 	})
 	return l
 }

@@ -3,6 +3,7 @@ package laptest_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +103,51 @@ func TestMetrics(t *testing.T) {
 		// runtime's own allocations come and go.
 		if d := r.AllocedBytesPerOp() - plain.AllocedBytesPerOp(); d < -4 || d > 4 {
 			t.Errorf("%s: %d B/op, plain has %d", name, r.AllocedBytesPerOp(), plain.AllocedBytesPerOp())
+		}
+	}
+}
+
+// In a single iteration, nothing that laptest sets up can hide. What the runtime and
+// testing allocate comes and goes, so the fewest of many runs count.
+func TestSetUpIsNotCharged(t *testing.T) {
+	fewest := func(f func(*testing.B)) (allocs, bytes int64) {
+		allocs, bytes = math.MaxInt64, math.MaxInt64
+		for range 50 {
+			r := run(t, 1, func(b *testing.B) {
+				b.ReportAllocs()
+				f(b)
+			})
+			allocs, bytes = min(allocs, r.AllocsPerOp()), min(bytes, r.AllocedBytesPerOp())
+		}
+		return allocs, bytes
+	}
+	for name, pair := range map[string][2]func(*testing.B){
+		"b.N": {
+			func(*testing.B) {},
+			func(b *testing.B) {
+				for laps := laptest.NewBenchmark(b); laps.Next(); {
+				}
+			},
+		},
+		"RunParallel": {
+			func(b *testing.B) {
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+					}
+				})
+			},
+			func(b *testing.B) {
+				laptest.NewBenchmark(b).RunParallel(1, func(pb *laptest.PB) {
+					for pb.Next() {
+					}
+				})
+			},
+		},
+	} {
+		wantAllocs, wantBytes := fewest(pair[0])
+		allocs, bytes := fewest(pair[1])
+		if allocs > wantAllocs || bytes > wantBytes {
+			t.Errorf("%s: %d allocations and %d bytes, without laps %d and %d", name, allocs, bytes, wantAllocs, wantBytes)
 		}
 	}
 }

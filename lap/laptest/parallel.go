@@ -23,16 +23,34 @@ func (p *PB) Next() bool {
 // RunParallel is b.RunParallel, with laps in each goroutine. As parallelism give what
 // b.SetParallelism would be given, normally 1: goroutines for each of GOMAXPROCS.
 func (l *Benchmark) RunParallel(parallelism int, body func(*PB)) {
-	var laps []*lap.Benchmark // made before the timer runs
+	var of *goroutines
+	untimed(l.b, func() { of = newGoroutines(max(1, parallelism)*runtime.GOMAXPROCS(0), body) })
+	l.b.SetParallelism(parallelism)
+	l.b.RunParallel(of.run)
 	untimed(l.b, func() {
-		for range max(1, parallelism) * runtime.GOMAXPROCS(0) {
-			laps = append(laps, lap.NewBenchmarkTSCFor(0))
+		for _, p := range of.each[:of.begun.Load()] {
+			l.parallel = append(l.parallel, p.laps)
 		}
 	})
-	l.b.SetParallelism(parallelism)
-	var goroutines atomic.Int64
-	l.b.RunParallel(func(pb *testing.PB) {
-		body(&PB{pb: pb, laps: laps[goroutines.Add(1)-1]})
-	})
-	untimed(l.b, func() { l.parallel = append(l.parallel, laps[:goroutines.Load()]...) })
+}
+
+// goroutines are those of a RunParallel, with all that they need made before the timer
+// runs.
+type goroutines struct {
+	each  []PB
+	begun atomic.Int64
+	run   func(*testing.PB)
+}
+
+func newGoroutines(n int, body func(*PB)) *goroutines {
+	g := &goroutines{each: make([]PB, n)}
+	for i := range g.each {
+		g.each[i].laps = lap.NewBenchmarkTSCFor(0)
+	}
+	g.run = func(pb *testing.PB) {
+		p := &g.each[g.begun.Add(1)-1]
+		p.pb = pb
+		body(p)
+	}
+	return g
 }
