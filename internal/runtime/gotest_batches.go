@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ type goBatches struct {
 }
 
 const (
-	goProbe        = 20 * time.Millisecond // that go test itself looks for a number of calls
+	goProbe        = 5 * time.Millisecond // that go test itself looks for a number of calls
 	goProbeBatches = 5
 
 	leastGoBatch   = 1e6  // ns: long against the garbage collection before each
@@ -43,26 +42,26 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 	if c.batches != nil {
 		return c.batches, nil, nil
 	}
-	run := goRun{pkg: c.pkg, name: c.full, duration: goProbe, count: 1, timeout: p.spec.Timeout}
+	run := goRun{pkg: c.pkg, name: c.full, duration: goProbe, count: goProbeBatches, timeout: p.spec.Timeout}
 	run.env = append(gcEnv(p.spec.Job.GC), "GODEBUG="+join(os.Getenv("GODEBUG"), "gctrace=1"))
 	first, err := t.runTest(ctx, run)
 	if err != nil || first.fault() != nil {
 		return nil, first, err
 	}
-	values := first.results()[0].values
-	calls := callsOf(p.spec.Job, values["ns/op"], values["B/op"], max(first.stack.cycle, leastCycle))
+	// The least that a call took: what interrupts one case's probe and not another's must
+	// not make their batches differ, because long ones are interrupted more often.
+	ns, bytes := math.Inf(1), math.Inf(1)
+	for _, r := range first.results() {
+		ns, bytes = min(ns, r.values["ns/op"]), min(bytes, r.values["B/op"])
+	}
+	calls := callsOf(p.spec.Job, ns, bytes, max(first.stack.cycle, leastCycle))
 
 	run.calls, run.count, run.env = calls, goProbeBatches, gcEnv(p.spec.Job.GC)
 	second, err := t.runTest(ctx, run)
 	if err != nil || second.fault() != nil {
 		return nil, second, err
 	}
-	var lengths []float64
-	for _, r := range second.results() {
-		lengths = append(lengths, r.values["ns/op"]*float64(r.calls))
-	}
-	slices.Sort(lengths)
-	c.batches = &goBatches{calls, countOf(p.spec, lengths[len(lengths)/2], second.WallNS/goProbeBatches)}
+	c.batches = &goBatches{calls, countOf(p.spec, ns*float64(calls), second.WallNS/goProbeBatches)}
 	return c.batches, nil, nil
 }
 
@@ -71,7 +70,7 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 // would be left out: cycle is the bytes between two.
 func callsOf(job Job, ns, bytes, cycle float64) int {
 	ns = max(ns, 1e-3)
-	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/50)
+	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/100)
 	calls := math.Ceil(length / ns)
 	if bytes >= 1 && (job.GC == "" || job.GC == "natural") {
 		calls = max(calls, min(math.Ceil(goCycles*cycle/bytes), longestGoBatch/ns))

@@ -235,7 +235,8 @@ func TestBenchstat(t *testing.T) {
 	}
 }
 
-// For moonlap's own tests: nothing here allocates or sleeps.
+// What laps cost a benchmark: moonlap bench --compare --filter '/[pb]' ./lap/laptest. Nothing
+// here allocates or sleeps.
 func BenchmarkArithmetic(b *testing.B) {
 	body := func(n int) int {
 		for i := range 2000 {
@@ -243,6 +244,13 @@ func BenchmarkArithmetic(b *testing.B) {
 		}
 		return n
 	}
+	b.Run("plain", func(b *testing.B) {
+		n := 0
+		for range b.N {
+			n = body(n)
+		}
+		runtime.KeepAlive(n)
+	})
 	b.Run("b.N", func(b *testing.B) {
 		laps, n := laptest.NewBenchmark(b), 0
 		for laps.Next() {
