@@ -2,17 +2,10 @@ package plot
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/lap/lapplot"
-)
-
-// Kinds of marks of a history: where its steps are.
-const (
-	slowerMark = "slower from here"
-	fasterMark = "faster from here"
 )
 
 // ErrNoFigure says that no run of a history has a figure.
@@ -58,51 +51,19 @@ func apart(s, first record.Series) string {
 
 // seriesChart has no series where no run has a figure.
 func seriesChart(s record.Series, name string) *lapplot.Chart {
-	c := &lapplot.Chart{
-		Title: name,
-		X:     lapplot.Axis{Title: "run"},
-		Y:     lapplot.Axis{Title: "time per call", Unit: lapplot.Time},
-	}
-	dots := lapplot.Series{Name: name, Style: lapplot.Dots}
+	var labels []string
+	trend := lapplot.Trend{Name: name}
 	for i, p := range s.Points {
-		c.X.Labels = append(c.X.Labels, p.Name())
+		labels = append(labels, p.Name())
 		if iv := p.NSPerCall; iv != nil {
 			label := p.Minute() + ", " + p.SavedAs
-			dots.Points = append(dots.Points, lapplot.Point{X: float64(i), Y: iv.Estimate, Low: iv.Low, High: iv.High, Label: label})
+			trend.Points = append(trend.Points, lapplot.Point{X: float64(i), Y: iv.Estimate, Low: iv.Low, High: iv.High, Label: label})
 		}
 	}
 	for _, st := range s.Steps {
-		text := stepText(st.Ratio)
-		mark := lapplot.Mark{X: float64(st.At), Kind: slowerMark, Label: text}
-		if st.Ratio.Estimate < 1 {
-			mark.Kind = fasterMark
-		}
-		dots.Marks = append(dots.Marks, mark)
-		c.Notes = append(c.Notes, text+" from "+s.Points[st.At].Name())
+		trend.Steps = append(trend.Steps, lapplot.Step{At: st.At, Before: st.Before, After: st.After, Low: st.Ratio.Low, High: st.Ratio.High})
 	}
-	if len(dots.Points) > 0 {
-		c.Series = append(c.Series, dots)
-		if len(s.Steps) > 0 {
-			c.Series = append(c.Series, lapplot.Series{Name: name, Style: lapplot.Steps, Points: levels(s)})
-		}
-	}
+	c := lapplot.History(labels, trend)
+	c.Title, c.X.Title = name, "run"
 	return c
-}
-
-// levels change half way between two runs.
-func levels(s record.Series) []lapplot.Point {
-	points := []lapplot.Point{lapplot.At(-0.5, s.Steps[0].Before)}
-	for _, st := range s.Steps {
-		points = append(points, lapplot.At(float64(st.At)-0.5, st.After))
-	}
-	return append(points, lapplot.At(float64(len(s.Points))-0.5, points[len(points)-1].Y))
-}
-
-// stepText is a ratio in words: "1.210× slower (1.201–1.219)".
-func stepText(r record.Interval) string {
-	word := "slower"
-	if r.Estimate < 1 {
-		word, r = "faster", record.Interval{Estimate: 1 / r.Estimate, Low: 1 / r.High, High: 1 / r.Low}
-	}
-	return fmt.Sprintf("%.3f× %s (%.3f–%.3f)", r.Estimate, word, r.Low, r.High)
 }

@@ -60,7 +60,7 @@ func TestHistory(t *testing.T) {
 	}
 	dots, steps := c.Series[0], c.Series[1]
 	if diff := cmp.Diff([]lapplot.Mark{
-		{X: 3, Kind: slowerMark, Label: "2.000× slower (1.900–2.100)"}, {X: 5, Kind: fasterMark, Label: "1.333× faster (1.250–2.000)"},
+		{X: 3, Kind: "slower from here", Label: "2.000× slower (1.900–2.100)"}, {X: 5, Kind: "faster from here", Label: "1.333× faster (1.250–2.000)"},
 	}, dots.Marks); diff != "" {
 		t.Error(diff)
 	}

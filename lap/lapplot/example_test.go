@@ -78,12 +78,12 @@ func ExampleHistory() {
 			{X: 0, Y: 101, Low: 99, High: 103}, {X: 1, Y: 100, Low: 98, High: 101}, {X: 2, Y: 102, Low: 99, High: 104},
 			{X: 3, Y: 141, Low: 138, High: 144}, {X: 4, Y: 143, Low: 140, High: 145}, {X: 5, Y: 142, Low: 141, High: 144},
 		},
-		Steps: []lapplot.Step{{At: 3, Ratio: 1.406, Low: 1.38, High: 1.43}},
+		Steps: []lapplot.Step{{At: 3, Before: 101, After: 142, Low: 1.38, High: 1.43}},
 	}
 	chart := lapplot.History(commits, parse)
 	chart.X.Title = "commit"
 	fmt.Println(chart.Notes[0])
-	// Output: parse at c4c4: 1.406 times (1.38–1.43) the level before
+	// Output: 1.406× slower (1.380–1.430) from c4c4
 }
 
 // A plot is whole or not there.

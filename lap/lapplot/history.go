@@ -2,34 +2,38 @@ package lapplot
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
-// A Trend is one value over commits, versions or days, for [History].
+// A Trend is a time over commits, versions or runs, for [History].
 type Trend struct {
 	Name string
 	// Points have the place of their label, from 0, as X, and their interval as Low and
 	// High. They ascend in X; a trend may lack some places.
 	Points []Point
-	Steps  []Step
+	Steps  []Step // ascending in At
 }
 
-// A Step is where a trend changes its level.
+// A Step is where a trend changes its level, as whoever found it says.
 type Step struct {
-	At int // X of the first point on the new level
-	// Ratio is the new level over the one before, with Low and High as its interval, as
-	// whoever found the step says. 0 is not known: then it is that of the medians.
-	Ratio, Low, High float64
+	At            int     // X of the first point on the new level
+	Before, After float64 // the two levels
+	Low, High     float64 // interval of After/Before; 0: not known
 }
 
-// mostStepNotes is how many steps of a history are told below its title.
-const mostStepNotes = 6
+// Kinds of marks of a history.
+const (
+	slowerMark = "slower from here"
+	fasterMark = "faster from here"
+)
 
-// History is a chart of trends over commits, versions or days, whose labels stand below it,
-// oldest first: each value as a dot with its interval, the median of each level between two
-// steps as a line, and a mark at each step, the latest of which are also told in words.
-// Values are times per call in ns; for others set the chart's Y.
+// mostSteps is how many steps of a history are told below its title.
+const mostSteps = 8
+
+// History is a chart of trends over commits, versions or runs, whose labels stand below it,
+// oldest first: each time as a dot with its interval, the levels between steps as a line, a
+// mark at each step, and the latest steps in words. Times are ns; for other values set the
+// chart's Y.
 func History(labels []string, trends ...Trend) *Chart {
 	c := &Chart{
 		Title: "History",
@@ -40,91 +44,67 @@ func History(labels []string, trends ...Trend) *Chart {
 		at   int
 		text string
 	}
-	var notes []told
+	var steps []told
 	for _, t := range trends {
-		values := Series{Name: t.Name, Style: Dots, Points: t.Points}
-		levels := Series{Name: t.Name}
-		before := math.NaN()
-		for _, l := range t.levels() {
-			if len(l.points) == 0 {
-				continue
+		dots := Series{Name: t.Name, Style: Dots, Points: t.Points}
+		for _, s := range t.Steps {
+			dots.Marks = append(dots.Marks, s.mark())
+			text := fmt.Sprintf("%s from %s", s, labelAt(labels, s.At))
+			if len(trends) > 1 {
+				text = t.Name + ": " + text
 			}
-			median := medianOf(l.points)
-			first, last := l.points[0].X, l.points[len(l.points)-1].X
-			levels.Points = append(levels.Points, At(first, median), At(last, median), Gap(last))
-			if !math.IsNaN(before) {
-				step := l.step.against(before, median)
-				values.Marks = append(values.Marks, Mark{X: float64(step.At), Kind: "step", Label: step.String()})
-				notes = append(notes, told{step.At, fmt.Sprintf("%s at %s: %s", t.Name, labelAt(labels, step.At), step)})
-			}
-			before = median
+			steps = append(steps, told{s.At, text})
 		}
-		c.Series = append(c.Series, levels, values)
+		if len(t.Points) > 0 {
+			c.Series = append(c.Series, dots)
+			if len(t.Steps) > 0 {
+				c.Series = append(c.Series, t.levels(len(labels)))
+			}
+		}
 	}
 	c.Y.Scale = scaleOf(c.Series)
-	slices.SortStableFunc(notes, func(a, b told) int { return b.at - a.at })
-	for i, n := range notes {
-		if i == mostStepNotes {
-			c.Notes = append(c.Notes, fmt.Sprintf("and %d earlier steps", len(notes)-i))
-			break
-		}
-		c.Notes = append(c.Notes, n.text)
+	slices.SortStableFunc(steps, func(a, b told) int { return a.at - b.at })
+	if earlier := len(steps) - mostSteps; earlier > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("earlier steps: %d", earlier))
+		steps = steps[earlier:]
+	}
+	for _, s := range steps {
+		c.Notes = append(c.Notes, s.text)
 	}
 	return c
 }
 
-// A level is the points between two steps, and the step that begins it.
-type level struct {
-	step   Step
-	points []Point
-}
-
-func (t *Trend) levels() []level {
-	levels := make([]level, 1, len(t.Steps)+1)
-	steps := slices.SortedFunc(slices.Values(t.Steps), func(a, b Step) int { return a.At - b.At })
-	for _, p := range t.Points {
-		for len(steps) > 0 && p.X >= float64(steps[0].At) {
-			levels = append(levels, level{step: steps[0]})
-			steps = steps[1:]
-		}
-		if drawable(p) {
-			l := &levels[len(levels)-1]
-			l.points = append(l.points, p)
-		}
+// levels change half way between two places.
+func (t *Trend) levels(places int) Series {
+	points := []Point{At(-0.5, t.Steps[0].Before)}
+	for _, s := range t.Steps {
+		points = append(points, At(float64(s.At)-0.5, s.After))
 	}
-	return levels
+	end := max(float64(places), t.Points[len(t.Points)-1].X+1) - 0.5
+	return Series{Name: t.Name, Style: Steps, Points: append(points, At(end, points[len(points)-1].Y))}
 }
 
-// against fills in the ratio where it is not known.
-func (s Step) against(before, after float64) Step {
-	if !(s.Ratio > 0) && before > 0 {
-		s.Ratio = after / before
+func (s Step) mark() Mark {
+	m := Mark{X: float64(s.At), Kind: slowerMark, Label: s.String()}
+	if s.After < s.Before {
+		m.Kind = fasterMark
 	}
-	return s
+	return m
 }
 
-// String is how the new level compares: "1.412 times (1.380–1.445) the level before".
+// String is the step in words: "1.210× slower (1.201–1.219)".
 func (s Step) String() string {
-	switch {
-	case !(s.Ratio > 0) || !finite(s.Ratio):
-		return "another level than before"
-	case s.Low > 0 && finite(s.High) && s.Low < s.High:
-		return fmt.Sprintf("%.4g times (%.4g–%.4g) the level before", s.Ratio, s.Low, s.High)
+	if !(s.Before > 0 && s.After > 0) {
+		return "another level"
 	}
-	return fmt.Sprintf("%.4g times the level before", s.Ratio)
-}
-
-func medianOf(points []Point) float64 {
-	values := make([]float64, len(points))
-	for i, p := range points {
-		values[i] = p.Y
+	word, ratio, low, high := "slower", s.After/s.Before, s.Low, s.High
+	if ratio < 1 {
+		word, ratio, low, high = "faster", 1/ratio, 1/s.High, 1/s.Low
 	}
-	slices.Sort(values)
-	middle := len(values) / 2
-	if len(values)%2 == 1 {
-		return values[middle]
+	if !(s.Low > 0 && s.Low < s.High) {
+		return fmt.Sprintf("%.3f× %s", ratio, word)
 	}
-	return values[middle-1]/2 + values[middle]/2
+	return fmt.Sprintf("%.3f× %s (%.3f–%.3f)", ratio, word, low, high)
 }
 
 func labelAt(labels []string, i int) string {
