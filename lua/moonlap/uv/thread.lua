@@ -17,7 +17,6 @@ uvshim_thread *uvshim_thread_start(const char *boot, size_t boot_size, const cha
 int uvshim_thread_join(uvshim_thread *);
 void uvshim_thread_drop(uvshim_thread *);
 double uvshim_thread_id(uvshim_thread *);
-void uv_sleep(unsigned int);
 ]]
 
 -- What a userdata stands for: `id`, and `started`, its C record, where it was started from here.
@@ -118,12 +117,6 @@ end
 -- @treturn boolean
 function api.thread_equal(...)
     return check_thread(1, ...).id == check_thread(2, ...).id
-end
-
---- Blocks this thread, and with it its loop.
--- @tparam number msec
-function api.sleep(...)
-    C.uv_sleep(check.int(1, ...))
 end
 
 local meta = getmetatable(template)
