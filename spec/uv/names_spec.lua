@@ -48,10 +48,6 @@ describe("moonlap.uv has luv's", support.with_uv(function(uv)
         assert.same({}, missing)
     end)
 
-    it("constants", function()
-        assert.equal("table", type(uv.constants))
-    end)
-
     for kind, names in pairs(methods) do
         it("methods of uv_" .. kind, function()
             if kind == "tty" and not uv.fs_access("/dev/ptmx", "rw") then

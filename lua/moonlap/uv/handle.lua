@@ -167,26 +167,6 @@ local function give_id_back(h)
     _M.in_c = _M.in_c - 1
 end
 
---- C memory for a handle; the caller initialises it at once.
--- @treturn cdata void pointer
-function _M.memory(h)
-    local memory = C.uvshim_handle(q, h.class.type, take_id(h))
-    if memory == nil then
-        give_id_back(h)
-        error("not enough memory", 3)
-    end
-    h.ptr = ffi.cast(handle_ptr, memory)
-    return memory
-end
-
---- Takes over memory that the shim has made and initialised.
--- @tparam table h
--- @tparam cdata memory
-function _M.adopt(h, memory)
-    C.uvshim_set_id(memory, take_id(h))
-    h.ptr = ffi.cast(handle_ptr, memory)
-end
-
 local function close_holes()
     local n = 0
     for i = 1, n_live do
@@ -208,6 +188,30 @@ local function forget(h)
     if n_holes > 32 and n_holes > n_live / 2 then
         close_holes()
     end
+end
+
+--- C memory for a handle; the caller initialises it at once. Raises an error when there is none.
+-- @treturn cdata void pointer
+function _M.memory(h)
+    local memory = C.uvshim_handle(q, h.class.type, take_id(h))
+    if memory == nil then
+        give_id_back(h)
+        if not h.class.init then -- it is being made, and nobody will ever see it
+            forget(h)
+            h.userdata, h.closing, h.closed = false, true, true
+        end
+        check.misuse "not enough memory"
+    end
+    h.ptr = ffi.cast(handle_ptr, memory)
+    return memory
+end
+
+--- Takes over memory that the shim has made and initialised.
+-- @tparam table h
+-- @tparam cdata memory
+function _M.adopt(h, memory)
+    C.uvshim_set_id(memory, take_id(h))
+    h.ptr = ffi.cast(handle_ptr, memory)
 end
 
 --- Forgets a handle whose init failed.

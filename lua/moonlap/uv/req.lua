@@ -79,7 +79,7 @@ function _M.new(kind, callback, decode)
     if memory == nil then
         n_free = n_free + 1
         free_ids[n_free] = id
-        error("not enough memory", 2)
+        check.misuse "not enough memory"
     end
     local ptr = ffi.cast(types[2], memory)
     local r = {

@@ -1,0 +1,80 @@
+local child = require "spec.support.child"
+local support = require "spec.support.uv"
+
+-- The shim's allocations fail when the program says so, which no limit of the system does at a
+-- chosen place.
+local PRELUDE = [[
+    local shim = require "moonlap.uv.ffi"
+    local exhausted = false
+    local function failing(name)
+        return function(...)
+            return not exhausted and shim[name](...) or nil
+        end
+    end
+    package.loaded["moonlap.uv.ffi"] = setmetatable({
+        uvshim_req = failing "uvshim_req", uvshim_handle = failing "uvshim_handle",
+    }, { __index = shim })
+    local uv = require "moonlap.uv"
+    local ended = 0
+    local function done() ended = ended + 1 end
+    local address = { ip = "127.0.0.1" }
+    local CALLS = {
+        fs_stat = function() uv.fs_stat(".", done) end,
+        fs_opendir = function() uv.fs_opendir(".", done) end,
+        fs_write = function() uv.fs_write(1, "", -1, done) end,
+        getaddrinfo = function() uv.getaddrinfo("127.0.0.1", nil, nil, done) end,
+        getnameinfo = function() uv.getnameinfo(address, done) end,
+        random = function() uv.random(4, nil, done) end,
+        queue_work = function() uv.new_work(function() end, done):queue() end,
+        spawn = function() uv.spawn("true", {}, done) end,
+        new_async = function() uv.new_async(done) end,
+        new_fs_event = function() uv.new_fs_event() end,
+        new_fs_poll = function() uv.new_fs_poll() end,
+        new_poll = function() uv.new_poll(0) end,
+        new_signal = function() uv.new_signal() end,
+        new_tty = function() uv.new_tty(0, true) end,
+        new_udp = function() uv.new_udp "inet" end,
+    }
+]]
+
+describe("moonlap.uv without memory for the shim", support.with_uv(function()
+    it("raises an error where it is called, and leaves nothing behind", function()
+        local seen = child.answer(PRELUDE .. [[
+            local seen = { wrong = {}, calls = 0 }
+            exhausted = true
+            for name, call in pairs(CALLS) do
+                seen.calls = seen.calls + 1
+                local ok, err = pcall(call)
+                if ok or not tostring(err):find "^user.lua:%d+: not enough memory$" then
+                    seen.wrong[name] = tostring(err)
+                end
+            end
+            uv.walk(function(handle) seen.wrong[tostring(handle)] = "is left" end)
+            seen.alive = uv.run()
+            seen.ended = ended
+            seen.wrong = next(seen.wrong) and seen.wrong or false
+            answer(seen)
+        ]])
+        assert.same({ wrong = false, calls = 15, alive = false, ended = 0 }, seen)
+    end)
+
+    it("ends what was begun before, and goes on when there is memory again", function()
+        local seen = child.answer(PRELUDE .. [[
+            local failed = 0
+            for i = 1, 300 do
+                exhausted = i % 3 == 0
+                local ok = pcall(uv.fs_stat, ".", done)
+                failed = failed + (ok and 0 or 1)
+            end
+            local tcp = uv.new_tcp()
+            exhausted = true
+            local bound = pcall(tcp.bind, tcp, "127.0.0.1", 0)
+            exhausted = false
+            local bound_then = tcp:bind("127.0.0.1", 0)
+            tcp:close(done)
+            uv.run()
+            answer { failed = failed, ended = ended, bound = bound, bound_then = bound_then }
+        ]])
+        assert.same({ failed = 100, ended = 201, bound = false, bound_then = 0 }, seen)
+    end)
+end))
