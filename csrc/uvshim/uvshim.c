@@ -8,9 +8,10 @@
 
 /* Below this a read is put off: the socket is level-triggered, so it comes again after the drain. */
 #define SMALLEST_READ 4096
-/* What one stream may read in a turn. More would push earlier bytes out of the cache before Lua
- * sees them, and keep other streams from the slab. */
-#define MOST_READ 65536
+/* What one stream may read in a turn: more would push the bytes out of the cache before Lua sees
+ * them, and keep other streams from the slab. Half again what lua/moonlap/uv/pending.lua lets one
+ * write: a reader in the same process has to keep up. */
+#define MOST_READ (192 * 1024)
 /* So many accepted connections may wait for Lua; the next one stays with libuv and the kernel. */
 #define MAX_UNCLAIMED 128
 /* ms */

@@ -353,7 +353,7 @@ function api.write(userdata, data, callback)
     local done = C.uv_try_write(stream, list, n)
     if done == size then
         if callback then
-            pending.add(h, callback)
+            pending.add(h, callback, size)
         end
         return written
     elseif done > 0 then
@@ -361,7 +361,7 @@ function api.write(userdata, data, callback)
     elseif done < 0 and done ~= EAGAIN and done ~= EBADF and C.uv_is_writable(stream) ~= 0 then
         -- The kernel refused the bytes. To write again would get another error than the first.
         if callback then
-            pending.add(h, callback, errors.name(done))
+            pending.add(h, callback, 0, errors.name(done))
         end
         return written
     end

@@ -99,7 +99,11 @@ local function turns()
             step = 2
         end
         if step == 2 then
-            had_pending = pending.waiting() and pending.run_once()
+            had_pending = false
+            if pending.waiting() then
+                pending.new_turn()
+                had_pending = pending.run_once()
+            end
             step = 3
         end
         if step == 3 then

@@ -42,6 +42,7 @@ size_t uv_udp_get_send_queue_count(const uv_udp_t *);
 ]]
 
 local IPV6ONLY, PARTIAL, REUSEADDR, MMSG_CHUNK, RECVMMSG = 1, 2, 4, 8, 256
+local max = math.max
 local errno = errors.api.errno
 local EBADF, EAGAIN = errno.EBADF, errno.EAGAIN
 
@@ -339,7 +340,7 @@ function api.udp_send(userdata, data, host, port, callback)
     local done = C.uv_udp_try_send(ptr, list, n, sockaddr)
     if done >= 0 or not REFUSED[done] then
         if callback then
-            pending.add(h, callback, errors.status(done))
+            pending.add(h, callback, max(0, done), errors.status(done))
         end
         return sent
     end
