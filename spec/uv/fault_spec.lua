@@ -1,0 +1,176 @@
+local child = require "spec.support.child"
+local support = require "spec.support.uv"
+
+describe("An error in a callback of moonlap.uv", support.with_uv(function(uv)
+    -- What each kind of event calls, as Lua source: `arm(callback)`; `done()` closes what it made.
+    local EVENTS = {
+        timer = "local h = uv.new_timer() h:start(0, 0, fn)",
+        idle = "local h = uv.new_idle() h:start(fn)",
+        prepare = [[local h = uv.new_prepare() h:start(fn)
+            local i = uv.new_idle() i:start(function() i:close() end)]],
+        check = [[local h = uv.new_check() h:start(fn)
+            local i = uv.new_idle() i:start(function() i:close() end)]],
+        close = "uv.new_timer():close(fn)",
+        async = "local h h = uv.new_async(fn) h:send()",
+        fs = "uv.fs_stat('.', fn)",
+        read = "local h = end_of_pipe('x') h:read_start(fn)",
+        ["end"] = "local h = end_of_pipe() h:read_start(fn)",
+        write = "local h = end_of_pipe() h:write('x', fn)",
+        poll = [[local fds = uv.socketpair("stream", nil, {}, {})
+            local h = uv.new_poll(fds[1]) h:start('w', fn)]],
+        signal = "local h = uv.new_signal() h:start('sigusr1', fn) uv.kill(uv.getpid(), 'sigusr1')",
+        connection = [[local h = uv.new_tcp() h:bind('127.0.0.1', 0) h:listen(1, fn)
+            local c = uv.new_tcp() c:connect('127.0.0.1', h:getsockname().port)]],
+        connect = "local h = uv.new_pipe(false) h:connect('/nowhere', fn)",
+        getaddrinfo = "uv.getaddrinfo('127.0.0.1', nil, { numerichost = true }, fn)",
+        udp_recv = [[local h = uv.new_udp() h:bind('127.0.0.1', 0) h:recv_start(fn)
+            uv.new_udp():send('x', '127.0.0.1', h:getsockname().port)]],
+        exit = "local h h = uv.spawn('true', {}, fn)",
+        fs_event = [[local h = uv.new_fs_event() h:start('.', {}, fn)
+            uv.fs_mkdir('made', 448)]],
+    }
+
+    local FRAME = [[
+        local uv = require "moonlap.uv"
+        local function end_of_pipe(data)
+            local flags = { nonblock = true }
+            local fds = assert(uv.socketpair("stream", nil, flags, flags))
+            local a, b = uv.new_pipe(false), uv.new_pipe(false)
+            a:open(fds[1]) b:open(fds[2])
+            if data then b:write(data) else b:shutdown() end
+            return a
+        end
+        local calls = 0
+        local function fn()
+            calls = calls + 1
+            error "broken"
+        end
+    ]]
+
+    local function start(code)
+        return child.with_folder(function(folder)
+            child.write(folder .. "/user.lua", FRAME .. code)
+            return child.start(folder, { args = { "user.lua" }, prefix = "</dev/null" })
+        end)
+    end
+
+    it("ends the process with luv's words and status", function()
+        for name, code in pairs(EVENTS) do
+            local done = start(code .. "\nuv.run() print 'went on'")
+            assert.equal(255, done.status, name .. done.stderr)
+            assert.equal("", done.stdout, name)
+            assert.match("^Uncaught Error: user.lua:%d+: broken\nstack trace", done.stderr, name)
+        end
+    end)
+
+    it("goes to the handler, and the loop goes on", function()
+        for name, code in pairs(EVENTS) do
+            local done = start([[
+                local told = 0
+                uv.set_error_handler(function(err)
+                    assert(err:find("user.lua:%d+: broken"), err)
+                    assert(err:find "stack traceback")
+                    told = told + 1
+                    uv.walk(function(handle)
+                        if not handle:is_closing() then handle:close() end
+                    end)
+                end)
+            ]] .. code .. [[
+
+                uv.run()
+                local late, was_late = uv.new_timer(), false
+                late:start(0, 0, function() was_late = true late:close() end)
+                uv.run()
+                print(calls, told, was_late)
+            ]])
+            assert.equal(0, done.status, name .. done.stderr)
+            assert.equal("1\t1\ttrue\n", done.stdout, name)
+        end
+    end)
+
+    local function handled(body)
+        local errors = {}
+        uv.set_error_handler(function(err)
+            errors[#errors + 1] = err
+        end)
+        local ok, err = pcall(body, errors)
+        uv.set_error_handler(nil)
+        assert(ok, err)
+    end
+
+    it("keeps the rest of its batch", function()
+        handled(function(errors)
+            local calls = {}
+            for i = 1, 5 do
+                local timer = uv.new_timer()
+                timer:start(0, 0, function()
+                    timer:close()
+                    calls[#calls + 1] = i
+                    error({ i })
+                end)
+            end
+            uv.run()
+            assert.same({ 1, 2, 3, 4, 5 }, calls)
+            assert.same({ { 1 }, { 2 }, { 3 }, { 4 }, { 5 } }, errors)
+        end)
+    end)
+
+    it("keeps writes that were complete with it", function()
+        handled(function(errors)
+            local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, {}))
+            local pipe, calls = uv.new_pipe(false), 0
+            pipe:open(fds[1])
+            for _ = 1, 5 do
+                pipe:write("x", function()
+                    calls = calls + 1
+                    error "broken"
+                end)
+            end
+            uv.run()
+            pipe:close()
+            uv.run()
+            uv.fs_close(fds[2])
+            assert.equal(5, calls)
+            assert.equal(5, #errors)
+        end)
+    end)
+
+    it("comes out of uv.run when the handler raises one, and the next run goes on", function()
+        uv.set_error_handler(function(err)
+            error("handled: " .. err:match "^[^\n]*", 0)
+        end)
+        local calls = 0
+        for _ = 1, 2 do
+            local timer = uv.new_timer()
+            timer:start(0, 0, function()
+                calls = calls + 1
+                timer:close()
+                error("broken", 0)
+            end)
+        end
+        for i = 1, 2 do
+            local ok, err = pcall(uv.run)
+            assert.is_false(ok)
+            assert.equal("handled: broken", err)
+            assert.equal(i, calls)
+        end
+        assert.is_false(uv.run())
+        uv.set_error_handler(nil)
+    end)
+
+    it("stays with the walk it is in", function()
+        handled(function(errors)
+            local a, b = uv.new_timer(), uv.new_timer()
+            local seen = 0
+            uv.walk(function(handle)
+                seen = seen + 1
+                handle:close()
+                error "broken"
+            end)
+            uv.run()
+            assert.equal(2, seen)
+            assert.equal(2, #errors)
+            assert.is_true(a:is_closing() and b:is_closing())
+        end)
+    end)
+end))
