@@ -64,8 +64,12 @@ func Facts(line record.Line) []record.Fact {
 		add("VM", vm.Version)
 		add("VM build", vm.Build)
 		add("VM arch", vm.Arch)
-		add("GC64", strconv.FormatBool(vm.GC64))
-		add("JIT", strconv.FormatBool(vm.JIT))
+		if vm.Go() {
+			add("GOMAXPROCS", number(vm.GOMAXPROCS))
+		} else {
+			add("GC64", strconv.FormatBool(vm.GC64))
+			add("JIT", strconv.FormatBool(vm.JIT))
+		}
 		add("jit.opt", strings.Join(vm.Opt, " "))
 		var params []string
 		for _, name := range slices.Sorted(maps.Keys(vm.Params)) {
