@@ -168,6 +168,9 @@ func ratios(sources []Source, lines []line) []lapplot.Ratio {
 	}
 	var found []lapplot.Ratio
 	for i, s := range sources {
+		if s.Record.Run.Comparing == nil {
+			continue // a summary takes its time
+		}
 		for _, c := range stat.CompareTurns(s.Record, stat.Summarize(s.Record)) {
 			a, b := nameOf(sources, i, c.A), nameOf(sources, i, c.B)
 			if drawn(a) && drawn(b) {

@@ -94,6 +94,20 @@ func TestDensityAddsUp(t *testing.T) {
 	})
 }
 
+// TestDensityOfRoundTimes: times in steps of a tenth, evenly spread, fill bins evenly.
+func TestDensityOfRoundTimes(t *testing.T) {
+	var samples []float64
+	for i := range 100000 {
+		samples = append(samples, float64(1000+i%200)/10) // 100.0 … 119.9
+	}
+	points := Density(FromSamples("a", samples)).Series[0].Points
+	for _, p := range points[1 : len(points)-2] {
+		if math.Abs(p.Y/points[0].Y-1) > 0.2 {
+			t.Fatalf("a share of %v at %v, of %v at %v", points[0].Y, points[0].X, p.Y, p.X)
+		}
+	}
+}
+
 func TestScaleFollowsValues(t *testing.T) {
 	for _, c := range []struct {
 		samples []float64

@@ -117,10 +117,19 @@ func linearEdges(low, high, least float64) (edges []float64, width float64) {
 		width = math.Max(math.Abs(high)/100, 1e-3)
 	}
 	width = niceStep(width)
+	// An edge such as 100.4 must be the float that a time of 100.4 is, which is 502/5, and not
+	// 502·0.2, so that clocks of round steps don't fall on either side of it at random.
+	edge := func(k float64) float64 { return k * width }
+	if per := math.Round(1 / width); width < 1 {
+		edge = func(k float64) float64 { return k / per }
+	}
 	first := math.Floor(low / width)
+	for edge(first) > low {
+		first--
+	}
 	for k := first; ; k++ {
-		edges = append(edges, k*width)
-		if k*width > high && k > first {
+		edges = append(edges, edge(k))
+		if edge(k) > high && k > first {
 			return edges, width
 		}
 	}
