@@ -56,6 +56,8 @@ A stack's C functions that a stripped program does not name are shown by their o
 	return cmd
 }
 
+const explainHz = 100 // looks a second
+
 // explained is what --json writes.
 type explained struct {
 	Schema string `json:"schema"`
@@ -73,7 +75,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	}
 	defer w.Close()
 	p := newProgress(sys)
-	looks, err := w.Look(ctx, o.duration, func(elapsed time.Duration) {
+	looks, err := w.Look(ctx, o.duration, explainHz, func(elapsed time.Duration) {
 		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
 	p.Clear()

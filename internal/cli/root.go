@@ -26,6 +26,7 @@ var commands = []func(Sys) *cobra.Command{
 	newTimeCommand,
 	newTimeGuardCommand,
 	newExplainCommand,
+	newProfileCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
 	newVersionCommand,

@@ -23,7 +23,8 @@ type Explanation struct {
 	States   []Share        `json:"states"`       // of the samples with Lua
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
-	Stack    []worker.Frame `json:"stack"` // the most frequent one, innermost first
+	Modules  []Share        `json:"modules"` // what the innermost function belongs to
+	Stack    []worker.Frame `json:"stack"`   // the most frequent one, innermost first
 	Heap     uint64         `json:"lua_heap_bytes"`
 	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for
 	Failed   int            `json:"failed"`   // looks that came to nothing
@@ -52,25 +53,59 @@ const (
 
 // Explain explains at least one look.
 func Explain(l worker.Looks) Explanation {
-	n := float64(len(l.Samples))
+	e := Shares(l)
+	e.Findings = findings(e, l, withLua(l.Samples))
+	return e
+}
+
+// Shares is an explanation without findings: what looks, maybe none, say by counting.
+func Shares(l worker.Looks) Explanation {
 	e := Explanation{
-		Samples: len(l.Samples), CPU: l.CPU, Heap: l.Samples[len(l.Samples)-1].InUse,
-		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed,
+		Findings: []Finding{}, Samples: len(l.Samples), CPU: l.CPU,
+		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed, Stack: []worker.Frame{},
 	}
+	lua := withLua(l.Samples)
+	asleep := 0
 	for _, s := range l.Samples {
+		if s.Asleep {
+			asleep++
+		}
 		if s.Partial != nil {
 			e.Partial++
 		}
+		e.Heap = s.InUse
 	}
-	lua := slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool { return !s.Lua })
-	asleep := slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool { return !s.Asleep })
-	e.Lua, e.Asleep = float64(len(lua))/n, float64(len(asleep))/n
+	n := float64(max(1, len(l.Samples)))
+	e.Lua, e.Asleep = float64(len(lua))/n, float64(asleep)/n
 	e.States = shares(lua, len(lua), func(s worker.Sample) string { return s.State.String() })
 	e.Lines = shares(lua, len(l.Samples), func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
 	e.Requests = shares(lua, len(l.Samples), func(s worker.Sample) string { return requestName(s.Request) })
-	e.Stack = typical(l.Samples, lua)
-	e.Findings = findings(e, l, lua)
+	e.Modules = shares(l.Samples, len(l.Samples), moduleOf)
+	if stack := typical(l.Samples, lua); stack != nil {
+		e.Stack = stack
+	}
 	return e
+}
+
+func withLua(samples []worker.Sample) []worker.Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s worker.Sample) bool { return !s.Lua })
+}
+
+// moduleOf is what the innermost frame belongs to.
+func moduleOf(s worker.Sample) string {
+	if len(s.Stack) == 0 {
+		return ""
+	}
+	switch f := s.Stack[0]; {
+	case f.Kind == luajit.Lua && f.Compiled:
+		return "Lua, compiled"
+	case f.Kind == luajit.Lua:
+		return "Lua, interpreted"
+	case f.Kind == luajit.Builtin:
+		return "LuaJIT"
+	default:
+		return f.File
+	}
 }
 
 func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {

@@ -87,15 +87,6 @@ func (p *Process) Name() string {
 	return strings.TrimSuffix(string(b), "\n")
 }
 
-// Title is the process's command line, which programs such as nginx overwrite with what they are.
-func (p *Process) Title() string {
-	b, err := os.ReadFile(p.file("cmdline"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
-}
-
 // Path is where a file of the process's own root is seen from here.
 func (p *Process) Path(path string) string { return p.file("root") + filepath.Join("/", path) }
 
@@ -130,6 +121,12 @@ func (p *Process) Stat() (Stat, error) {
 		return Stat{}, p.explain(err)
 	}
 	return parseStat(string(b))
+}
+
+// Parent is the process that started a process, or 0.
+func Parent(pid int) int {
+	s, _ := (&Process{PID: pid}).Stat()
+	return s.Parent
 }
 
 func parseStat(line string) (Stat, error) {

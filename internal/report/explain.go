@@ -18,21 +18,26 @@ const mostLines = 8 // of Lua, or requests, before the rest is left out
 func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 	p := newPage(opt)
 	p.line(p.strong.Render("moonlap explain") + p.faint.Render(p.dot+fmt.Sprintf("worker %d", pid)))
-	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for "+p.time(float64(e.PauseNS)), p.lost(e)))
+	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for at most "+p.time(float64(e.PauseNS)), p.lost(e)))
 	p.fact("CPU", p.join(percent(e.CPU), "Lua in "+percent(e.Lua)+" of the looks", p.size(float64(e.Heap))+" of Lua heap"))
 	p.blank()
 	for _, f := range e.Findings {
 		p.para("  ", clean(f.Text), p.strong)
 		p.para("  "+p.arrow+" ", sentence(clean(f.Advice)), lipgloss.NewStyle())
 	}
-	p.shares("Lua lines", e.Lines)
-	p.shares("states of Lua", e.States)
-	p.shares("requests", e.Requests)
+	p.allShares(e)
 	p.section("most frequent stack, innermost first")
 	for _, f := range e.Stack {
 		p.frame(f)
 	}
 	return p.writeTo(w)
+}
+
+func (p *page) allShares(e explain.Explanation) {
+	p.shares("Lua lines", e.Lines)
+	p.shares("states of Lua", e.States)
+	p.shares("requests", e.Requests)
+	p.shares("modules", e.Modules)
 }
 
 // lost says what is missing, in words.

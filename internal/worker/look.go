@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 )
 
@@ -17,16 +18,17 @@ type Looks struct {
 }
 
 const (
-	between   = 10 * time.Millisecond
 	atMost    = 50 * time.Millisecond
 	least     = 20 // times its own length passes between two looks: at most 5 % of the worker's time
 	clockTick = 10 * time.Millisecond
 )
 
-// Look looks at the worker again and again for a while, and tells tick the time that has passed.
+// Look looks at the worker so many times a second for a while, and tells tick the time that has
+// passed. The looks are a little irregular, so that they never keep step with what the worker does,
+// and fewer where the worker would have to stand still for too long.
 // Single looks may fail, as when one hits the middle of a change; an error means that the rest of
 // them did not happen, and Looks holds what was seen until then.
-func (w *Worker) Look(ctx context.Context, duration time.Duration, tick func(time.Duration)) (Looks, error) {
+func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, tick func(time.Duration)) (Looks, error) {
 	var l Looks
 	before, err := w.Stat()
 	if err != nil {
@@ -64,14 +66,35 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, tick func(tim
 		select {
 		case <-ctx.Done():
 			return finish(ctx.Err())
-		case <-time.After(min(max(between, least*s.Pause), atMost)):
+		case <-time.After(pause(hz, s.Pause)):
 		}
 	}
 	return finish(nil)
+}
+
+// And returns both looks together, as of one worker.
+func (l Looks) And(other Looks) Looks {
+	n, m := len(l.Samples)+l.Failed, len(other.Samples)+other.Failed
+	if n+m > 0 {
+		l.Pause = (l.Pause*time.Duration(n) + other.Pause*time.Duration(m)) / time.Duration(n+m)
+	}
+	l.Samples = append(l.Samples, other.Samples...)
+	l.Failed += other.Failed
+	l.Elapsed += other.Elapsed
+	l.CPU += other.CPU
+	l.LastErr = errors.Join(l.LastErr, other.LastErr)
+	return l
 }
 
 // gone tells that the worker has ended, or is a zombie.
 func (w *Worker) gone() bool {
 	stat, err := w.Stat()
 	return err != nil || stat.State == 'Z' || stat.State == 'X'
+}
+
+// pause is how long to wait for the next look: on average a period, from half of one to one and a
+// half.
+func pause(hz float64, stopped time.Duration) time.Duration {
+	period := float64(time.Second) / hz * (0.5 + rand.Float64())
+	return max(time.Duration(period)-stopped, min(least*stopped, atMost))
 }

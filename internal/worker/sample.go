@@ -131,7 +131,7 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 	name, _, ok := o.Function(address)
 	if !ok {
 		// A static function of a stripped program: its start, for whoever has its debug symbols.
-		name = fmt.Sprintf("+%#x", o.Start(address)-o.Bias)
+		name = fmt.Sprintf("%s+%#x", o.Name(), o.Start(address)-o.Bias)
 	}
 	f.Function = name
 	return f

@@ -6,7 +6,6 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -58,12 +57,12 @@ func (w *Worker) prepare() {
 // findVM follows nginx's configuration to the Lua module's, whose first field is the main thread
 // (ngx_http_lua_main_conf_t); both modules export their place in it.
 func findVM(p *process.Process) (*luajit.VM, error) {
-	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
+	if p.Name() != "nginx" && !strings.HasPrefix(titleOf(p.PID), "nginx:") {
 		return nil, fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
 	}
-	if strings.HasPrefix(p.Title(), "nginx: master") {
+	if strings.HasPrefix(titleOf(p.PID), "nginx: master") {
 		return nil, fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
-			p.PID, children(p.PID))
+			p.PID, workersOf(p.PID))
 	}
 	nginx, err := p.FindObject("ngx_cycle", "ngx_http_module")
 	if err != nil {
@@ -98,11 +97,11 @@ func findVM(p *process.Process) (*luajit.VM, error) {
 	return luajit.Attach(p, library, layout, mainThread)
 }
 
-// children lists the processes that a process has started.
-func children(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
-	if list := strings.Fields(string(b)); err == nil && len(list) > 0 {
-		return strings.Join(list, ", ")
+// workersOf lists a master's workers.
+func workersOf(master int) string {
+	pids, err := Of(master)
+	if err != nil {
+		return "not known"
 	}
-	return "not known"
+	return strings.Trim(fmt.Sprint(pids), "[]")
 }

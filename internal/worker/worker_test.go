@@ -213,7 +213,7 @@ func TestLook(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
 	stop := request(t, client, "/compiled")
-	looks, err := w.Look(t.Context(), 300*time.Millisecond, func(time.Duration) {})
+	looks, err := w.Look(t.Context(), 300*time.Millisecond, 100, func(time.Duration) {})
 	stop()
 	if err != nil || len(looks.Samples) == 0 {
 		t.Fatalf("%d samples, %d failed, %v", len(looks.Samples), looks.Failed, err)
@@ -223,7 +223,7 @@ func TestLook(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	seen := 0
-	_, err = w.Look(ended, time.Minute, func(time.Duration) {
+	_, err = w.Look(ended, time.Minute, 100, func(time.Duration) {
 		if seen++; seen == 3 {
 			end()
 		}
@@ -233,7 +233,7 @@ func TestLook(t *testing.T) {
 	}
 	p, _ := os.FindProcess(pid)
 	seen = 0
-	looks, err = w.Look(t.Context(), time.Minute, func(time.Duration) {
+	looks, err = w.Look(t.Context(), time.Minute, 100, func(time.Duration) {
 		if seen++; seen == 3 {
 			p.Kill()
 		}

@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+type profileOptions struct {
+	pids               []int
+	master             int
+	all                bool
+	duration           time.Duration
+	hz                 float64
+	onCPU, offCPU      bool
+	wall               bool
+	format, out, title string
+}
+
+func newProfileCommand(sys Sys) *cobra.Command {
+	var o profileOptions
+	cmd := &cobra.Command{
+		Use:   "profile --pid PID|--master PID|--all [flags]",
+		Short: "Profile running nginx workers: Lua and C in one flame graph",
+		Long: `Profile running nginx workers: Lua and C functions in one stack, with the exact Lua line also
+in compiled code, by request and phase; without debug symbols, a restart or a change of the
+configuration.
+
+  --on-cpu   where the workers compute (the default)
+  --off-cpu  where Lua puts a worker to sleep, so that its event loop stands still;
+             ngx.sleep and cosockets don't
+  --wall     both, and waiting for events
+
+Each look stops a worker for a fraction of a millisecond; the pauses are measured and shown, and
+the rate falls where they would take more than 5 % of its time. The file's ending, or --format,
+says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
+'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
+In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
+compiled. Without --out there is only the summary.`,
+		Example: `  moonlap profile --pid 4711 --out profile.html
+  moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
+  moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
+  moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return runProfile(cmd.Context(), sys, o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&o.pids, "pid", nil, "process `ID` of a worker; several with commas")
+	f.IntVar(&o.master, "master", 0, "all workers of the nginx whose master has this process `ID`")
+	f.BoolVar(&o.all, "all", false, "all nginx workers of this machine")
+	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look")
+	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second")
+	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
+	f.BoolVar(&o.offCPU, "off-cpu", false, "where Lua puts workers to sleep")
+	f.BoolVar(&o.wall, "wall", false, "all moments")
+	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
+	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
+	f.StringVar(&o.title, "title", "", "title of the flame graph")
+	return cmd
+}
+
+// which are the moments that the profile is about.
+func (o *profileOptions) which() string {
+	switch {
+	case o.offCPU:
+		return worker.OffCPU
+	case o.wall:
+		return worker.Wall
+	}
+	return worker.OnCPU
+}
+
+func (o *profileOptions) check() error {
+	switch {
+	case count(o.onCPU, o.offCPU, o.wall) > 1:
+		return usageErrorf("--on-cpu, --off-cpu or --wall, not several")
+	case count(len(o.pids) > 0, o.master != 0, o.all) != 1:
+		return usageErrorf("which workers? --pid, --master or --all; 'pgrep -a nginx' lists them")
+	case o.duration <= 0:
+		return usageErrorf("--duration must be longer than 0")
+	case o.hz <= 0 || o.hz > 1000:
+		return usageErrorf("--hz must be above 0 and at most 1000")
+	case o.out == "" && o.format != "":
+		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
+	case o.out == "":
+		return nil
+	case o.format == "":
+		if o.format = profile.FormatOf(o.out); o.format == "" {
+			return usageErrorf("%s: in which format? --format html, svg, pprof, folded, speedscope or json", o.out)
+		}
+	}
+	return oneOf("--format", o.format, profile.Formats...)
+}
+
+// count is how many are true.
+func count(all ...bool) (n int) {
+	for _, one := range all {
+		if one {
+			n++
+		}
+	}
+	return n
+}
+
+// looked is what became of one worker.
+type looked struct {
+	pid   int
+	looks worker.Looks
+	err   error
+}
+
+func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
+	pids, err := o.workers()
+	if err != nil {
+		return err
+	}
+	if o.out != "" && o.out != "-" { // before the time is spent
+		if err := writableFolder(o.out); err != nil {
+			return err
+		}
+	}
+	start := sys.Now()
+	all := lookAtAll(ctx, sys, pids, o)
+	out := &profile.Profile{Title: o.title, Start: start, Duration: sys.Now().Sub(start)}
+	if out.Title == "" {
+		out.Title = fmt.Sprintf("nginx %s, %s", plainPIDs(pids), o.which())
+	}
+	var together worker.Looks
+	var errs []error
+	for _, l := range all {
+		if l.err != nil {
+			errs = append(errs, fmt.Errorf("worker %d: %w", l.pid, l.err))
+		}
+		together = together.And(l.looks)
+	}
+	if len(together.Samples) == 0 {
+		return errors.Join(append(errs, ctx.Err())...)
+	}
+	chosen := together.Only(o.which())
+	out.Period = together.Period()
+	chosen.AddTo(out)
+	out.Merge()
+	if err := o.write(sys, out); err != nil {
+		return err
+	}
+	if o.out != "-" {
+		summary := report.Profile{
+			PIDs: pids, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
+			Looks: len(together.Samples), Explanation: explain.Shares(chosen),
+		}
+		if err := summary.Write(sys.Stdout, report.Options{
+			Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
+		}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(errs) > 0:
+		return exitWith(ExitPartial, errors.Join(errs...))
+	}
+	return nil
+}
+
+// workers are the process IDs to look at.
+func (o *profileOptions) workers() ([]int, error) {
+	switch {
+	case o.all:
+		pids, err := worker.All()
+		if err == nil && len(pids) == 0 {
+			err = errors.New("no nginx worker runs on this machine")
+		}
+		return pids, err
+	case o.master != 0:
+		return worker.Of(o.master)
+	}
+	return o.pids, nil
+}
+
+func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions) []looked {
+	all := make([]looked, len(pids))
+	p := newProgress(sys)
+	var lock sync.Mutex // of p
+	var wait sync.WaitGroup
+	for i, pid := range pids {
+		wait.Go(func() {
+			all[i].pid = pid
+			w, err := worker.Open(pid)
+			if err != nil {
+				all[i].err = err
+				return
+			}
+			defer w.Close()
+			all[i].looks, all[i].err = w.Look(ctx, o.duration, o.hz, func(elapsed time.Duration) {
+				lock.Lock()
+				defer lock.Unlock()
+				p.Update("looking at "+plainPIDs(pids), elapsed, o.duration-elapsed)
+			})
+			if ctx.Err() != nil { // not the worker's fault
+				all[i].err = nil
+			}
+		})
+	}
+	wait.Wait()
+	p.Clear()
+	return all
+}
+
+func plainPIDs(pids []int) string {
+	if len(pids) == 1 {
+		return fmt.Sprintf("worker %d", pids[0])
+	}
+	return fmt.Sprintf("%d workers", len(pids))
+}
+
+// write writes the profile to its file, which appears when it is whole.
+func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
+	if o.out == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b, o.format, record.Schema); err != nil {
+		return err
+	}
+	if o.out == "-" {
+		_, err := sys.Stdout.Write(b.Bytes())
+		return err
+	}
+	if err := replaceFile(o.out, b.Bytes()); err != nil {
+		return fmt.Errorf("the profile cannot be written: %w", err)
+	}
+	return nil
+}
+
+// writableFolder tells early that a file cannot be made.
+func writableFolder(file string) error {
+	folder := filepath.Dir(file)
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", folder)
+	}
+	return nil
+}
+
+// replaceFile writes a file under another name and renames it; what is no plain file, a device or a
+// pipe, is written to as it is.
+func replaceFile(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	}
+	draft, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
+	if err != nil {
+		return err
+	}
+	_, err = draft.Write(data)
+	err = errors.Join(err, draft.Chmod(0o644), draft.Close())
+	if err == nil {
+		err = os.Rename(draft.Name(), name)
+	}
+	if err != nil {
+		os.Remove(draft.Name())
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+// Package profile holds stacks that were sampled and writes them in the formats that people look at
+// them in: flame graph, pprof, folded, speedscope. It knows nothing of where they come from.
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind of code that a frame belongs to.
+type Kind string
+
+// Kinds of frames.
+const (
+	Lua     Kind = "lua"
+	Builtin Kind = "builtin" // LuaJIT's own functions
+	C       Kind = "c"
+	Kernel  Kind = "kernel"
+)
+
+// A Frame is one function on a stack. Frames are compared as values.
+type Frame struct {
+	Function string
+	File     string // source file, or library of C code
+	First    int    // line where a Lua function begins; 0: unknown, or a main chunk
+	Line     int    // line that ran; 0: unknown
+	Kind     Kind
+	Compiled bool // in LuaJIT's machine code
+}
+
+// Name is how the frame is written in stacks: function@file.lua:line for Lua, the function alone for
+// C, with FlameGraph's marks behind it: _[j] compiled, _[k] kernel.
+func (f Frame) Name() string {
+	name := f.Function
+	if f.Kind == Lua {
+		if name == "" {
+			name = "function"
+		}
+		name += "@" + path.Base(f.File)
+		if line := cmp.Or(f.Line, f.First); line > 0 {
+			name += fmt.Sprint(":", line)
+		}
+	}
+	switch {
+	case f.Kind == Kernel:
+		name += "_[k]"
+	case f.Compiled:
+		name += "_[j]"
+	}
+	return name
+}
+
+// A Stack is one stack and how often it was seen.
+type Stack struct {
+	Frames []Frame           // outermost first
+	Labels map[string]string // what else was the same: the request's URI, Lua's state
+	Count  int64
+}
+
+// A Profile is what was sampled.
+type Profile struct {
+	Title    string
+	Start    time.Time
+	Duration time.Duration
+	Period   time.Duration // mean time between two samples
+	Stacks   []Stack       // each different stack once, the most frequent first
+}
+
+// Add counts a stack, given outermost frame first.
+func (p *Profile) Add(frames []Frame, labels map[string]string) {
+	p.Stacks = append(p.Stacks, Stack{frames, labels, 1})
+}
+
+// Merge counts equal stacks together and sorts them. It is to be called after the last Add.
+func (p *Profile) Merge() {
+	index := map[string]int{}
+	var merged []Stack
+	for _, s := range p.Stacks {
+		key := fmt.Sprint(s.Frames, s.Labels) // maps are printed in the order of their keys
+		i, ok := index[key]
+		if !ok {
+			i = len(merged)
+			index[key] = i
+			merged = append(merged, Stack{s.Frames, s.Labels, 0})
+		}
+		merged[i].Count += s.Count
+	}
+	slices.SortStableFunc(merged, func(a, b Stack) int { return cmp.Compare(b.Count, a.Count) })
+	p.Stacks = merged
+}
+
+// Total is the number of samples.
+func (p *Profile) Total() int64 {
+	var n int64
+	for _, s := range p.Stacks {
+		n += s.Count
+	}
+	return n
+}
+
+// folding replaces what has a meaning in folded stacks.
+var folding = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// A Profile is the summary of a profile of nginx workers.
+type Profile struct {
+	PIDs        []int
+	Which       string // on-cpu, off-cpu or wall
+	File        string // where the profile was written; "": nowhere
+	Duration    time.Duration
+	Hz          float64 // looks a second at each worker that were asked for
+	Looks       int     // at all workers, of all moments
+	Explanation explain.Explanation
+}
+
+// Write draws the summary. Its only error is that of w.
+func (s Profile) Write(w io.Writer, opt Options) error {
+	p := newPage(opt)
+	e := s.Explanation
+	who := fmt.Sprintf("worker %d", s.PIDs[0])
+	if len(s.PIDs) > 1 {
+		who = fmt.Sprintf("%d workers", len(s.PIDs))
+	}
+	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
+	rate := float64(s.Looks) / s.Duration.Seconds() / float64(len(s.PIDs))
+	stopped := float64(e.PauseNS) * rate / 1e9
+	p.fact("looks", p.join(
+		fmt.Sprintf("%s in %s", count(s.Looks), p.time(float64(s.Duration))),
+		fmt.Sprintf("%.0f a second of %.0f wanted", rate, s.Hz),
+		fmt.Sprintf("%s are %s", count(e.Samples), s.Which), p.lost(e)))
+	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(stopped)))
+	if e.Samples == 0 {
+		p.fact("result", "nothing: no look found a worker "+s.Which)
+	}
+	if s.File != "" {
+		p.fact("file", clean(s.File))
+	}
+	p.allShares(e)
+	return p.writeTo(w)
+}

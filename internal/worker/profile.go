@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
+)
+
+// Which moments a profile is about.
+const (
+	OnCPU  = "on-cpu"  // the worker computed, or wanted to
+	OffCPU = "off-cpu" // it slept although Lua was on its stack: the event loop stood still
+	Wall   = "wall"    // all moments
+)
+
+// Only leaves the samples of the moments.
+func (l Looks) Only(which string) Looks {
+	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s Sample) bool {
+		switch which {
+		case OnCPU:
+			return s.Asleep
+		case OffCPU:
+			return !s.Asleep || !s.Lua
+		}
+		return false
+	})
+	return l
+}
+
+// AddTo adds the samples to a profile, each with the request, the state of Lua and the phase as labels.
+func (l Looks) AddTo(p *profile.Profile) {
+	for _, s := range l.Samples {
+		frames := make([]profile.Frame, len(s.Stack))
+		for i, f := range s.Stack {
+			frames[len(frames)-1-i] = profile.Frame{
+				Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line,
+				Kind: kinds[f.Kind], Compiled: f.Compiled,
+			}
+		}
+		labels := map[string]string{}
+		if s.Lua {
+			labels["state"] = s.State.String()
+		}
+		if s.Request.URI != "" {
+			labels["uri"] = s.Request.URI
+		}
+		if phase := phaseOf(s.Stack); phase != "" {
+			labels["phase"] = phase
+		}
+		p.Add(frames, labels)
+	}
+}
+
+var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C}
+
+// phaseOf reads the phase of a request off the C functions of the Lua module that run its code.
+func phaseOf(stack []Frame) string {
+	for _, f := range stack {
+		name, ok := strings.CutPrefix(f.Function, "ngx_http_lua_")
+		if !ok || f.Kind != luajit.C {
+			continue
+		}
+		for _, phase := range []string{
+			"set", "rewrite", "access", "content", "log", "header_filter", "body_filter", "balancer",
+			"ssl_cert", "ssl_client_hello", "init_worker", "timer",
+		} {
+			if strings.HasPrefix(name, phase+"_by") || strings.HasPrefix(name, phase+"_handler") {
+				return phase
+			}
+		}
+	}
+	return ""
+}
+
+// Period is the mean time between two looks.
+func (l Looks) Period() time.Duration {
+	return l.Elapsed / time.Duration(max(1, len(l.Samples)+l.Failed))
+}
