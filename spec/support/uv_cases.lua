@@ -279,6 +279,35 @@ try("random", 4, "flags")
 try("random", 4, nil, 5)
 report("random", true, #uv.random(16), #uv.random(16, {}))
 
+-- Processes. A child that runs is the specs' affair.
+for _, options in ipairs { { args = 1 }, { stdio = 1 }, { stdio = { "a" } }, { stdio = { {} } },
+    { env = 1 }, { cwd = 1 }, { cwd = {} }, { uid = "1" }, { uid = {} }, { gid = true } } do
+    try("spawn", "true", options)
+end
+try("spawn")
+try("spawn", "true")
+try("spawn", {})
+try("spawn", "true", "options")
+try("kill")
+try("kill", "x")
+try("kill", 2 ^ 22 + 1)
+try("kill", uv.getpid(), 0)
+try("kill", uv.getpid(), "nosuchsignal")
+try("kill", uv.getpid(), 1000)
+try("disable_stdio_inheritance")
+
+-- The loop's options.
+try("loop_configure")
+try("loop_configure", "nonsense")
+try("loop_configure", {})
+try("loop_configure", "block_signal")
+try("loop_configure", "block_signal", {})
+try("loop_configure", "block_signal", "sigint")
+try("loop_configure", "block_signal", "sigprof")
+try("loop_configure", "block_signal", 27)
+try("metrics_idle_time")
+try("loop_configure", "metrics_idle_time")
+
 -- Names. Nothing here asks a server.
 for _, case in ipairs {
     { "127.0.0.1" }, { "127.0.0.1", "80" }, { "::1", 443 }, { nil, "http" }, { nil, nil, {} },
