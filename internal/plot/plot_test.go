@@ -161,6 +161,22 @@ func TestWorkersHavePlaces(t *testing.T) {
 	}
 }
 
+func TestGoHasNoCollectionMarks(t *testing.T) {
+	rec := madeUp(2, map[string]float64{"a": 10})
+	rec.Cases[0].Runtime = "go"
+	f, err := Figure([]Source{{"r", rec}}, Options{Kinds: []string{Timeline}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range f.Charts[0].Series {
+		for _, m := range s.Marks {
+			if m.Kind == gcMark {
+				t.Errorf("a mark at %v", m.X)
+			}
+		}
+	}
+}
+
 func TestSingleProcessHasTime(t *testing.T) {
 	f, err := Figure([]Source{{"r", madeUp(1, map[string]float64{"a": 10})}}, Options{Kinds: []string{Timeline}})
 	if err != nil {

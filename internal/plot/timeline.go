@@ -154,7 +154,7 @@ func (l *line) courses(place func(p *record.ProcessRecord, at float64) float64) 
 				counted.Marks = append(counted.Marks, lapplot.Mark{X: x, Kind: traceMark})
 			}
 			begins := !m.Warmup && (i == 0 || v.course[i-1].Warmup || v.course[i-1].Series != m.Series)
-			if begins && l.plan.GC != "full" {
+			if begins && l.collectsBeforeSeries() {
 				counted.Marks = append(counted.Marks, lapplot.Mark{X: x, Kind: gcMark})
 			}
 		}
@@ -164,6 +164,10 @@ func (l *line) courses(place func(p *record.ProcessRecord, at float64) float64) 
 	}
 	return counted, pale
 }
+
+// collectsBeforeSeries tells whether series begin with a full collection that is worth a mark:
+// the Lua harness does so; of Go's collections the record says nothing.
+func (l *line) collectsBeforeSeries() bool { return l.plan.GC != "full" && l.plan.Runtime != "go" }
 
 // why is the reason that a batch is not in the figure.
 func why(m stat.Moment) string {
