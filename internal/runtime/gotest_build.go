@@ -30,6 +30,9 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 	source := s.Packages
 	s.Tell("looking for benchmarks in " + source)
 	list, err := t.goCommand(ctx, s, place, "list", "-test=false", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", place.pattern)
+	if err != nil && place.pattern == "." && strings.Contains(err.Error(), "no Go files in") {
+		return nil, fmt.Errorf("%s: %w; %s/... are the packages below it", source, err, strings.TrimSuffix(source, "/"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
