@@ -187,7 +187,7 @@ for _, name in ipairs { "dir", "dir/link", "dir/file", "/dev/null", "." } do
     report("types", true, name, lstat.type, plain.type, lstat.mode, plain.nlink, plain.rdev)
 end
 local statfs = uv.fs_statfs(".")
-report("fs_statfs", true, statfs.type, statfs.bsize, statfs.blocks, statfs.files)
+report("fs_statfs", true, statfs.type, statfs.bsize, type(statfs.blocks), type(statfs.files))
 local source, target = uv.fs_open("dir/file", "r", 0), uv.fs_open("dir/sent", "w", 420)
 try("fs_sendfile", target, source, 1, 2)
 uv.fs_close(source)
@@ -327,10 +327,11 @@ for _, case in ipairs {
 end
 try("getaddrinfo")
 for _, case in ipairs {
-    { ip = "127.0.0.1" }, { ip = "127.0.0.1", port = 80 }, { port = "80" }, { ip = "::1" }, {},
-    { ip = "nonsense" }, { ip = {} }, { port = {} }, { port = "x" }, { family = "inet" },
-    { family = "inet6" }, { family = {} }, { family = "nonsense" }, { family = 2, port = 443 },
-    { ip = 5 }, { ip = "127.0.0.1", family = "inet6" },
+    { ip = "127.0.0.1" }, { ip = "127.0.0.1", port = 80 }, { ip = "127.0.0.1", port = "80" },
+    { ip = "127.0.0.1", family = "inet" }, { ip = "127.0.0.1", family = 2, port = 443 },
+    { ip = "127.0.0.1", family = "nonsense" }, { ip = "127.0.0.1", family = {} },
+    {}, { ip = "nonsense" }, { ip = {} }, { ip = 5 }, { port = {} }, { port = "x" },
+    { family = {} }, { family = "nonsense" },
 } do
     try("getnameinfo", case)
 end
