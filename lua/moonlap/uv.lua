@@ -23,10 +23,12 @@ for _, name in ipairs {
     "errors", "fault", "req", "handle", "turn", "timer", "watcher", "stream", "tcp", "pipe", "tty",
     "async", "poll", "udp", "fs_event", "thread", "work", "constants", "system", "os", "random",
     "fs", "dns", "process", "signal", "fs_poll", "loop_state",
+    "zero_copy", "leaks", "go",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value
     end
 end
+require("moonlap.uv.go").install(_M, require("moonlap.uv.handle").method_tables)
 
 return _M

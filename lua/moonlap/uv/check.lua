@@ -35,6 +35,14 @@ local function entry()
 end
 
 
+--- The line that called into this library.
+-- @treturn string `file:line`
+function _M.caller()
+    local info = getinfo(entry() + 1, "Sl")
+    return ("%s:%d"):format(info.short_src, info.currentline)
+end
+
+
 --- Raises luv's error for a bad argument.
 -- @tparam number position from 1; the object of a method call counts
 -- @tparam string message what is wrong with it

@@ -50,6 +50,12 @@ local newest, n_free = 0, 0
 --- How many handles have C memory.
 _M.in_c = 0
 
+--- The methods of every class, in no order.
+_M.method_tables = {}
+
+--- Is it noted where handles are made?
+_M.traced = false
+
 --- Records by the id in an event.
 _M.by_id = by_id
 
@@ -62,6 +68,7 @@ _M.by_id = by_id
 -- @treturn table the class, for `new` and `check`
 function _M.class(name, methods, hooks)
     hooks = hooks or {}
+    _M.method_tables[#_M.method_tables + 1] = methods
     for key, value in pairs(_M.methods) do
         methods[key] = value
     end
@@ -99,6 +106,9 @@ function _M.new(class, h)
     n_live = n_live + 1
     live[n_live], h.place = h, n_live
     set_metatable(userdata, h)
+    if _M.traced then
+        h.made = check.caller()
+    end
     return userdata
 end
 

@@ -47,6 +47,7 @@ local on_write = queue.callback "write"
 local on_shutdown = queue.callback "shutdown"
 local stream_ptr = ffi.typeof "uv_stream_t *"
 local handle_ptr = ffi.typeof "uv_handle_t *"
+local char_ptr = ffi.typeof "const char *"
 
 local by_id = handle.by_id
 local check_stream = handle.check_stream
@@ -64,6 +65,7 @@ _M.fields = handle.record_maker [[
     tcp = false, -- the same for a TCP handle
     ipc = false,
     reading = false, read_callback = false, stash = false, is_stashed = false,
+    zero_copy = false, -- the callback takes a pointer and a length
     connection_callback = false, accepted = false,
     done = false, -- see moonlap.uv.pending
 ]]
@@ -88,8 +90,11 @@ local stashed, n_stashed, stashed_at = {}, 0, 0
 
 -- What is to be called for the bytes or the error, and with what.
 local function delivery(h, result, bytes)
-    if bytes then
+    if bytes and not h.zero_copy then
         return h.read_callback, nil, bytes
+    elseif bytes then
+        h.anchor = bytes -- the string that they were kept in
+        return h.read_callback, nil, ffi.cast(char_ptr, bytes), #bytes
     end
     h.reading = false -- libuv has stopped
     if result == EOF then
@@ -104,8 +109,12 @@ queue.on[queue.KIND.read] = function(event)
         return
     end
     local result = event.result
+    local is_direct = h.reading and not h.stash
+    if is_direct and h.zero_copy and result > 0 then
+        return h.read_callback, nil, ffi.cast(char_ptr, event.data), result
+    end
     local bytes = result > 0 and str(event.data, result)
-    if h.reading and not h.stash then
+    if is_direct then
         return delivery(h, result, bytes)
     end
     h.stash = h.stash or { first = 1, n = 0 }
@@ -289,7 +298,7 @@ function api.read_start(userdata, callback)
         return errors.fail(EINVAL)
     end
     queue.learn(callback)
-    h.read_callback = callback
+    h.read_callback, h.zero_copy = callback, false
     local status
     if h.stash and not h.reading then
         status = start_from_stash(h)
@@ -335,17 +344,15 @@ local function start_write(h, list, n, keep, callback, send_handle)
     return req.userdata(r)
 end
 
---- Writes.
--- @tparam userdata stream
--- @tparam string|{string,…} data
--- @tparam[opt] function callback of an error's name or nil
--- @treturn userdata the request; or nil, message and name of the error
-function api.write(userdata, data, callback)
-    local h = check_stream(userdata)
-    if callback ~= nil and type(callback) ~= "function" then
-        check.callback(3, userdata, data, callback)
-    end
-    local list, n, size, keep = buffers.of(2, data)
+--- Writes buffers.
+-- @tparam table h the stream's record
+-- @tparam cdata list uv_buf_t[]
+-- @tparam number n how many
+-- @tparam number size bytes in all
+-- @param keep what the bytes lie in
+-- @tparam[opt] function callback
+-- @treturn userdata as `uv.write`
+function _M.write(h, list, n, size, keep, callback)
     if h.closed then
         return errors.fail(EBADF)
     end
@@ -366,6 +373,20 @@ function api.write(userdata, data, callback)
         return written
     end
     return start_write(h, list, n, keep, callback)
+end
+
+--- Writes.
+-- @tparam userdata stream
+-- @tparam string|{string,…} data
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.write(userdata, data, callback)
+    local h = check_stream(userdata)
+    if callback ~= nil and type(callback) ~= "function" then
+        check.callback(3, userdata, data, callback)
+    end
+    local list, n, size, keep = buffers.of(2, data)
+    return _M.write(h, list, n, size, keep, callback)
 end
 
 --- Writes, and sends a handle along, over a pipe that was made for that.
