@@ -53,6 +53,19 @@ describe("uv errors", support.with_uv(function(uv)
         assert.equal("Unknown file open flag 'q'", fault(function() uv.fs_open("x", "q", 0) end))
     end)
 
+    it("take address families by luv's words", function()
+        for _, word in ipairs { "INET", "unspec", "nonsense" } do
+            assert.equal("bad argument #1 to 'new_tcp' (invalid or unknown address family: '"
+                .. word .. "')", fault(function() uv.new_tcp(word) end))
+        end
+        assert.equal("EINVAL", select(3, uv.new_tcp("packet")))
+        assert.equal("EINVAL", select(3, uv.new_udp("unix")))
+        for _, family in ipairs { "inet", "2", 2, "nonsense" } do
+            uv.new_udp(family):close()
+        end
+        uv.run()
+    end)
+
     it("count a method's arguments without the object", function()
         local dir = assert(uv.fs_opendir("."))
         assert.equal("bad argument #1 to 'readdir' (function or callable table expected,"

@@ -5,6 +5,7 @@ local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local bit = require "bit"
 local check = require "moonlap.uv.check"
+local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 
 local _M = {}
@@ -98,15 +99,10 @@ function _M.ask(call, ptr)
 end
 
 --- The number of an address family.
--- @tparam string|number|nil family
--- @treturn number 0 for nil; nil for an unknown name
+-- @tparam string|number family
+-- @treturn number 0 for an unknown word
 function _M.family(family)
-    if family == nil then
-        return 0
-    elseif type(family) == "number" then
-        return family
-    end
-    return ({ unix = 1, inet = AF_INET, inet6 = AF_INET6, unspec = 0 })[family:lower()]
+    return tonumber(family) or constants.family_number[family] or 0
 end
 
 return _M

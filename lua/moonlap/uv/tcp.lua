@@ -74,8 +74,8 @@ function api.new_tcp(family)
         if type(family) ~= "string" and type(family) ~= "number" then
             check.argument_error(1, "expected string or integer")
         end
-        flags = address.family(tonumber(family) or family)
-        if not flags or (type(family) == "string" and flags == 0) then
+        flags = address.family(family)
+        if flags == 0 and not tonumber(family) then
             check.argument_error(1,
                 ("invalid or unknown address family: '%s'"):format(family))
         end

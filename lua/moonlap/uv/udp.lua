@@ -89,14 +89,6 @@ end
 local api = {}
 _M.api = api
 
-local function family_of(family, message)
-    local number = address.family(tonumber(family) or family)
-    if not number then
-        check.argument_error(1, message:format(family))
-    end
-    return bit.band(number, 0xff)
-end
-
 --- A new UDP handle, which has no socket yet.
 -- @tparam[opt] string|number|table family `"inet"`, its number, or `{family, mmsgs}`: a family
 --   makes the socket now; `mmsgs` above 1 lets that many datagrams be received by one system call
@@ -106,7 +98,7 @@ function api.new_udp(family)
     if type(family) == "table" then
         local wanted = family.family
         if type(wanted) == "number" or type(wanted) == "string" then
-            flags = family_of(wanted, "invalid or unknown address family: '%s'")
+            flags = bit.band(address.family(wanted), 0xff)
         elseif wanted ~= nil then
             check.argument_error(1, "family must be string or integer if set")
         end
@@ -115,7 +107,7 @@ function api.new_udp(family)
             check.argument_error(1, "mmsgs must be integer if set")
         end
     elseif type(family) == "number" or type(family) == "string" then
-        flags = family_of(family, "invalid or unknown address family: '%s'")
+        flags = bit.band(address.family(family), 0xff)
     elseif family ~= nil then
         check.argument_error(1, "expected table, string, or integer")
     end
