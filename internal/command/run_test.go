@@ -49,8 +49,12 @@ func TestTwinIsTakenOff(t *testing.T) {
 			sum += net[0] - times(p, record.Empty)[0]
 		}
 	}
-	if got := stat.Mean(perProcess(res)); !near(got, sum/6) || !near(c.NetNS.Estimate, res.Cases[0].NSPerCall.Estimate) {
+	if got := stat.Mean(perProcess(res)); !near(got, sum/6) {
 		t.Errorf("net %v of runs with mean %g, want %g", c.NetNS, got, sum/6)
+	}
+	// A busy machine may make two levels of the sleeps; then the case's figure is that of one.
+	if k := res.Cases[0]; len(k.Modes) < 2 && !near(c.NetNS.Estimate, k.NSPerCall.Estimate) {
+		t.Errorf("net %v of the command, %v of its case", c.NetNS, k.NSPerCall)
 	}
 	if c.CPUNS.Estimate > c.WallNS.Estimate || c.Voluntary < 1 || c.SpawnNS.Low <= 0 {
 		t.Errorf("CPU %v, %g voluntary switches, spawning %v", c.CPUNS, c.Voluntary, c.SpawnNS)
