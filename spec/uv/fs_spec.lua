@@ -198,7 +198,7 @@ describe("uv.fs", support.with_uv(function(uv)
     end))
 
     it("is compiled with the loop that calls it", function()
-        local links = child.answer [[
+        local has_loop = child.answer [[
             local uv = require "moonlap.uv"
             local traceinfo = require("jit.util").traceinfo
             local function sizes(n)
@@ -207,17 +207,20 @@ describe("uv.fs", support.with_uv(function(uv)
                 return sum
             end
             local started
-            local links = {}
+            local has_loop = false
             jit.attach(function(what, trace, func)
                 if what == "start" then started = func end
                 if what == "stop" and started == sizes then
-                    links[#links + 1] = traceinfo(trace).linktype
+                    has_loop = has_loop or traceinfo(trace).linktype == "loop"
                 end
             end, "trace")
-            sizes(1000)
-            answer(links)
+            -- LuaJIT tries again at random when something else got in between.
+            for _ = 1, 200 do
+                if not has_loop then sizes(200) end
+            end
+            answer(has_loop)
         ]]
-        assert.equal("loop", links[1])
+        assert.is_true(has_loop)
     end)
 
     it("may be called by a finalizer while a result is made", function()

@@ -83,17 +83,22 @@ local function has_callback(...)
     return type((select(-1, ...))) == "function" or check.is_callable((select(-1, ...)))
 end
 
--- The function that parks where it may, and else is the one it wraps.
+local function call_and_park(fn, position, ...)
+    local args = { ... }
+    return park(function(callback)
+        args[position] = callback
+        return fn(unpack(args, 1, position))
+    end, results)
+end
+
+-- The function that parks where it may, and else is the one it wraps. It makes no closure itself:
+-- LuaJIT does not compile a function that does.
 local function parking(fn, position)
     return function(...)
         if not current or current ~= running() or (select("#", ...) > 0 and has_callback(...)) then
             return fn(...)
         end
-        local args = { ... }
-        return park(function(callback)
-            args[position] = callback
-            return fn(unpack(args, 1, position))
-        end, results)
+        return call_and_park(fn, position, ...)
     end
 end
 
