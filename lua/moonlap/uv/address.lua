@@ -35,30 +35,21 @@ local address = ffi.new "moonlap_uv_address"
 local text = ffi.new "char[64]"
 local size = ffi.new "int[1]"
 
---- An address of no family; the next call of a function here uses its memory again.
--- @treturn cdata moonlap_uv_address, with a field `family`
-function _M.none()
-    ffi.fill(address, ffi.sizeof(address))
-    return address
-end
-
---- An address from text, in the same memory.
+--- Reads an address from text.
+-- @tparam cdata into moonlap_uv_address
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port
--- @treturn cdata|nil moonlap_uv_address; nil when the text is no address
-function _M.read(host, port)
-    if C.uv_ip4_addr(host, port, address) ~= 0 and C.uv_ip6_addr(host, port, address) ~= 0 then
-        return nil
-    end
-    return address
+-- @treturn boolean false when the text is no address
+function _M.read(into, host, port)
+    return C.uv_ip4_addr(host, port, into) == 0 or C.uv_ip6_addr(host, port, into) == 0
 end
 
---- The same for an address that has to be one.
+--- The same for an address that has to be one; the next call uses its memory again.
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port
 -- @treturn cdata const struct sockaddr *, or raises an error
 function _M.parse(host, port)
-    if not _M.read(host, port) then
+    if not _M.read(address, host, port) then
         check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
     end
     return ffi.cast(sockaddr_ptr, address)
@@ -79,10 +70,9 @@ function _M.describe(sockaddr)
     else
         return { port = 0, ip = "" }
     end
-    return {
-        family = name, ip = ffi.string(text),
-        port = bit.bor(bit.lshift(sockaddr.port[0], 8), sockaddr.port[1]),
-    }
+    -- Before the table: a finalizer that runs as it is made may come here too.
+    local ip, port = ffi.string(text), bit.bor(bit.lshift(sockaddr.port[0], 8), sockaddr.port[1])
+    return { family = name, ip = ip, port = port }
 end
 
 --- Asks libuv for one of a socket's two addresses.

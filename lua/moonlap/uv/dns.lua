@@ -200,10 +200,10 @@ local function read_address(from)
     end
     port = tonumber(port) or 0
 
-    local sockaddr = address.none()
-    if ip or port ~= 0 then
-        sockaddr = address.read(ip and tostring(ip) or "0.0.0.0", port)
-            or check.argument_error(1, "Invalid ip address or port")
+    local sockaddr = ffi.new "moonlap_uv_address"
+    if (ip or port ~= 0)
+        and not address.read(sockaddr, ip and tostring(ip) or "0.0.0.0", port) then
+        check.argument_error(1, "Invalid ip address or port")
     end
 
     if type(family) == "string" then
