@@ -226,16 +226,22 @@ static int nothing_happened(uv_loop_t *loop) { (void)loop; return 0; }
 
 int uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_loop_t *loop = queue->loop;
+    int alive, needs_alarm;
 
     /* Where the last poll brought something the next one may, too: then asking would be in vain. */
     if (timeout == 0 && queue->quiet && nothing_happened(loop))
         return 0;
     /* uv_run does nothing at all for a loop that is not alive, but handles without a reference
      * have their events too as long as Lua turns: the alarm keeps the loop alive for that. */
-    if (timeout > 0 || !uv_loop_alive(loop))
+    alive = uv_loop_alive(loop);
+    if (timeout == UVSHIM_WHILE_ALIVE)
+        timeout = alive ? UVSHIM_FOREVER : 0;
+    needs_alarm = timeout > 0 || !alive;
+    if (needs_alarm)
         uv_timer_start(queue->alarm, on_alarm, timeout < 0 ? FAR_AWAY : (uint64_t)timeout, 0);
     uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
-    uv_timer_stop(queue->alarm);
+    if (needs_alarm)
+        uv_timer_stop(queue->alarm);
     queue->now = (double)uv_now(loop);
     queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
     return 1;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 3
+#define UVSHIM_ABI 4
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -96,8 +96,12 @@ void *uvshim_req(uvshim_queue *queue, int type, uint32_t id);
 void uvshim_free(uvshim_queue *queue, void *p);
 void uvshim_set_id(void *p, uint32_t id);
 
-/* One turn of uv_run that waits at most timeout ms (0: not at all; below 0: for an event), also
- * when no handle keeps the loop alive. 0: nothing had happened, and `now` was not read. */
+/* One turn of uv_run that waits at most timeout ms (0: not at all), also when no handle keeps the
+ * loop alive, or as below. Returns 0 when nothing had happened and `now` was not read. */
+enum {
+    UVSHIM_FOREVER = -1,    /* until an event */
+    UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
+};
 int uvshim_poll(uvshim_queue *queue, double timeout);
 /* Reads the clock into `now`. */
 void uvshim_update_time(uvshim_queue *queue);

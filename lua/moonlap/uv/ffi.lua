@@ -92,7 +92,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 3
+local ABI = 4
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -50,18 +50,26 @@ local function is_busy()
     return handle.is_closing_due() or queue.waiting() or pending.waiting() or stream.waiting()
 end
 
-local function is_alive()
-    return loop.refs > 0 or is_busy() or (in_c() and C.uv_loop_alive(c_loop) ~= 0)
+local function is_alive_in_c()
+    return in_c() and C.uv_loop_alive(c_loop) ~= 0
 end
 
--- How long the poll may wait: ms, 0 for not at all, below 0 for ever.
+local function is_alive()
+    return loop.refs > 0 or is_busy() or is_alive_in_c()
+end
+
+-- How long the poll may wait: ms, 0 for not at all, or as in uvshim.h.
+local FOREVER, WHILE_ALIVE = -1, -2
+
 local function patience()
-    if stopped or idle.active > 0 or is_busy() or not is_alive() then
+    if stopped or idle.active > 0 or is_busy() then
         return 0
     end
     local due = timer.next_due()
     if not due then
-        return -1
+        return loop.refs > 0 and FOREVER or WHILE_ALIVE
+    elseif loop.refs == 0 and not is_alive_in_c() then
+        return 0
     end
     return max(0, min(due - loop.now(), LONGEST_WAIT))
 end
@@ -239,11 +247,13 @@ end
 -- @treturn number ms; -1 for ever
 function api.backend_timeout()
     local timeout = patience()
-    if timeout ~= 0 and in_c() and C.uv_loop_alive(c_loop) ~= 0 then
+    if timeout ~= 0 and is_alive_in_c() then
         local in_libuv = C.uv_backend_timeout(c_loop)
         if timeout < 0 or (in_libuv >= 0 and in_libuv < timeout) then
             return in_libuv
         end
+    elseif timeout == WHILE_ALIVE then
+        return 0
     end
     return timeout
 end
