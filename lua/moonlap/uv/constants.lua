@@ -35,6 +35,9 @@ local numbers = {
     UDP_IPV6ONLY = 1, UDP_PARTIAL = 2, UDP_REUSEADDR = 4, UDP_MMSG_CHUNK = 8, UDP_MMSG_FREE = 16,
     UDP_RECVMMSG = 256, TCP_IPV6ONLY = 1,
 }
+
+--- The system's numbers by name: `uv.constants.O_RDONLY`, `AF_INET`, `SOCK_STREAM`, `SIGTERM`, …
+-- @field constants
 _M.api = { constants = numbers }
 
 -- Numbers with two names are called by the first.

@@ -102,7 +102,8 @@ end
 local api = {}
 _M.api = api
 
---- `uv.errno`: error codes by name, negative numbers: `uv.errno.ENOENT`.
+--- Error codes by name, negative numbers: `uv.errno.ENOENT`.
+-- @field errno
 api.errno = read_errno()
 
 

@@ -79,6 +79,9 @@ function api.getpid()
     return C.uv_os_getpid()
 end
 
+--- The same as `uv.getpid`.
+-- @function os_getpid
+-- @treturn number
 api.os_getpid = api.getpid
 
 

@@ -121,16 +121,49 @@ end
 --- A handle that is called in every turn before the poll; the poll then does not wait.
 -- @function new_idle
 -- @treturn userdata
+
+--- Starts it, or gives one that is started another callback.
+-- @function idle_start
+-- @tparam userdata idle
+-- @tparam function callback without arguments
+-- @treturn number 0
+
+--- Stops it.
+-- @function idle_stop
+-- @tparam userdata idle
+-- @treturn number 0
 define "idle"
 
 --- A handle that is called in every turn right before the poll.
 -- @function new_prepare
 -- @treturn userdata
+
+--- Starts it, or gives one that is started another callback.
+-- @function prepare_start
+-- @tparam userdata prepare
+-- @tparam function callback without arguments
+-- @treturn number 0
+
+--- Stops it.
+-- @function prepare_stop
+-- @tparam userdata prepare
+-- @treturn number 0
 define "prepare"
 
 --- A handle that is called in every turn right after the poll.
 -- @function new_check
 -- @treturn userdata
+
+--- Starts it, or gives one that is started another callback.
+-- @function check_start
+-- @tparam userdata check
+-- @tparam function callback without arguments
+-- @treturn number 0
+
+--- Stops it.
+-- @function check_stop
+-- @tparam userdata check
+-- @treturn number 0
 define "check"
 
 return _M
