@@ -18,7 +18,10 @@ what it was measured to save, and [benchmarks/uv](../../benchmarks/uv/README.md)
 
 It needs LuaJIT, libuv from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` makes with a C
 compiler and puts in `bin/`; it is looked for where the environment's `MOONLAP_UVSHIM` says, beside
-the Lua files, in the checkout's `bin/`, and where the system looks for libraries.
+the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where it is
+missing (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone: timers, idle, prepare and
+check, and all that is called without a callback and needs no other handle, such as `uv.fs_stat
+"x"`; everything else raises an error that says what to build. `uv.shim_missing()` tells.
 
 What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and the error's
 name. Wrong arguments raise errors. Callbacks get an error first, or nil. Functions of handles are

@@ -23,7 +23,7 @@ for _, name in ipairs {
     "errors", "fault", "req", "handle", "turn", "timer", "watcher", "stream", "tcp", "pipe", "tty",
     "async", "poll", "udp", "fs_event", "thread", "work", "constants", "system", "os", "random",
     "fs", "dns", "process", "signal", "fs_poll", "loop_state",
-    "zero_copy", "leaks", "go",
+    "zero_copy", "leaks", "go", "shimless",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value

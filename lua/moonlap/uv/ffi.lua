@@ -7,6 +7,8 @@
 
 local ffi = require "ffi"
 
+local shimless = require "moonlap.uv.shimless"
+
 -- A second copy of this module in one Lua state finds the types declared already.
 if not pcall(ffi.typeof, "uvshim_queue") then
     ffi.cdef [[
@@ -98,9 +100,13 @@ local NAME = "libmoonlap_uvshim.so"
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the
 -- checkout that these files belong to, where `make build` puts it; where the system looks.
 local function candidates()
+    local named = os.getenv "MOONLAP_UVSHIM"
+    if named == "none" then
+        return {}
+    end
     local here = debug.getinfo(1, "S").source:match "^@(.*/)[^/]*$" or "./"
     return {
-        os.getenv "MOONLAP_UVSHIM" or here .. NAME,
+        named or here .. NAME,
         here .. NAME,
         here .. "../../../bin/" .. NAME,
         NAME,
@@ -116,14 +122,19 @@ local function load_shim()
             if abi == ABI then
                 return lib
             end
-            tried[#tried + 1] = ("%s: made for another moonlap (%d, not %d)"):format(path, abi, ABI)
+            error(("%s is made for another moonlap (%d, not %d): run `make build`"):format(
+                path, abi, ABI), 0)
         else
             tried[#tried + 1] = tostring(lib)
         end
     end
-    error("moonlap.uv cannot load its C library:\n  " .. table.concat(tried, "\n  ")
+    if #tried == 0 then
+        tried[1] = "MOONLAP_UVSHIM says none"
+    end
+    local reason = "moonlap.uv cannot load its C library:\n  " .. table.concat(tried, "\n  ")
         .. "\nbuild it with `make build`, which needs gcc and libuv1-dev, and name it in"
-        .. " MOONLAP_UVSHIM when it is not beside moonlap/uv/ffi.lua", 0)
+        .. " MOONLAP_UVSHIM when it is not beside moonlap/uv/ffi.lua"
+    return shimless.library(reason) or error(reason, 0)
 end
 
 return load_shim()

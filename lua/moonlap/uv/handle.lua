@@ -10,6 +10,7 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
+local shimless = require "moonlap.uv.shimless"
 local loop = require "moonlap.uv.loop"
 local check = require "moonlap.uv.check"
 local dispatch = require "moonlap.uv.dispatch"
@@ -210,7 +211,7 @@ function _M.memory(h)
             forget(h)
             h.userdata, h.closing, h.closed = false, true, true
         end
-        check.misuse "not enough memory"
+        check.misuse(shimless.reason or "not enough memory")
     end
     h.ptr = ffi.cast(handle_ptr, memory)
     return memory
