@@ -1,7 +1,7 @@
 --- Which loop calls the callbacks: one that LuaJIT compiles, or the same one interpreted.
 --
 -- A compiled loop inlines the callbacks. That is fastest for a few of them, but every further
--- prototype (function in the source) adds a side trace to the same exit, and from about sixteen on
+-- prototype (function in the source) adds a side trace to the same exit, and from about forty on
 -- the chain of guards costs more than the interpreter, which calls each callback's own trace. So
 -- each kind of callback counts the prototypes it is given, and after a few turns for good to the
 -- interpreted twin. Many closures of one prototype count once: LuaJIT compiles those well.
@@ -13,7 +13,9 @@ local getinfo = debug.getinfo
 local type = type
 
 -- Prototypes beyond which a kind turns, and how many registrations are looked at to count them.
-local MOST = 6
+-- Idle handles, timers and requests with two or three branches a callback break even between 32
+-- and 64; longer callbacks have more side traces, of which a root trace may have a hundred.
+local MOST = 24
 local LOOKED_AT = 64
 
 --- Another prototype of the same function, which is compiled on its own.
