@@ -95,13 +95,14 @@ function _M.library(reason)
     end })
 end
 
-_M.api = {}
+local api = {}
+_M.api = api
 
 --- Why only a part of this library works here: the shim is missing. Then timers, idle, prepare,
 -- check, and every function that is called without a callback and needs no handle of libuv's work;
 -- what does not raises an error with these words.
 -- @treturn string|nil nil where everything works
-function _M.api.shim_missing()
+function api.shim_missing()
     return _M.reason
 end
 
