@@ -30,6 +30,9 @@ void uvshim_message_free(char *);
 -- luv's limit.
 local MOST_ARGUMENTS = 9
 
+-- What is sent mostly: unpack is not compiled.
+local NOTHING = { n = 0 }
+
 local async_ptr = ffi.typeof "uv_async_t *"
 local on_async = queue.callback "async"
 
@@ -82,6 +85,8 @@ queue.on[queue.KIND.async] = function(event)
     h.arguments = false
     if text then
         return h.callback, freed(text, message.decode(ffi.string(text, size_box[0])))
+    elseif sent_here == NOTHING then
+        return h.callback
     elseif sent_here then
         return h.callback, unpack(sent_here, 1, sent_here.n)
     end
@@ -164,8 +169,11 @@ local function send_here(h, n, ...)
     if h.closed then
         return errors.fail(errors.api.errno.EINVAL)
     end
-    freed(take(h)) -- older than this, so nobody gets it
-    h.arguments = { n = n, ... }
+    local older = take(h)
+    if older then
+        C.uvshim_message_free(older)
+    end
+    h.arguments = n == 0 and NOTHING or { n = n, ... }
     return errors.result(C.uv_async_send(ffi.cast(async_ptr, h.ptr)))
 end
 
