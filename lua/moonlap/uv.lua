@@ -11,8 +11,9 @@
 --
 -- The modules, in `moonlap/uv/`: `ffi` (types, loading the library), `errors` (luv's error
 -- results), `check` (arguments), `queue` (event vector, dispatch), `handle` (what handles share),
--- `req` (requests: read its head before adding one), `loop` (clock and references), `turn` (the
--- phases of uv.run); each further module holds one kind of handle or a group of functions.
+-- `closing` (their end), `req` (requests: read its head before adding one), `pending` (the order of
+-- writes), `loop` (clock and references), `turn` (the phases of uv.run), `dispatch` (compiled or
+-- not); each further module holds one kind of handle or a group of functions.
 -- A module with public functions has them in its field `api`, under luv's names; this file
 -- collects them. Methods of handles are set through `handle.class`.
 -- @module moonlap.uv
@@ -20,10 +21,10 @@
 local _M = {}
 
 for _, name in ipairs {
-    "errors", "fault", "req", "handle", "turn", "timer", "watcher", "stream", "tcp", "pipe", "tty",
-    "async", "poll", "udp", "fs_event", "thread", "work", "constants", "system", "os", "random",
-    "fs", "dns", "process", "signal", "fs_poll", "loop_state",
-    "zero_copy", "leaks", "go", "shimless",
+    "errors", "fault", "req", "handle_functions", "turn", "loop_state", "timer", "watcher",
+    "stream", "writing", "tcp", "pipe", "tty", "udp", "async", "poll", "signal", "process",
+    "fs_event", "fs_poll", "thread", "work", "fs", "dns", "system", "os", "random", "constants",
+    "go", "zero_copy", "leaks", "shimless",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value

@@ -6,6 +6,7 @@
 -- @module moonlap.uv.leaks
 
 local handle = require "moonlap.uv.handle"
+local handle_functions = require "moonlap.uv.handle_functions"
 local req = require "moonlap.uv.req"
 
 local _M = {}
@@ -24,10 +25,11 @@ end
 --   `closing`, booleans; `made`, where it was made, when `uv.trace_handles` was on
 function api.leaks()
     local list = {}
-    handle.api.walk(function(userdata)
+    handle_functions.api.walk(function(userdata)
         local h = handle.record(userdata)
         list[#list + 1] = {
-            handle = userdata, type = h.class.name, active = handle.api.is_active(userdata),
+            handle = userdata, type = h.class.name,
+            active = handle_functions.api.is_active(userdata),
             referenced = h.referenced, closing = h.closing, made = h.made,
         }
     end)

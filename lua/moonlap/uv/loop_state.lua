@@ -6,7 +6,7 @@ local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
-local handle = require "moonlap.uv.handle"
+local handle_functions = require "moonlap.uv.handle_functions"
 local req = require "moonlap.uv.req"
 local loop = require("moonlap.uv.queue").loop
 
@@ -51,7 +51,7 @@ end
 --   that are not closed, or requests under way
 function api.loop_close()
     local is_busy = req.count > 0
-    handle.api.walk(function()
+    handle_functions.api.walk(function()
         is_busy = true
     end)
     if is_busy then
@@ -67,12 +67,12 @@ end
 
 --- Lists all handles on stderr: R with a reference, A active; type and address.
 function api.print_all_handles()
-    handle.api.walk(print_handle)
+    handle_functions.api.walk(print_handle)
 end
 
 --- Lists the active handles on stderr.
 function api.print_active_handles()
-    handle.api.walk(function(userdata)
+    handle_functions.api.walk(function(userdata)
         if userdata:is_active() then
             print_handle(userdata)
         end

@@ -5,6 +5,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
+local closing = require "moonlap.uv.closing"
 local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
@@ -205,7 +206,7 @@ function api.spawn(...)
     local status = C.uv_spawn(queue.loop, ptr, c)
     keep.is_done = true -- so that nothing of it was collected before
     if status < 0 then
-        handle.close(h, false)
+        closing.close(h, false)
         return errors.fail(status)
     end
     h.pid = C.uv_process_get_pid(ptr)

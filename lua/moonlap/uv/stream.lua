@@ -1,6 +1,5 @@
---- What tcp, pipe and tty share: reading, writing, listening, accepting.
+--- What tcp, pipe and tty share: listening, accepting, reading; `writing` has the rest.
 --
--- A write is tried at once (uv_try_write); only what the kernel does not take becomes a request.
 -- A connection is accepted by the shim as soon as it arrives, so that libuv goes on accepting in
 -- the same turn; `uv.accept` then hands it out. Bytes that were read before `read_stop` but not
 -- dispatched yet are kept, and come first when reading starts again.
@@ -8,14 +7,13 @@
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
-local buffers = require "moonlap.uv.buffers"
 local check = require "moonlap.uv.check"
+local closing = require "moonlap.uv.closing"
 local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
-local req = require "moonlap.uv.req"
 
 local _M = {}
 
@@ -24,12 +22,6 @@ int uv_listen(uv_stream_t *, int backlog, uv_connection_cb);
 int uv_accept(uv_stream_t *server, uv_stream_t *client);
 int uv_read_start(uv_stream_t *, uv_alloc_cb, uv_read_cb);
 int uv_read_stop(uv_stream_t *);
-int uv_write(uv_write_t *, uv_stream_t *, const uv_buf_t *, unsigned int, uv_write_cb);
-int uv_write2(uv_write_t *, uv_stream_t *, const uv_buf_t *, unsigned int, uv_stream_t *,
-    uv_write_cb);
-int uv_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
-int uv_try_write2(uv_stream_t *, const uv_buf_t *, unsigned int, uv_stream_t *);
-int uv_shutdown(uv_shutdown_t *, uv_stream_t *, uv_shutdown_cb);
 int uv_is_readable(const uv_stream_t *);
 int uv_is_writable(const uv_stream_t *);
 int uv_stream_set_blocking(uv_stream_t *, int);
@@ -43,8 +35,6 @@ int moonlap_uv_close(int fd) __asm__("close");
 local on_alloc = queue.callback "alloc"
 local on_read = queue.callback "read"
 local on_connection = queue.callback "connection"
-local on_write = queue.callback "write"
-local on_shutdown = queue.callback "shutdown"
 local stream_ptr = ffi.typeof "uv_stream_t *"
 local handle_ptr = ffi.typeof "uv_handle_t *"
 local char_ptr = ffi.typeof "const char *"
@@ -52,8 +42,7 @@ local char_ptr = ffi.typeof "const char *"
 local by_id = handle.by_id
 local check_stream = handle.check_stream
 local errno = errors.api.errno
-local EOF, EAGAIN, EBADF, EINVAL = errno.EOF, errno.EAGAIN, errno.EBADF, errno.EINVAL
-local ENOTCONN = errno.ENOTCONN
+local EOF, EBADF, EINVAL = errno.EOF, errno.EBADF, errno.EINVAL
 local type, str = type, ffi.string
 
 --- A new record of a stream.
@@ -76,12 +65,16 @@ function _M.opened(h)
     return h.ptr
 end
 
-local function pointer(h)
+--- The pointer of a stream that is not closed; it is initialised now if it was not yet.
+-- @treturn cdata uv_stream_t *
+function _M.pointer(h)
     if not h.stream then
         h.class.init(h)
     end
     return h.stream
 end
+
+local pointer = _M.pointer
 
 -- -- reading ------------------------------------------------------------------------------------
 
@@ -172,7 +165,7 @@ queue.on[queue.KIND.connection] = function(event)
     local memory = event.data
     if h.closing then
         if memory ~= nil then
-            handle.close_memory(memory)
+            closing.close_memory(memory)
         end
         return
     end
@@ -187,7 +180,7 @@ end
 local function close_unaccepted(h)
     local accepted = h.accepted
     for i = accepted.first, accepted.n do
-        handle.close_memory(accepted[i])
+        closing.close_memory(accepted[i])
     end
     h.accepted = false
 end
@@ -198,7 +191,7 @@ local function move(memory, h)
     local fd = ffi.new "int[1]"
     C.uv_fileno(ffi.cast(handle_ptr, memory), fd)
     local copy = ffi.C.moonlap_uv_dup(fd[0])
-    handle.close_memory(memory)
+    closing.close_memory(memory)
     if copy < 0 then
         return C.uv_translate_sys_error(ffi.errno())
     end
@@ -324,135 +317,6 @@ function api.read_stop(userdata)
     return 0
 end
 
--- What a write that is complete returns: it has nothing to cancel or wait for.
-local written = req.complete "write"
-
-local function start_write(h, list, n, keep, callback, send_handle)
-    local r, ptr = req.new("write", callback, pending.ended)
-    r.anchor = keep
-    local status
-    if send_handle then
-        status = C.uv_write2(ptr, pointer(h), list, n, send_handle, on_write)
-    else
-        status = C.uv_write(ptr, pointer(h), list, n, on_write)
-    end
-    if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
-    end
-    pending.start(h, r)
-    return req.userdata(r)
-end
-
---- Writes buffers.
--- @tparam table h the stream's record
--- @tparam cdata list uv_buf_t[]
--- @tparam number n how many
--- @tparam number size bytes in all
--- @param keep what the bytes lie in
--- @tparam[opt] function callback
--- @treturn userdata as `uv.write`
-function _M.write(h, list, n, size, keep, callback)
-    if h.closed then
-        return errors.fail(EBADF)
-    end
-    local stream = pointer(h)
-    local done = C.uv_try_write(stream, list, n)
-    if done == size then
-        if callback then
-            pending.add(h, callback, size)
-        end
-        return written
-    elseif done > 0 then
-        list, n = buffers.rest(list, n, done)
-    elseif done < 0 and done ~= EAGAIN and done ~= EBADF and C.uv_is_writable(stream) ~= 0 then
-        -- The kernel refused the bytes. To write again would get another error than the first.
-        if callback then
-            pending.add(h, callback, 0, errors.name(done))
-        end
-        return written
-    end
-    return start_write(h, list, n, keep, callback)
-end
-
---- Writes.
--- @tparam userdata stream
--- @tparam string|{string,…} data
--- @tparam[opt] function callback of an error's name or nil
--- @treturn userdata the request; or nil, message and name of the error
-function api.write(userdata, data, callback)
-    local h = check_stream(userdata)
-    if callback ~= nil and type(callback) ~= "function" then
-        check.callback(3, userdata, data, callback)
-    end
-    local list, n, size, keep = buffers.of(2, data)
-    return _M.write(h, list, n, size, keep, callback)
-end
-
---- Writes, and sends a handle along, over a pipe that was made for that.
--- @tparam userdata stream
--- @tparam string|{string,…} data
--- @tparam userdata send_handle a stream
--- @tparam[opt] function callback of an error's name or nil
--- @treturn userdata the request; or nil, message and name of the error
-function api.write2(userdata, data, send_handle, callback)
-    local h, sent = check_stream(userdata), check_stream(send_handle, 3)
-    check.opt_callback(4, userdata, data, send_handle, callback)
-    local list, n, _, keep = buffers.of(2, data)
-    if h.closed or sent.closed then
-        return errors.fail(EBADF)
-    end
-    local request, err, name = start_write(h, list, n, keep, callback, pointer(sent))
-    return request, err, name
-end
-
---- Writes what the kernel takes at once.
--- @tparam userdata stream
--- @tparam string|{string,…} data
--- @treturn number bytes written; or nil, message and name of the error: `EAGAIN` when none
-function api.try_write(userdata, data)
-    local h = check_stream(userdata)
-    local list, n = buffers.of(2, data)
-    if h.closed then
-        return errors.fail(EBADF)
-    end
-    return errors.result(C.uv_try_write(pointer(h), list, n))
-end
-
---- The same with a handle.
--- @tparam userdata stream
--- @tparam string|{string,…} data
--- @tparam userdata send_handle
--- @treturn number bytes written; or nil, message and name of the error
-function api.try_write2(userdata, data, send_handle)
-    local h, sent = check_stream(userdata), check_stream(send_handle, 3)
-    local list, n = buffers.of(2, data)
-    if h.closed or sent.closed then
-        return errors.fail(EBADF)
-    end
-    return errors.result(C.uv_try_write2(pointer(h), list, n, pointer(sent)))
-end
-
---- Ends the writing side when everything is written.
--- @tparam userdata stream
--- @tparam[opt] function callback of an error's name or nil
--- @treturn userdata the request; or nil, message and name of the error
-function api.shutdown(userdata, callback)
-    local h = check_stream(userdata)
-    check.opt_callback(2, userdata, callback)
-    if h.closing then
-        return errors.fail(ENOTCONN)
-    end
-    local r, ptr = req.new("shutdown", callback, pending.ended)
-    local status = C.uv_shutdown(ptr, pointer(h), on_shutdown)
-    if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
-    end
-    pending.start(h, r)
-    return req.userdata(r)
-end
-
 --- Can it be read from?
 -- @tparam userdata stream
 -- @treturn boolean
@@ -497,10 +361,13 @@ end
 function _M.methods()
     local methods = {}
     for _, name in ipairs {
-        "listen", "accept", "read_start", "read_stop", "write", "write2", "try_write",
-        "try_write2", "shutdown", "is_readable", "is_writable",
+        "listen", "accept", "read_start", "read_stop", "is_readable", "is_writable",
     } do
         methods[name] = api[name]
+    end
+    -- That module needs this one in its turn.
+    for name, fn in pairs(require("moonlap.uv.writing").api) do
+        methods[name] = fn
     end
     methods.set_blocking = api.stream_set_blocking
     methods.get_write_queue_size = api.stream_get_write_queue_size

@@ -5,6 +5,7 @@ local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local address = require "moonlap.uv.address"
 local check = require "moonlap.uv.check"
+local closing = require "moonlap.uv.closing"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
@@ -224,11 +225,11 @@ function api.tcp_close_reset(userdata, callback)
     if h.closing then
         check.misuse(("handle %p is already closing"):format(userdata))
     end
-    local status = C.uv_tcp_close_reset(ptr, handle.on_close)
+    local status = C.uv_tcp_close_reset(ptr, closing.on_close)
     if status < 0 then
         return errors.fail(status)
     end
-    handle.close(h, callback or false, true)
+    closing.close(h, callback or false, true)
     return status
 end
 

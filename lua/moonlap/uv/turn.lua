@@ -7,6 +7,7 @@
 local C = require "moonlap.uv.ffi"
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
+local closing = require "moonlap.uv.closing"
 local fault = require "moonlap.uv.fault"
 local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
@@ -47,7 +48,7 @@ end
 
 -- What Lua has to do before it may wait again.
 local function is_busy()
-    return handle.is_closing_due() or queue.waiting() or pending.waiting() or stream.waiting()
+    return closing.is_due() or queue.waiting() or pending.waiting() or stream.waiting()
 end
 
 local function is_alive_in_c()
@@ -149,8 +150,8 @@ local function turns()
             step = 8
         end
         if step == 8 then
-            if handle.is_closing_due() or queue.next_closing() then
-                handle.run_closing()
+            if closing.is_due() or queue.next_closing() then
+                closing.run()
             end
             step = 9
         end

@@ -10,6 +10,7 @@ local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local stream = require "moonlap.uv.stream"
+local writing = require "moonlap.uv.writing"
 
 local _M = {}
 
@@ -57,7 +58,7 @@ function api.write_pointer(userdata, memory, length, callback)
     local h = check_stream(userdata)
     check.opt_callback(4, userdata, memory, length, callback)
     local list, size = buffer(userdata, memory, length, callback)
-    return stream.write(h, list, 1, size, memory, callback)
+    return writing.write(h, list, 1, size, memory, callback)
 end
 
 --- Writes as much of memory as the kernel takes at once.
