@@ -1,0 +1,210 @@
+local child = require "spec.support.child"
+local support = require "spec.support.uv"
+
+describe("moonlap.uv bears", support.with_uv(function(uv)
+    after_each(function()
+        local open = {}
+        uv.walk(function(handle)
+            open[#open + 1] = tostring(handle)
+            if not handle:is_closing() then
+                handle:close()
+            end
+        end)
+        uv.run()
+        assert.same({}, open)
+    end)
+
+    -- A client and the server's end of its connection, given to `body` when they are connected.
+    local function connection(body)
+        local server, client = uv.new_tcp(), uv.new_tcp()
+        assert(server:bind("127.0.0.1", 0))
+        server:listen(1, function(err)
+            assert(not err, err)
+            local peer = uv.new_tcp()
+            assert(server:accept(peer))
+            server:close()
+            body(client, peer)
+        end)
+        client:connect("127.0.0.1", server:getsockname().port, function(err)
+            assert(not err, err)
+        end)
+        uv.run()
+    end
+
+    it("a peer that resets the connection", function()
+        local seen
+        connection(function(client, peer)
+            peer:read_start(function(err, data)
+                seen = err or data or "end"
+                peer:close()
+            end)
+            client:close_reset()
+        end)
+        assert.equal("ECONNRESET", seen)
+    end)
+
+    it("a peer that only stops sending", function()
+        local log = {}
+        connection(function(client, peer)
+            peer:read_start(function(_, data)
+                log[#log + 1] = data or "peer: end"
+                if not data then
+                    peer:write("still here", function(err)
+                        log[#log + 1] = err or "written"
+                        peer:close()
+                    end)
+                end
+            end)
+            client:read_start(function(_, data)
+                log[#log + 1] = data or "client: end"
+                if not data then
+                    client:close()
+                end
+            end)
+            client:write "last words"
+            client:shutdown()
+        end)
+        assert.same({ "last words", "peer: end", "written", "still here", "client: end" }, log)
+    end)
+
+    it("a callback that closes everything", function()
+        local calls = 0
+        local function close_all()
+            calls = calls + 1
+            uv.walk(function(handle)
+                if not handle:is_closing() then
+                    handle:close()
+                end
+            end)
+        end
+        local flags = { nonblock = true }
+        for _ = 1, 5 do
+            local fds = assert(uv.socketpair("stream", nil, flags, flags))
+            for i = 1, 2 do
+                local pipe = uv.new_pipe(false)
+                pipe:open(fds[i])
+                pipe:read_start(close_all)
+                pipe:write "x"
+            end
+        end
+        uv.run()
+        assert.equal(1, calls)
+    end)
+
+    it("a file that is deleted while it is watched", function()
+        child.with_folder(function(folder)
+            child.write(folder .. "/file", "x")
+            local watcher = uv.new_fs_event()
+            local deleted
+            assert(watcher:start(folder .. "/file", {}, function(err, _, events)
+                deleted = deleted or (not err and (events.rename or events.change))
+                if not uv.fs_stat(folder .. "/file") and not watcher:is_closing() then
+                    watcher:close()
+                end
+            end))
+            os.remove(folder .. "/file")
+            uv.run()
+            assert.is_true(deleted)
+        end)
+    end)
+
+    it("a storm of signals", function()
+        local signal, storm = uv.new_signal(), uv.new_idle()
+        local sent, seen = 0, 0
+        signal:start("sigusr2", function(name)
+            assert.equal("sigusr2", name)
+            seen = seen + 1
+            if sent == 5000 then
+                signal:close()
+            end
+        end)
+        storm:start(function()
+            for _ = 1, 500 do
+                sent = sent + 1
+                uv.kill(uv.getpid(), "sigusr2")
+            end
+            if sent == 5000 then
+                storm:close()
+            end
+        end)
+        uv.run()
+        assert.is_true(seen >= 1 and seen <= 5000)
+    end)
+
+    it("children that die at once", function()
+        local ended = 0
+        for _ = 1, 20 do
+            local process
+            process = assert(uv.spawn("false", {}, function(status, signal)
+                assert.same({ 1, 0 }, { status, signal })
+                ended = ended + 1
+                process:close()
+            end))
+        end
+        uv.run()
+        assert.equal(20, ended)
+    end)
+
+    it("the end of descriptors, and goes on when there are some again", function()
+        local got = child.answer([[
+            local uv = require "moonlap.uv"
+            local server, accepted, errors = uv.new_tcp(), {}, {}
+            server:bind("127.0.0.1", 0)
+            server:listen(128, function(err)
+                local peer = uv.new_tcp()
+                if not err and server:accept(peer) then
+                    accepted[#accepted + 1] = peer
+                else
+                    peer:close()
+                end
+            end)
+            local port = server:getsockname().port
+            local clients = {}
+            for i = 1, 60 do
+                local client = uv.new_tcp()
+                local ok, _, name = client:connect("127.0.0.1", port, function() end)
+                clients[i] = client
+                if not ok then errors[name] = true end
+            end
+            for _ = 1, 20 do uv.run "nowait" end
+            for _, list in ipairs { clients, accepted } do
+                for _, handle in ipairs(list) do handle:close() end
+            end
+            for _ = 1, 5 do uv.run "nowait" end
+            local before, connected = #accepted, false
+            local late = uv.new_tcp()
+            late:connect("127.0.0.1", port, function(err)
+                connected = not err
+                late:close()
+                server:close()
+            end)
+            uv.run()
+            answer { refused = errors.EMFILE, connected = connected }
+        ]], { prefix = "sh -c 'ulimit -n 40; exec \"$@\"' sh" })
+        assert.is_true(got.refused)
+        assert.is_true(got.connected)
+    end)
+
+    it("writing to nobody, where SIGPIPE is ignored", function()
+        local got = child.answer [[
+            local ffi = require "ffi"
+            local uv = require "moonlap.uv"
+            ffi.cdef "void (*signal(int, void (*)(int)))(int);"
+            ffi.C.signal(uv.constants.SIGPIPE, ffi.cast("void (*)(int)", 1))
+            local flags = { nonblock = true }
+            local fds = uv.socketpair("stream", nil, flags, flags)
+            local pipe, errors = uv.new_pipe(false), {}
+            pipe:open(fds[1])
+            uv.fs_close(fds[2])
+            for i = 1, 2 do
+                pipe:write("x", function(err)
+                    errors[i] = err
+                    if i == 2 then pipe:close() end
+                end)
+            end
+            uv.run()
+            answer(errors)
+        ]]
+        assert.same({ "EPIPE", "EPIPE" }, got)
+    end)
+end))
