@@ -69,6 +69,11 @@ local function closed_in_c(event)
     end
 end
 
+-- On its own, because `run` is not compiled, and the interpreter calls C slowly.
+local function poll()
+    C.uvshim_poll(q, 0)
+end
+
 --- The closing phase: every handle that was closed before it, the last one first.
 function _M.run()
     if at == 0 then
@@ -80,7 +85,7 @@ function _M.run()
         if waits_for_c then
             -- libuv's own closing phase: what it cancels and closes arrives in the second vector.
             waits_for_c = false
-            C.uvshim_poll(q, 0)
+            poll()
         end
     end
     while at > 0 do

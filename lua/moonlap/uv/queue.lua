@@ -170,19 +170,27 @@ function _M.next_closing()
     return closing_position < closing.count
 end
 
---- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.
-function _M.dispatch_closing()
+local function next_closing_call()
     local event = closing.at[closing_position]
     closing_position = closing_position + 1
-    call(on[event.kind](event))
+    return on[event.kind](event)
+end
+
+local function forget_closing()
+    closing_position, closing.count = 0, 0
+end
+
+--- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.
+function _M.dispatch_closing()
+    call(next_closing_call())
 end
 
 --- Dispatches what is left of them, and forgets them.
 function _M.drain_closing()
-    while closing_position < closing.count do
-        _M.dispatch_closing()
+    while _M.next_closing() do
+        call(next_closing_call())
     end
-    closing_position, closing.count = 0, 0
+    forget_closing()
 end
 
 return _M
