@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -87,11 +88,10 @@ func offered(t *testing.T, kind string) (bool, error) {
 	return err == nil, nil
 }
 
-// stoppable tells whether a process may be stopped and looked at. With
-// MOONLAP_TEST_REQUIRE_ALL set it must.
+// stoppable tells whether a process may be stopped and looked at: a container or a kernel may
+// forbid it, which nothing that could be installed changes.
 func stoppable(t *testing.T) (bool, error) {
-	child := exec.Command(os.Args[0], "-test.run=^$")
-	child.Stdin, _, _ = os.Pipe()
+	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {
 		return false, err
 	}
@@ -102,13 +102,11 @@ func stoppable(t *testing.T) (bool, error) {
 		defer p.Close()
 		err = p.Stopped(func(process.Registers) error { return nil })
 	}
-	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-		return false, err
-	}
-	if err != nil {
+	if errors.Is(err, os.ErrPermission) {
 		t.Logf("not tested: %v", err)
+		return false, nil
 	}
-	return err == nil, nil
+	return err == nil, err
 }
 
 // goEnvironment lets a script's go command use what ours has compiled and fetched, and
