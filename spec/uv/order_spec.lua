@@ -266,6 +266,45 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
         assert.same({}, log)
     end)
 
+    it("walks what is open in the order of creation, whatever was closed between", function()
+        math.randomseed(7)
+        local model, wanted, closed = {}, 0, 0
+        local function close_some()
+            for i = #model, 1, -1 do
+                if math.random(3) == 1 then
+                    local with_callback = math.random(3) == 1
+                    wanted = wanted + (with_callback and 1 or 0)
+                    table.remove(model, i):close(with_callback and function()
+                        closed = closed + 1
+                        uv.new_timer():close()
+                    end or nil)
+                end
+            end
+        end
+        for _ = 1, 200 do
+            for _ = 1, math.random(60) do
+                model[#model + 1] = math.random(2) == 1 and uv.new_timer() or uv.new_idle()
+            end
+            close_some()
+            if math.random(2) == 1 then
+                uv.run "nowait"
+                local seen = {}
+                uv.walk(function(handle)
+                    if not handle:is_closing() then
+                        seen[#seen + 1] = handle
+                    end
+                end)
+                assert.is_true(#seen == #model)
+                for i = 1, #model do
+                    assert.is_true(seen[i] == model[i])
+                end
+            end
+        end
+        close(unpack(model))
+        uv.run()
+        assert.equal(wanted, closed)
+    end)
+
     it("serves coroutines", function()
         local function sleep(ms)
             local co = coroutine.running()

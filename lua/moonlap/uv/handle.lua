@@ -170,12 +170,24 @@ local function close_holes()
     n_live, n_holes = n, 0
 end
 
-local function forget(h)
-    live[h.place] = false
+--- Takes a handle off the list of live ones, by its place; `tidy` has to follow.
+-- @tparam number place
+function _M.forget_place(place)
+    live[place] = false
     n_holes = n_holes + 1
+end
+
+--- Makes that list shorter when it has many holes: places change then, and `handle.moved` is told.
+function _M.tidy()
     if n_holes > 32 and n_holes > n_live / 2 then
         close_holes()
+        _M.moved()
     end
+end
+
+local function forget(h)
+    _M.forget_place(h.place)
+    _M.tidy()
 end
 
 --- C memory for a handle; the caller initialises it at once. Raises an error when there is none.
