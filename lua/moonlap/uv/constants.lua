@@ -70,21 +70,29 @@ _M.socktype_number, _M.socktype_word = words("SOCK_", "")
 _M.signal_number, _M.signal_word = words("SIG", "sig")
 
 
+-- Protocols that are known also where the system has no list of them, as on a minimal Debian (the
+-- numbers are IANA's).
+local protocols = { ip = 0, icmp = 1, tcp = 6, udp = 17, ["ipv6-icmp"] = 58 }
+local protocol_words = {}
+for word, number in pairs(protocols) do
+    protocol_words[number] = word
+end
+
 --- The number of an IP protocol, as the system's list of protocols has it.
 -- @tparam string word such as `"tcp"`
--- @treturn number|nil nil when the list has none such
+-- @treturn number|nil nil when there is none such
 function _M.protocol_number(word)
     local entry = ffi.cast(protoent_ptr, ffi.C.getprotobyname(word))
-    return entry ~= nil and entry.p_proto or nil
+    return entry ~= nil and entry.p_proto or protocols[word]
 end
 
 
 --- The word for an IP protocol, as the system's list of protocols has it.
 -- @tparam number number
--- @treturn string|nil nil when the list has none such
+-- @treturn string|nil nil when there is none such
 function _M.protocol_word(number)
     local entry = ffi.cast(protoent_ptr, ffi.C.getprotobynumber(number))
-    return entry ~= nil and ffi.string(entry.p_name) or nil
+    return entry ~= nil and ffi.string(entry.p_name) or protocol_words[number]
 end
 
 
