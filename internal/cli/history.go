@@ -65,12 +65,7 @@ enter it by themselves.`,
 }
 
 func (o *historyOptions) check(args []string) error {
-	deeds := 0
-	for _, does := range []bool{o.rebuild, o.remove != "", o.add != ""} {
-		if does {
-			deeds++
-		}
-	}
+	deeds := count(o.rebuild, o.remove != "", o.add != "")
 	switch {
 	case deeds > 1:
 		return usageErrorf("--add, --rebuild and --delete go one at a time")

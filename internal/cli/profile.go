@@ -110,16 +110,6 @@ func (o *profileOptions) check() error {
 	return oneOf("--format", o.format, profile.Formats...)
 }
 
-// count is how many are true.
-func count(all ...bool) (n int) {
-	for _, one := range all {
-		if one {
-			n++
-		}
-	}
-	return n
-}
-
 // looked is what became of one worker.
 type looked struct {
 	pid   int
