@@ -3,13 +3,14 @@
 local bit = require "bit"
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
-local define = require("moonlap.uv.fs_request").define
-local loop = require("moonlap.uv.queue").loop
+local fs_request = require "moonlap.uv.fs_request"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
 local api = {}
 _M.api = api
+
+local define, done = fs_request.define, fs_request.done
 
 -- Ids are int, not uid_t: luv's have been through one, and -1 leaves an owner as it is.
 ffi.cdef [[
@@ -24,21 +25,6 @@ int uv_fs_fchown(void *, void *, int file, int uid, int gid, void *);
 int uv_fs_lchown(void *, void *, const char *path, int uid, int gid, void *);
 ptrdiff_t uv_fs_get_result(const void *req);
 ]]
-
-
-local function done()
-    return true
-end
-
-
-local function path_and_times(...)
-    return check.string(1, ...), check.number(2, ...), check.number(3, ...)
-end
-
-
-local function path_and_ids(...)
-    return check.string(1, ...), check.int(2, ...), check.int(3, ...)
-end
 
 
 local ACCESS = { r = 4, w = 2, x = 1 }
@@ -67,12 +53,7 @@ end
 -- @tparam string|number mode letters of `"rwx"`, or the sum of 4, 2 and 1; 0: is it there?
 -- @param[opt] callback `callback(err, permission)`
 -- @treturn boolean
-api.fs_access = define(3, function(...)
-    return check.string(1, ...), access_mode(2, ...)
-end, {
-    call = function(req, on_done, path, mode)
-        return C.uv_fs_access(loop, req, path, mode, on_done)
-    end,
+api.fs_access = define("uv_fs_access", { check.string, access_mode }, {
     result = function(req)
         return C.uv_fs_get_result(req) >= 0
     end,
@@ -86,14 +67,7 @@ end, {
 -- @tparam number mode such as `tonumber("644", 8)`
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_chmod = define(3, function(...)
-    return check.string(1, ...), check.int(2, ...)
-end, {
-    call = function(req, on_done, path, mode)
-        return C.uv_fs_chmod(loop, req, path, mode, on_done)
-    end,
-    result = done,
-})
+api.fs_chmod = define("uv_fs_chmod", { check.string, check.int }, { result = done })
 
 
 --- Sets an open file's permissions.
@@ -102,14 +76,7 @@ end, {
 -- @tparam number mode such as `tonumber("644", 8)`
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_fchmod = define(3, function(...)
-    return check.int(1, ...), check.int(2, ...)
-end, {
-    call = function(req, on_done, file, mode)
-        return C.uv_fs_fchmod(loop, req, file, mode, on_done)
-    end,
-    result = done,
-})
+api.fs_fchmod = define("uv_fs_fchmod", { check.int, check.int }, { result = done })
 
 
 --- Sets a file's times; of a link, those of what it points to.
@@ -119,12 +86,8 @@ end, {
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_utime = define(4, path_and_times, {
-    call = function(req, on_done, path, atime, mtime)
-        return C.uv_fs_utime(loop, req, path, atime, mtime, on_done)
-    end,
-    result = done,
-})
+api.fs_utime = define("uv_fs_utime", { check.string, check.number, check.number },
+    { result = done })
 
 
 --- Sets an open file's times.
@@ -134,14 +97,7 @@ api.fs_utime = define(4, path_and_times, {
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_futime = define(4, function(...)
-    return check.int(1, ...), check.number(2, ...), check.number(3, ...)
-end, {
-    call = function(req, on_done, file, atime, mtime)
-        return C.uv_fs_futime(loop, req, file, atime, mtime, on_done)
-    end,
-    result = done,
-})
+api.fs_futime = define("uv_fs_futime", { check.int, check.number, check.number }, { result = done })
 
 
 --- Sets a file's times; of a link, its own.
@@ -151,12 +107,8 @@ end, {
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_lutime = define(4, path_and_times, {
-    call = function(req, on_done, path, atime, mtime)
-        return C.uv_fs_lutime(loop, req, path, atime, mtime, on_done)
-    end,
-    result = done,
-})
+api.fs_lutime = define("uv_fs_lutime", { check.string, check.number, check.number },
+    { result = done })
 
 
 --- Gives a file to an owner; of a link, what it points to.
@@ -166,12 +118,7 @@ api.fs_lutime = define(4, path_and_times, {
 -- @tparam number gid -1 leaves it as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_chown = define(4, path_and_ids, {
-    call = function(req, on_done, path, uid, gid)
-        return C.uv_fs_chown(loop, req, path, uid, gid, on_done)
-    end,
-    result = done,
-})
+api.fs_chown = define("uv_fs_chown", { check.string, check.int, check.int }, { result = done })
 
 
 --- Gives an open file to an owner.
@@ -181,14 +128,7 @@ api.fs_chown = define(4, path_and_ids, {
 -- @tparam number gid -1 leaves it as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_fchown = define(4, function(...)
-    return check.int(1, ...), check.int(2, ...), check.int(3, ...)
-end, {
-    call = function(req, on_done, file, uid, gid)
-        return C.uv_fs_fchown(loop, req, file, uid, gid, on_done)
-    end,
-    result = done,
-})
+api.fs_fchown = define("uv_fs_fchown", { check.int, check.int, check.int }, { result = done })
 
 
 --- Gives a file to an owner; of a link, the link itself.
@@ -198,12 +138,7 @@ end, {
 -- @tparam number gid -1 leaves it as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_lchown = define(4, path_and_ids, {
-    call = function(req, on_done, path, uid, gid)
-        return C.uv_fs_lchown(loop, req, path, uid, gid, on_done)
-    end,
-    result = done,
-})
+api.fs_lchown = define("uv_fs_lchown", { check.string, check.int, check.int }, { result = done })
 
 
 return _M

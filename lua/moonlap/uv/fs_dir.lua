@@ -12,7 +12,8 @@ local _M = {}
 local api = {}
 _M.api = api
 
-local define, run, outcome = fs_request.define, fs_request.run, fs_request.outcome
+local define, run = fs_request.define, fs_request.run
+local outcome, done = fs_request.outcome, fs_request.done
 
 ffi.cdef [[
 int uv_fs_mkdir(void *, void *, const char *path, int mode, void *);
@@ -37,30 +38,13 @@ local MOST_ENTRIES = 0xffffff
 local KIND = { "file", "directory", "link", "fifo", "socket", "char", "block" }
 
 
-local function done()
-    return true
-end
-
-
-local function path_only(...)
-    return check.string(1, ...)
-end
-
-
 --- Makes a folder.
 -- @function fs_mkdir
 -- @tparam string path
 -- @tparam number mode its permissions, such as `tonumber("755", 8)`
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_mkdir = define(3, function(...)
-    return check.string(1, ...), check.int(2, ...)
-end, {
-    call = function(req, on_done, path, mode)
-        return C.uv_fs_mkdir(loop, req, path, mode, on_done)
-    end,
-    result = done,
-})
+api.fs_mkdir = define("uv_fs_mkdir", { check.string, check.int }, { result = done })
 
 
 --- Removes an empty folder.
@@ -68,12 +52,7 @@ end, {
 -- @tparam string path
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_rmdir = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_rmdir(loop, req, path, on_done)
-    end,
-    result = done,
-})
+api.fs_rmdir = define("uv_fs_rmdir", { check.string }, { result = done })
 
 
 --- Makes a new folder for temporary files.
@@ -81,10 +60,7 @@ api.fs_rmdir = define(2, path_only, {
 -- @tparam string template a path that ends in `XXXXXX`
 -- @param[opt] callback `callback(err, path)`
 -- @treturn string the folder's path
-api.fs_mkdtemp = define(2, path_only, {
-    call = function(req, on_done, template)
-        return C.uv_fs_mkdtemp(loop, req, template, on_done)
-    end,
+api.fs_mkdtemp = define("uv_fs_mkdtemp", { check.string }, {
     result = function(req)
         return ffi.string(C.uv_fs_get_path(req))
     end,
@@ -97,10 +73,7 @@ api.fs_mkdtemp = define(2, path_only, {
 -- @param[opt] callback `callback(err, fd, path)`
 -- @treturn number the file's descriptor
 -- @treturn string the file's path
-api.fs_mkstemp = define(2, path_only, {
-    call = function(req, on_done, template)
-        return C.uv_fs_mkstemp(loop, req, template, on_done)
-    end,
+api.fs_mkstemp = define("uv_fs_mkstemp", { check.string }, {
     result = function(req)
         return outcome(req), ffi.string(C.uv_fs_get_path(req))
     end,
@@ -212,9 +185,7 @@ end
 
 
 local OPENDIR = {
-    call = function(req, on_done, path)
-        return C.uv_fs_opendir(loop, req, path, on_done)
-    end,
+    call = fs_request.call("uv_fs_opendir", 1),
     result = function(req, _, nentries)
         local handle = ffi.cast(dir_ptr, C.uv_fs_get_ptr(req))
         local dirents = dirents_t(nentries)

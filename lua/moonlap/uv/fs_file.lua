@@ -7,13 +7,15 @@ local check = require "moonlap.uv.check"
 local constants = require("moonlap.uv.constants").api.constants
 local fs_request = require "moonlap.uv.fs_request"
 local fs_stat = require "moonlap.uv.fs_stat"
+local loop = require("moonlap.uv.queue").loop
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
 local api = {}
 _M.api = api
 
-local define, run, outcome = fs_request.define, fs_request.run, fs_request.outcome
+local define, run = fs_request.define, fs_request.run
+local outcome, done = fs_request.outcome, fs_request.done
 local bor = bit.bor
 
 -- All begin with the loop and the request and end with the callback.
@@ -34,44 +36,13 @@ int uv_fs_ftruncate(void *, void *, int file, int64_t offset, void *);
 int uv_fs_sendfile(void *, void *, int out, int in, int64_t offset, size_t length, void *);
 ]]
 
-local loop = require("moonlap.uv.queue").loop
-
-
--- Results.
-
-local function done()
-    return true
-end
-
-
--- Arguments.
-
-local function path_only(...)
-    return check.string(1, ...)
-end
-
-
-local function file_only(...)
-    return check.int(1, ...)
-end
-
-
-local function two_paths(...)
-    return check.string(1, ...), check.string(2, ...)
-end
-
 
 --- Closes a file.
 -- @function fs_close
 -- @tparam number fd
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_close = define(2, file_only, {
-    call = function(req, on_done, file)
-        return C.uv_fs_close(loop, req, file, on_done)
-    end,
-    result = done,
-})
+api.fs_close = define("uv_fs_close", { check.int }, { result = done })
 
 
 -- Modes of fs_open: a letter, then x to fail when the file is there, s to write through.
@@ -114,14 +85,7 @@ end
 -- @tparam number mode the permissions of a new file, such as `tonumber("644", 8)`
 -- @param[opt] callback `callback(err, fd)`
 -- @treturn number the file's descriptor
-api.fs_open = define(4, function(...)
-    return check.string(1, ...), open_flags(2, ...), check.int(3, ...)
-end, {
-    call = function(req, on_done, path, flags, mode)
-        return C.uv_fs_open(loop, req, path, flags, mode, on_done)
-    end,
-    result = outcome,
-})
+api.fs_open = define("uv_fs_open", { check.string, open_flags, check.int }, { result = outcome })
 
 
 -- The offset may be left out before a callback; -1 reads and writes where the file stands.
@@ -165,9 +129,7 @@ end
 
 
 local WRITE = {
-    call = function(req, on_done, file, list, count, offset)
-        return C.uv_fs_write(loop, req, file, list, count, offset, on_done)
-    end,
+    call = fs_request.call("uv_fs_write", 4),
     result = outcome,
 }
 
@@ -191,12 +153,7 @@ end
 -- @tparam string path
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_unlink = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_unlink(loop, req, path, on_done)
-    end,
-    result = done,
-})
+api.fs_unlink = define("uv_fs_unlink", { check.string }, { result = done })
 
 
 --- A file's statistics; of a link, those of what it points to.
@@ -204,12 +161,7 @@ api.fs_unlink = define(2, path_only, {
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_stat = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_stat(loop, req, path, on_done)
-    end,
-    result = fs_stat.stat_result,
-})
+api.fs_stat = define("uv_fs_stat", { check.string }, { result = fs_stat.stat_result })
 
 
 --- The statistics of an open file.
@@ -217,12 +169,7 @@ api.fs_stat = define(2, path_only, {
 -- @tparam number fd
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_fstat = define(2, file_only, {
-    call = function(req, on_done, file)
-        return C.uv_fs_fstat(loop, req, file, on_done)
-    end,
-    result = fs_stat.stat_result,
-})
+api.fs_fstat = define("uv_fs_fstat", { check.int }, { result = fs_stat.stat_result })
 
 
 --- A file's statistics; of a link, its own.
@@ -230,12 +177,7 @@ api.fs_fstat = define(2, file_only, {
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_lstat = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_lstat(loop, req, path, on_done)
-    end,
-    result = fs_stat.stat_result,
-})
+api.fs_lstat = define("uv_fs_lstat", { check.string }, { result = fs_stat.stat_result })
 
 
 --- The statistics of the file system that a path is on.
@@ -243,12 +185,7 @@ api.fs_lstat = define(2, path_only, {
 -- @tparam string path
 -- @param[opt] callback `callback(err, statfs)`
 -- @treturn table `type bsize blocks bfree bavail files ffree`
-api.fs_statfs = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_statfs(loop, req, path, on_done)
-    end,
-    result = fs_stat.statfs_result,
-})
+api.fs_statfs = define("uv_fs_statfs", { check.string }, { result = fs_stat.statfs_result })
 
 
 --- Renames a file.
@@ -257,13 +194,8 @@ api.fs_statfs = define(2, path_only, {
 -- @tparam string new_path
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_rename = define(3, two_paths, {
-    call = function(req, on_done, path, new_path)
-        return C.uv_fs_rename(loop, req, path, new_path, on_done)
-    end,
-    result = done,
-    two_paths = true,
-})
+api.fs_rename = define("uv_fs_rename", { check.string, check.string },
+    { result = done, two_paths = true })
 
 
 --- Writes a file's data and statistics to the disk.
@@ -271,12 +203,7 @@ api.fs_rename = define(3, two_paths, {
 -- @tparam number fd
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_fsync = define(2, file_only, {
-    call = function(req, on_done, file)
-        return C.uv_fs_fsync(loop, req, file, on_done)
-    end,
-    result = done,
-})
+api.fs_fsync = define("uv_fs_fsync", { check.int }, { result = done })
 
 
 --- Writes a file's data to the disk.
@@ -284,12 +211,7 @@ api.fs_fsync = define(2, file_only, {
 -- @tparam number fd
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_fdatasync = define(2, file_only, {
-    call = function(req, on_done, file)
-        return C.uv_fs_fdatasync(loop, req, file, on_done)
-    end,
-    result = done,
-})
+api.fs_fdatasync = define("uv_fs_fdatasync", { check.int }, { result = done })
 
 
 --- Cuts or extends a file.
@@ -298,14 +220,7 @@ api.fs_fdatasync = define(2, file_only, {
 -- @tparam number size bytes
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_ftruncate = define(3, function(...)
-    return check.int(1, ...), check.number(2, ...)
-end, {
-    call = function(req, on_done, file, size)
-        return C.uv_fs_ftruncate(loop, req, file, size, on_done)
-    end,
-    result = done,
-})
+api.fs_ftruncate = define("uv_fs_ftruncate", { check.int, check.number }, { result = done })
 
 
 --- Copies from one open file to another without passing through this process.
@@ -316,14 +231,8 @@ end, {
 -- @tparam number size at most so many bytes
 -- @param[opt] callback `callback(err, bytes)`
 -- @treturn number how many bytes were copied
-api.fs_sendfile = define(5, function(...)
-    return check.int(1, ...), check.int(2, ...), check.number(3, ...), check.number(4, ...)
-end, {
-    call = function(req, on_done, to, from, offset, length)
-        return C.uv_fs_sendfile(loop, req, to, from, offset, length, on_done)
-    end,
-    result = outcome,
-})
+api.fs_sendfile = define("uv_fs_sendfile", { check.int, check.int, check.number, check.number },
+    { result = outcome })
 
 
 return _M

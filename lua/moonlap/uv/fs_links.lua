@@ -4,14 +4,13 @@ local bit = require "bit"
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
 local fs_request = require "moonlap.uv.fs_request"
-local loop = require("moonlap.uv.queue").loop
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
 local api = {}
 _M.api = api
 
-local define, run = fs_request.define, fs_request.run
+local define, run, done = fs_request.define, fs_request.run, fs_request.done
 
 ffi.cdef [[
 int uv_fs_link(void *, void *, const char *path, const char *new_path, void *);
@@ -21,16 +20,6 @@ int uv_fs_realpath(void *, void *, const char *path, void *);
 int uv_fs_copyfile(void *, void *, const char *path, const char *new_path, int flags, void *);
 void *uv_fs_get_ptr(const void *req);
 ]]
-
-
-local function done()
-    return true
-end
-
-
-local function path_only(...)
-    return check.string(1, ...)
-end
 
 
 local function text_result(req)
@@ -44,15 +33,8 @@ end
 -- @tparam string new_path
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_link = define(3, function(...)
-    return check.string(1, ...), check.string(2, ...)
-end, {
-    call = function(req, on_done, path, new_path)
-        return C.uv_fs_link(loop, req, path, new_path, on_done)
-    end,
-    result = done,
-    two_paths = true,
-})
+api.fs_link = define("uv_fs_link", { check.string, check.string },
+    { result = done, two_paths = true })
 
 
 -- Flags as a number or as a table of names, then the callback; or the callback in their place.
@@ -76,9 +58,7 @@ end
 
 
 local SYMLINK = {
-    call = function(req, on_done, path, new_path, flags)
-        return C.uv_fs_symlink(loop, req, path, new_path, flags, on_done)
-    end,
+    call = fs_request.call("uv_fs_symlink", 3),
     result = done,
     two_paths = true,
 }
@@ -98,9 +78,7 @@ end
 
 
 local COPYFILE = {
-    call = function(req, on_done, path, new_path, flags)
-        return C.uv_fs_copyfile(loop, req, path, new_path, flags, on_done)
-    end,
+    call = fs_request.call("uv_fs_copyfile", 3),
     result = done,
     two_paths = true,
 }
@@ -126,12 +104,7 @@ end
 -- @tparam string path
 -- @param[opt] callback `callback(err, path)`
 -- @treturn string
-api.fs_readlink = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_readlink(loop, req, path, on_done)
-    end,
-    result = text_result,
-})
+api.fs_readlink = define("uv_fs_readlink", { check.string }, { result = text_result })
 
 
 --- The path of a file from the root, without links.
@@ -139,12 +112,7 @@ api.fs_readlink = define(2, path_only, {
 -- @tparam string path
 -- @param[opt] callback `callback(err, path)`
 -- @treturn string
-api.fs_realpath = define(2, path_only, {
-    call = function(req, on_done, path)
-        return C.uv_fs_realpath(loop, req, path, on_done)
-    end,
-    result = text_result,
-})
+api.fs_realpath = define("uv_fs_realpath", { check.string }, { result = text_result })
 
 
 return _M

@@ -1,7 +1,8 @@
 --- How every function of `uv.fs_*` runs: at once, or in libuv's threads when it got a callback.
 --
 -- Both ways share what a function needs: `call(req, on_done, a, b, c, d)` hands the request to
--- libuv with up to four arguments, and `result(req, a, b, c, d)` reads a success out of it.
+-- libuv with up to four arguments, and `result(req, a, b, c, d)` reads a success out of it. Where
+-- luv's function takes what libuv's takes, `define` makes it of a name and the arguments' checks.
 -- @module moonlap.uv.fs_request
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
@@ -12,7 +13,7 @@ local C = require "moonlap.uv.ffi"
 
 local _M = {}
 
-local tonumber = tonumber
+local tonumber, loop = tonumber, queue.loop
 
 ffi.cdef [[
 size_t uv_req_size(int type);
@@ -57,6 +58,13 @@ end
 -- @treturn number bytes, a descriptor or 0; below 0 an error
 function _M.outcome(req)
     return tonumber(C.uv_fs_get_result(req))
+end
+
+
+--- The `result` of a function that says true.
+-- @treturn boolean true
+function _M.done()
+    return true
 end
 
 
@@ -123,27 +131,79 @@ function _M.run(callback, how, a, b, c, d, keep)
 end
 
 
--- The callback at a position; each a function of its own, because LuaJIT compiles `select` for
--- a constant position only.
-local callback_at = {
-    [2] = function(...) return check.opt_callback(2, ...) end,
-    [3] = function(...) return check.opt_callback(3, ...) end,
-    [4] = function(...) return check.opt_callback(4, ...) end,
-    [5] = function(...) return check.opt_callback(5, ...) end,
+-- A call of libuv's function of that name. This and DEFINED are written out for each number of
+-- arguments, because LuaJIT compiles neither `unpack` nor `select` at a position that varies. The
+-- name is looked up with every call, which is free in compiled code: a libuv may lack it.
+local CALLS = {
+    function(name)
+        return function(req, on_done, a)
+            return C[name](loop, req, a, on_done)
+        end
+    end,
+    function(name)
+        return function(req, on_done, a, b)
+            return C[name](loop, req, a, b, on_done)
+        end
+    end,
+    function(name)
+        return function(req, on_done, a, b, c)
+            return C[name](loop, req, a, b, c, on_done)
+        end
+    end,
+    function(name)
+        return function(req, on_done, a, b, c, d)
+            return C[name](loop, req, a, b, c, d, on_done)
+        end
+    end,
 }
 
 
---- Makes a function of `uv.fs_*`.
--- @tparam number position of the callback among its arguments
--- @tparam function arguments checks all arguments and returns what `call` gets
--- @tparam table how as for `run`
+--- The `call` of a libuv function that takes the users' arguments as they are.
+-- @tparam string name of libuv's function
+-- @tparam number count of the arguments, 1 to 4
 -- @treturn function
-function _M.define(position, arguments, how)
-    local callback = callback_at[position]
-    return function(...)
-        local a, b, c, d = arguments(...)
-        return _M.run(callback(...), how, a, b, c, d)
-    end
+function _M.call(name, count)
+    return CALLS[count](name)
+end
+
+
+-- luv's functions by the number of arguments, before the callback.
+local DEFINED = {
+    function(how, check_a)
+        return function(...)
+            local a = check_a(1, ...)
+            return _M.run(check.opt_callback(2, ...), how, a)
+        end
+    end,
+    function(how, check_a, check_b)
+        return function(...)
+            local a, b = check_a(1, ...), check_b(2, ...)
+            return _M.run(check.opt_callback(3, ...), how, a, b)
+        end
+    end,
+    function(how, check_a, check_b, check_c)
+        return function(...)
+            local a, b, c = check_a(1, ...), check_b(2, ...), check_c(3, ...)
+            return _M.run(check.opt_callback(4, ...), how, a, b, c)
+        end
+    end,
+    function(how, check_a, check_b, check_c, check_d)
+        return function(...)
+            local a, b, c, d = check_a(1, ...), check_b(2, ...), check_c(3, ...), check_d(4, ...)
+            return _M.run(check.opt_callback(5, ...), how, a, b, c, d)
+        end
+    end,
+}
+
+
+--- Makes a function of `uv.fs_*` that takes what libuv's takes: arguments, then the callback.
+-- @tparam string name of libuv's function
+-- @tparam table checks of its arguments, 1 to 4: functions as in `moonlap.uv.check`
+-- @tparam table how as for `run`, without `call`
+-- @treturn function
+function _M.define(name, checks, how)
+    how.call = _M.call(name, #checks)
+    return DEFINED[#checks](how, unpack(checks))
 end
 
 
