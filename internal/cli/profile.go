@@ -20,9 +20,7 @@ import (
 )
 
 type profileOptions struct {
-	pids               []int
-	master             int
-	all                bool
+	chosenWorkers
 	duration           time.Duration
 	hz                 float64
 	onCPU, offCPU      bool
@@ -63,9 +61,7 @@ compiled. Without --out there is only the summary.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&o.pids, "pid", nil, "process `ID` of a worker; several with commas")
-	f.IntVar(&o.master, "master", 0, "all workers of the nginx whose master has this process `ID`")
-	f.BoolVar(&o.all, "all", false, "all nginx workers of this machine")
+	o.addFlags(f)
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look")
 	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
@@ -89,11 +85,12 @@ func (o *profileOptions) which() string {
 }
 
 func (o *profileOptions) check() error {
+	if err := o.chosenWorkers.check(); err != nil {
+		return err
+	}
 	switch {
 	case count(o.onCPU, o.offCPU, o.wall) > 1:
 		return usageErrorf("--on-cpu, --off-cpu or --wall, not several")
-	case count(len(o.pids) > 0, o.master != 0, o.all) != 1:
-		return usageErrorf("which workers? --pid, --master or --all; 'pgrep -a nginx' lists them")
 	case o.duration <= 0:
 		return usageErrorf("--duration must be longer than 0")
 	case o.hz <= 0 || o.hz > 1000:
@@ -118,7 +115,7 @@ type looked struct {
 }
 
 func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
-	pids, err := o.workers()
+	pids, err := o.find()
 	if err != nil {
 		return err
 	}
@@ -169,21 +166,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return exitWith(ExitPartial, errors.Join(errs...))
 	}
 	return nil
-}
-
-// workers are the process IDs to look at.
-func (o *profileOptions) workers() ([]int, error) {
-	switch {
-	case o.all:
-		pids, err := worker.All()
-		if err == nil && len(pids) == 0 {
-			err = errors.New("no nginx worker runs on this machine")
-		}
-		return pids, err
-	case o.master != 0:
-		return worker.Of(o.master)
-	}
-	return o.pids, nil
 }
 
 func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions) []looked {

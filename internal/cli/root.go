@@ -27,6 +27,7 @@ var commands = []func(Sys) *cobra.Command{
 	newTimeGuardCommand,
 	newExplainCommand,
 	newProfileCommand,
+	newWatchCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
 	newVersionCommand,

@@ -134,3 +134,6 @@ func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot,
 	}
 	return s, r.Err == nil
 }
+
+// TraceCount is the number of traces there are.
+func (vm *VM) TraceCount() int { return len(vm.traces(vm.reader())) }

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// chosenWorkers are the flags that say which nginx workers a command is about.
+type chosenWorkers struct {
+	pids   []int
+	master int
+	all    bool
+}
+
+func (o *chosenWorkers) addFlags(f *pflag.FlagSet) {
+	f.IntSliceVar(&o.pids, "pid", nil, "process `ID` of a worker; several with commas")
+	f.IntVar(&o.master, "master", 0, "all workers of the nginx whose master has this process `ID`")
+	f.BoolVar(&o.all, "all", false, "all nginx workers of this machine")
+}
+
+func (o *chosenWorkers) given() bool { return count(len(o.pids) > 0, o.master != 0, o.all) > 0 }
+
+func (o *chosenWorkers) check() error {
+	if count(len(o.pids) > 0, o.master != 0, o.all) != 1 {
+		return usageErrorf("which workers? --pid, --master or --all; 'pgrep -a nginx' lists them")
+	}
+	return nil
+}
+
+// find returns the process IDs of the workers there are now.
+func (o *chosenWorkers) find() ([]int, error) {
+	switch {
+	case o.all:
+		pids, err := worker.All()
+		if err == nil && len(pids) == 0 {
+			err = errors.New("no nginx worker runs on this machine")
+		}
+		return pids, err
+	case o.master != 0:
+		return worker.Of(o.master)
+	}
+	return o.pids, nil
+}
