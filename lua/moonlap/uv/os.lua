@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
+local out = require "moonlap.uv.out"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
@@ -45,23 +46,10 @@ local passwd_t = ffi.typeof [[struct {
 }]] -- libuv 1.45 put a field at the end
 local uname_t = ffi.typeof "struct { char sysname[256], release[256], version[256], machine[256]; }"
 local env_item_ptr = ffi.typeof "struct { char *name, *value; } *"
-local size_box = ffi.typeof "size_t[1]"
 
--- Twice PATH_MAX, as luv has it.
-local PATH_SIZE = 8192
+local PATH_SIZE = out.PATH_SIZE
 local ENV_SIZE = 8192
 local TITLE_SIZE = 8192
-
-
--- The text that a function of the form f(buffer, &size) writes.
-local function text(call, size)
-    local buffer, length = ffi.new("char[?]", size), size_box(size)
-    local code = call(buffer, length)
-    if code < 0 then
-        return errors.fail(code)
-    end
-    return ffi.string(buffer, length[0])
-end
 
 
 -- luv's answer of those functions that say true.
@@ -169,14 +157,14 @@ end
 --- The path of this program's file.
 -- @treturn string
 function api.exepath()
-    return text(C.uv_exepath, PATH_SIZE)
+    return out.text(C.uv_exepath, PATH_SIZE)
 end
 
 
 --- The current folder.
 -- @treturn string
 function api.cwd()
-    return text(C.uv_cwd, PATH_SIZE)
+    return out.text(C.uv_cwd, PATH_SIZE)
 end
 
 
@@ -191,21 +179,21 @@ end
 --- The folder for temporary files: `TMPDIR` and its like, else `/tmp`.
 -- @treturn string
 function api.os_tmpdir()
-    return text(C.uv_os_tmpdir, PATH_SIZE)
+    return out.text(C.uv_os_tmpdir, PATH_SIZE)
 end
 
 
 --- The user's home folder: `HOME`, else from the list of users.
 -- @treturn string
 function api.os_homedir()
-    return text(C.uv_os_homedir, PATH_SIZE)
+    return out.text(C.uv_os_homedir, PATH_SIZE)
 end
 
 
 --- The machine's name.
 -- @treturn string
 function api.os_gethostname()
-    return text(C.uv_os_gethostname, 256)
+    return out.text(C.uv_os_gethostname, 256)
 end
 
 
@@ -232,9 +220,7 @@ end
 -- @treturn string
 function api.os_getenv(...)
     local name, size = check.string(1, ...), check.opt_number(2, ENV_SIZE, ...)
-    return text(function(buffer, length)
-        return C.uv_os_getenv(name, buffer, length)
-    end, size)
+    return out.text_of(C.uv_os_getenv, name, size)
 end
 
 
@@ -255,20 +241,15 @@ function api.os_unsetenv(...)
 end
 
 
+local function add_variable(environ, item)
+    environ[ffi.string(item.name)] = ffi.string(item.value)
+end
+
+
 --- The whole environment.
 -- @treturn table values by name
 function api.os_environ()
-    local box, count = ffi.new("void *[1]"), ffi.new("int[1]")
-    local code = C.uv_os_environ(box, count)
-    if code < 0 then
-        return errors.fail(code)
-    end
-    local items, environ = ffi.cast(env_item_ptr, box[0]), {}
-    for i = 0, count[0] - 1 do
-        environ[ffi.string(items[i].name)] = ffi.string(items[i].value)
-    end
-    C.uv_os_free_environ(items, count[0])
-    return environ
+    return out.list(C.uv_os_environ, C.uv_os_free_environ, env_item_ptr, add_variable)
 end
 
 

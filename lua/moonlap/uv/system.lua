@@ -5,6 +5,7 @@ local address = require "moonlap.uv.address"
 local check = require "moonlap.uv.check"
 local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
+local out = require "moonlap.uv.out"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
@@ -52,7 +53,6 @@ local interface_ptr = ffi.typeof [[struct {
     union { uint16_t family; uint32_t ip6[7]; } address, netmask;
 } *]]
 local timeval64_t = ffi.typeof "struct { int64_t sec; int32_t usec; }"
-local size_box = ffi.typeof "size_t[1]"
 
 
 --- libuv's version.
@@ -91,7 +91,7 @@ end
 --- The memory that this process holds in RAM.
 -- @treturn number bytes
 function api.resident_set_memory()
-    local rss = size_box()
+    local rss = ffi.new("size_t[1]")
     local code = C.uv_resident_set_memory(rss)
     if code < 0 then
         return errors.fail(code)
@@ -153,29 +153,24 @@ function api.getrusage()
 end
 
 
+local function add_cpu(list, info)
+    local times = {}
+    for _, name in ipairs { "user", "nice", "sys", "idle", "irq" } do
+        times[name] = tonumber(info.times[name])
+    end
+    list[#list + 1] = {
+        model = info.model ~= nil and ffi.string(info.model) or nil,
+        speed = info.speed,
+        times = times,
+    }
+end
+
+
 --- The machine's CPUs.
 -- @treturn table a list of `{model, speed, times}`: speed in MHz, times in ms as
 -- `{user, nice, sys, idle, irq}`
 function api.cpu_info()
-    local box, count = ffi.new("void *[1]"), ffi.new("int[1]")
-    local code = C.uv_cpu_info(box, count)
-    if code < 0 then
-        return errors.fail(code)
-    end
-    local infos, list = ffi.cast(cpu_info_ptr, box[0]), {}
-    for i = 0, count[0] - 1 do
-        local info, times = infos[i], {}
-        for _, name in ipairs { "user", "nice", "sys", "idle", "irq" } do
-            times[name] = tonumber(info.times[name])
-        end
-        list[i + 1] = {
-            model = info.model ~= nil and ffi.string(info.model) or nil,
-            speed = info.speed,
-            times = times,
-        }
-    end
-    C.uv_free_cpu_info(infos, count[0])
-    return list
+    return out.list(C.uv_cpu_info, C.uv_free_cpu_info, cpu_info_ptr, add_cpu)
 end
 
 
@@ -185,44 +180,35 @@ local function ip_name(sockaddr)
 end
 
 
+local function add_interface(interfaces, interface)
+    local name = ffi.string(interface.name)
+    local list = interfaces[name] or {}
+    interfaces[name] = list
+    list[#list + 1] = {
+        internal = interface.internal ~= 0,
+        mac = ffi.string(interface.mac, 6),
+        ip = ip_name(interface.address),
+        netmask = ip_name(interface.netmask),
+        family = constants.family_word[interface.address.family],
+    }
+end
+
+
 --- The machine's network interfaces.
 -- @treturn table by interface name a list of `{ip, netmask, family, internal, mac}`; `mac`
 -- holds 6 raw bytes
 function api.interface_addresses()
-    local box, count = ffi.new("void *[1]"), ffi.new("int[1]")
-    local code = C.uv_interface_addresses(box, count)
-    if code < 0 then
-        return errors.fail(code)
-    end
-    local all, interfaces = ffi.cast(interface_ptr, box[0]), {}
-    for i = 0, count[0] - 1 do
-        local interface = all[i]
-        local name = ffi.string(interface.name)
-        local list = interfaces[name] or {}
-        interfaces[name] = list
-        list[#list + 1] = {
-            internal = interface.internal ~= 0,
-            mac = ffi.string(interface.mac, 6),
-            ip = ip_name(interface.address),
-            netmask = ip_name(interface.netmask),
-            family = constants.family_word[interface.address.family],
-        }
-    end
-    C.uv_free_interface_addresses(all, count[0])
-    return interfaces
+    return out.list(C.uv_interface_addresses, C.uv_free_interface_addresses, interface_ptr,
+        add_interface)
 end
 
 
+local INTERFACE_SIZE = 128 -- bytes for an interface's name, which IF_NAMESIZE keeps below 16
+
+
 -- luv hands libuv one less than it was given; who runs on luv counts on it.
-local function interface_text(call, ...)
-    local index = check.number(1, ...) - 1
-    local size = 128
-    local buffer, length = ffi.new("char[?]", size), size_box(size)
-    local code = call(index % 0x100000000, buffer, length)
-    if code < 0 then
-        return errors.fail(code)
-    end
-    return ffi.string(buffer, length[0])
+local function interface_index(...)
+    return (check.number(1, ...) - 1) % 0x100000000
 end
 
 
@@ -230,7 +216,7 @@ end
 -- @tparam number index as luv counts: one more than the system's
 -- @treturn string such as `"eth0"`
 function api.if_indextoname(...)
-    return interface_text(C.uv_if_indextoname, ...)
+    return out.text_of(C.uv_if_indextoname, interface_index(...), INTERFACE_SIZE)
 end
 
 
@@ -238,7 +224,7 @@ end
 -- @tparam number index as luv counts: one more than the system's
 -- @treturn string on Linux the interface's name
 function api.if_indextoiid(...)
-    return interface_text(C.uv_if_indextoiid, ...)
+    return out.text_of(C.uv_if_indextoiid, interface_index(...), INTERFACE_SIZE)
 end
 
 
