@@ -28,7 +28,12 @@ describe("moonlap.uv", support.with_uv(function()
             return pending("luv " .. WANTED .. " is wanted to compare with, here is " .. version
                 .. ": apt-get install lua-luv on Debian 12")
         end
-        local theirs = child.with_folder(function(folder) return answers("luv", folder) end)
+        local theirs
+        for _ = 1, 3 do -- both tell of the machine, too, which may change between them
+            theirs = child.with_folder(function(folder) return answers("luv", folder) end)
+            if ours == theirs then break end
+            ours = child.with_folder(function(folder) return answers("moonlap.uv", folder) end)
+        end
         local lines = {}
         for line in theirs:gmatch "[^\n]+" do
             lines[#lines + 1] = line
