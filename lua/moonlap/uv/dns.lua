@@ -182,8 +182,7 @@ function api.getaddrinfo(...)
     local request, req = requests.new("getaddrinfo", callback, decode_addresses)
     local code = C.uv_getaddrinfo(queue.loop, req, on_getaddrinfo, node, service, hints)
     if code < 0 then
-        requests.drop(request)
-        return errors.fail(code)
+        return requests.abandon(request, code)
     end
     return requests.userdata(request)
 end
@@ -251,8 +250,7 @@ function api.getnameinfo(...)
     local request, req = requests.new("getnameinfo", callback, decode_names)
     local code = C.uv_getnameinfo(queue.loop, req, on_getnameinfo, sockaddr, 0)
     if code < 0 then
-        requests.drop(request)
-        return errors.fail(code)
+        return requests.abandon(request, code)
     end
     return requests.userdata(request)
 end

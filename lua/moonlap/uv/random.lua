@@ -62,9 +62,9 @@ function api.random(...)
     request.anchor, request.length = buffer, length
     local code = C.uv_random(queue.loop, req, buffer, length, flags, on_random)
     if code < 0 then
-        requests.drop(request)
+        return requests.abandon(request, code)
     end
-    return errors.result(code)
+    return code
 end
 
 

@@ -5,8 +5,7 @@
 --     local r, ptr = req.new("fs", callback, decode)        -- id, memory, record
 --     local status = C.uv_fs_stat(loop, ptr, path, on_fs)   -- on_fs = queue.callback "fs"
 --     if status < 0 then
---         req.drop(r)                                       -- never started: no callback comes
---         return errors.fail(status)
+--         return req.abandon(r, status)                     -- never started: no callback comes
 --     end
 --     return req.userdata(r)                                -- what the user may cancel
 --
@@ -101,6 +100,15 @@ function _M.drop(r)
     _M.count = _M.count - 1
     C.uvshim_free(q, r.ptr)
     r.ptr = false
+end
+
+--- Forgets a request that libuv refused to start.
+-- @treturn nil
+-- @treturn string libuv's error
+-- @treturn string its name
+function _M.abandon(r, status)
+    _M.drop(r)
+    return errors.fail(status)
 end
 
 local function after(r, ...)

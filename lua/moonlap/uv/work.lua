@@ -4,7 +4,6 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
-local errors = require "moonlap.uv.errors"
 local message = require "moonlap.uv.message"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
@@ -78,8 +77,7 @@ function api.queue_work(...)
     r.anchor = text -- read by the other thread
     local status = C.uvshim_work_queue(q, ptr, boot, #boot, text, #text)
     if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
+        return req.abandon(r, status)
     end
     return true
 end

@@ -49,8 +49,7 @@ local function start_write(h, list, n, keep, callback, send_handle)
         status = C.uv_write(ptr, pointer(h), list, n, on_write)
     end
     if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
+        return req.abandon(r, status)
     end
     pending.start(h, r)
     return req.userdata(r)
@@ -158,8 +157,7 @@ function api.shutdown(userdata, callback)
     local r, ptr = req.new("shutdown", callback, pending.ended)
     local status = C.uv_shutdown(ptr, pointer(h), on_shutdown)
     if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
+        return req.abandon(r, status)
     end
     pending.start(h, r)
     return req.userdata(r)
