@@ -131,10 +131,14 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		out.Title = fmt.Sprintf("nginx %s, %s", plainPIDs(pids), o.which())
 	}
 	var together worker.Looks
+	var seen []int
 	var errs []error
 	for _, l := range all {
 		if l.err != nil {
 			errs = append(errs, fmt.Errorf("worker %d: %w", l.pid, l.err))
+		}
+		if len(l.looks.Samples) > 0 {
+			seen = append(seen, l.pid)
 		}
 		together = together.And(l.looks)
 	}
@@ -150,8 +154,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	if o.out != "-" {
 		summary := report.Profile{
-			PIDs: pids, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
-			Looks: len(together.Samples), Explanation: explain.Shares(chosen),
+			PIDs: seen, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
+			Looks: len(together.Samples) + together.Failed, Looked: together.Elapsed, Paused: together.Paused,
+			Explanation: explain.Shares(chosen),
 		}
 		if err := summary.Write(sys.Stdout, report.Options{
 			Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",

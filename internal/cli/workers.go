@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -27,6 +28,9 @@ func (o *chosenWorkers) check() error {
 	if count(len(o.pids) > 0, o.master != 0, o.all) != 1 {
 		return usageErrorf("which workers? --pid, --master or --all; 'pgrep -a nginx' lists them")
 	}
+	if o.master < 0 || slices.ContainsFunc(o.pids, func(pid int) bool { return pid <= 0 }) {
+		return usageErrorf("a process ID is above 0; 'pgrep -a nginx' lists them")
+	}
 	return nil
 }
 
@@ -42,5 +46,5 @@ func (o *chosenWorkers) find() ([]int, error) {
 	case o.master != 0:
 		return worker.Of(o.master)
 	}
-	return o.pids, nil
+	return slices.Compact(slices.Sorted(slices.Values(o.pids))), nil
 }

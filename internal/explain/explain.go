@@ -26,7 +26,7 @@ type Explanation struct {
 	Modules  []Share        `json:"modules"` // what the innermost function belongs to
 	Stack    []worker.Frame `json:"stack"`   // the most frequent one, innermost first
 	Heap     uint64         `json:"lua_heap_bytes"`
-	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for
+	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for, at most
 	Failed   int            `json:"failed"`   // looks that came to nothing
 	Partial  int            `json:"partial"`  // looks whose C frames are incomplete
 }
@@ -114,6 +114,9 @@ func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
 		all = append(all, f)
 	}
 	switch f, isStuck := stuck(l, lua, e.Lua); {
+	case halted(l.Samples):
+		all = append(all, Finding{"halted", "A signal has stopped the worker (SIGSTOP, or ^Z in its terminal): it does nothing.",
+			"kill -CONT lets it go on"})
 	case isStuck && len(all) == 0:
 		all = append(all, f)
 	case e.Lua == 0 && e.CPU < some:
@@ -127,14 +130,17 @@ func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
 	return append(all, inside(e)...)
 }
 
+// halted: at the end of the looks a signal keeps the worker stopped.
+func halted(samples []worker.Sample) bool { return samples[len(samples)-1].Halted }
+
 // blocked: the worker sleeps while Lua is on its stack, so no other request is served.
 func blocked(samples, lua []worker.Sample) (Finding, bool) {
 	asleep := slices.DeleteFunc(slices.Clone(lua), func(s worker.Sample) bool { return !s.Asleep })
 	share := float64(len(asleep)) / float64(len(samples))
-	if share < some || len(asleep) < 2 {
+	stack := typical(asleep, nil)
+	if share < some || len(asleep) < 2 || len(stack) == 0 {
 		return Finding{}, false
 	}
-	stack := typical(asleep, nil)
 	caller := innermostLua(stack)
 	what := stack[0].Function
 	for _, f := range stack { // what Lua called: the outermost of the frames above it
@@ -151,14 +157,15 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 		nonBlocking(what)}, true
 }
 
-// stuck: one and the same request ran Lua all the time.
+// stuck: one and the same request ran Lua all the time, and the event loop did not turn. Without that
+// it may have been many requests after one another: nginx uses a request's memory again.
 func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 	if share < nearlyAll || len(lua) < 2 {
 		return Finding{}, false
 	}
-	first := lua[0].Request
+	first, turn := lua[0].Request, lua[0].Turn
 	for _, s := range lua {
-		if s.Request.Address != first.Address || s.Request.URI != first.URI {
+		if s.Request.Address != first.Address || s.Request.URI != first.URI || s.Turn != turn {
 			return Finding{}, false
 		}
 	}
@@ -248,10 +255,18 @@ func typical(all, some []worker.Sample) []worker.Frame {
 		all = some
 	}
 	count := map[string]int{}
+	keys := map[*worker.Frame]string{} // equal stacks share their memory, mostly
 	var best []worker.Frame
 	most := 0
 	for _, s := range all {
-		key := fmt.Sprint(s.Stack)
+		if len(s.Stack) == 0 {
+			continue
+		}
+		key, ok := keys[&s.Stack[0]]
+		if !ok {
+			key = fmt.Sprint(s.Stack)
+			keys[&s.Stack[0]] = key
+		}
 		if count[key]++; count[key] > most {
 			most, best = count[key], s.Stack
 		}

@@ -41,6 +41,10 @@ func TestFindings(t *testing.T) {
 	collecting.State = luajit.Collect
 	interpreting := lua(two, handler)
 	interpreting.State = luajit.Interpreted
+	turned := lua(one, handler)
+	turned.Turn = 1
+	halted := lua(one, handler)
+	halted.Halted = true
 	for name, c := range map[string]struct {
 		samples []worker.Sample
 		cpu     float64
@@ -51,6 +55,8 @@ func TestFindings(t *testing.T) {
 		"stuck":         {times(50, lua(one, at(handler, 22)), lua(one, at(handler, 23))), 1, "stuck", "inside handler@app.lua:20"},
 		"stuck, slowly": {times(50, lua(one, handler)), 0.1, "stuck", "(GET /one)"},
 		"busy":          {times(50, lua(one, handler), lua(two, at(handler, 30))), 1, "busy", "100 % of a processor"},
+		"same memory":   {times(50, lua(one, handler), turned), 1, "busy", "handler@app.lua:24 (100 %)"},
+		"halted":        {times(50, halted), 0, "halted", "SIGSTOP"},
 		"half busy":     {times(50, lua(one, handler), idle), 0.5, "busy", "handler@app.lua:24 (50 %)"},
 		"in C":          {times(50, worker.Sample{Stack: []worker.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
 		"blocked":       {times(50, blocked, idle, idle), 0, "blocked", "handler@app.lua:24 put the worker to sleep in os.execute (wait4)"},
@@ -78,6 +84,14 @@ func TestFindings(t *testing.T) {
 				t.Errorf("%d samples, stack %v", e.Samples, e.Stack)
 			}
 		})
+	}
+}
+
+// TestNoStack: samples whose stack came to nothing are counted, and nothing is made up for them.
+func TestNoStack(t *testing.T) {
+	e := Explain(worker.Looks{Samples: times(50, worker.Sample{Lua: true, Asleep: true}), Elapsed: time.Second})
+	if e.Samples != 50 || e.Lua != 1 || len(e.Stack) != 0 || len(e.Lines) != 0 || len(e.Findings) != 1 {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -16,17 +16,18 @@ func (vm *VM) LearnNames() {
 	vm.builtins = map[uint64]string{}
 	r := vm.reader()
 	main := r.U64(vm.Global + vm.Layout.MainThread)
-	vm.learn(r.U64(main+environment)&pointerMask, "", map[uint64]bool{}, 0)
+	left := maxNodes
+	vm.learn(r.U64(main+environment)&pointerMask, "", map[uint64]bool{}, 0, &left)
 }
 
 const (
 	maxDepth  = 4       // of a name: ngx.shared.DICT.get has not more
 	maxTables = 4000    // that are searched for names
-	maxNodes  = 1 << 16 // of one table that are read
+	maxNodes  = 1 << 16 // of all tables that are read: applications keep data in global tables, too
 )
 
 // learn reads the functions out of a table and the tables in it.
-func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int) {
+func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int, left *int) {
 	if seen[table] || depth > maxDepth || len(seen) > maxTables {
 		return
 	}
@@ -36,7 +37,7 @@ func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int
 		name  string
 	}
 	var later []inner
-	vm.eachNode(table, func(r *process.Reader, name string, value uint64) {
+	vm.eachNode(table, left, func(r *process.Reader, name string, value uint64) {
 		address := value & pointerMask
 		switch {
 		case tagOf(value) == typeFunction:
@@ -52,24 +53,26 @@ func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int
 		}
 	})
 	for _, t := range later { // a shorter name is a better one
-		vm.learn(t.table, t.name, seen, depth+1)
+		vm.learn(t.table, t.name, seen, depth+1, left)
 	}
 }
 
 // tagOf is the type of a tagged value: the complement of its upper 17 bits.
 func tagOf(value uint64) int { return int(^(int64(value) >> 47)) }
 
-// eachNode calls found with every value of a table that has a string for its key.
-func (vm *VM) eachNode(table uint64, found func(r *process.Reader, key string, value uint64)) {
+// eachNode calls found with every value of a table that has a string for its key, unless the table is
+// larger than what is left to read.
+func (vm *VM) eachNode(table uint64, left *int, found func(r *process.Reader, key string, value uint64)) {
 	r := vm.reader()
 	if r.U8(table+objectType) != typeTable {
 		return
 	}
 	count := uint64(r.U32(table+tableHashMask)) + 1
 	nodes := r.U64(table + tableNodes)
-	if r.Err != nil || count > maxNodes {
+	if r.Err != nil || count > uint64(*left) {
 		return
 	}
+	*left -= int(count)
 	all := r.Bytes(nodes, int(count)*nodeSize)
 	for ; len(all) >= nodeSize; all = all[nodeSize:] {
 		value, key := le64(all), le64(all[nodeKey:])

@@ -8,13 +8,14 @@ import (
 // chunkFile is the file of a chunk's name, without the mark before it: "@" for files, "=" for names
 // that stand for themselves. Source text as a name is cut to its first line.
 func chunkFile(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD") // bytecode, say, or a name in Latin-1
 	switch {
 	case strings.HasPrefix(name, "@"), strings.HasPrefix(name, "="):
 		return name[1:]
 	}
 	line, _, cut := strings.Cut(name, "\n")
 	if cut || len(line) > 60 {
-		line = line[:min(len(line), 60)] + "…"
+		line = strings.ToValidUTF8(line[:min(len(line), 60)], "") + "…"
 	}
 	return `[string "` + line + `"]`
 }

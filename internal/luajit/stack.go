@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -46,6 +47,10 @@ type Stack struct {
 // maxFrames bounds a walk; LuaJIT's own limit of a stack is 65,500 slots, and a frame needs at least
 // three.
 const maxFrames = 22_000
+
+// maxStack is the size in bytes that no Lua stack has, twice LuaJIT's limit: a walk that begins
+// farther from the stack's bottom is in other memory, and would go on through it.
+const maxStack = 1 << 20
 
 // maxCoroutines bounds the chain of coroutines that resumed one another; LuaJIT's limit is 200 C
 // levels (LJ_MAX_CCALLS is for the parser; a coroutine needs a C frame).
@@ -188,6 +193,9 @@ const (
 func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
 	r := vm.reader()
 	bottom := r.U64(coroutine+vm.Layout.Stack) + 8
+	if s.base > bottom+maxStack {
+		return nil, errStack
+	}
 	var frames []Frame
 	pc := s.pc
 	for at := s.base - 8; at > bottom && r.Err == nil; {
@@ -291,6 +299,9 @@ func (vm *VM) line(r *process.Reader, proto, pc uint64) int {
 const maxText = 512
 
 func (vm *VM) text(r *process.Reader, s uint64) string {
-	n := min(r.U32(s+stringLength), maxText)
+	n := r.U32(s + stringLength)
+	if n > maxText {
+		return strings.ToValidUTF8(string(r.Bytes(s+stringBytes, maxText)), "") + "…"
+	}
 	return string(r.Bytes(s+stringBytes, int(n)))
 }

@@ -1,9 +1,11 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,7 @@ type Object struct {
 	Bias uint64 // what is added to an address of the file to get the address in memory
 	ELF  *elf.File
 
-	file    *os.File
+	file    io.Closer
 	symbols []elf.Symbol // functions and data that it exports, sorted by address
 	byName  map[string]elf.Symbol
 
@@ -25,10 +27,30 @@ type Object struct {
 	functions []Function
 }
 
+// vdso is code of the kernel's in every process, which tells the time. It is an ELF file that lies in
+// memory alone.
+const vdso = "[vdso]"
+
+// A file tells mapped files apart: one may be replaced by another of its name while it is mapped.
+type file struct {
+	path, device string
+	inode        uint64
+}
+
+type elfFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// inMemory is a file that needs no closing.
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }
+
 // ObjectAt returns the object whose code or data is at the address.
 func (p *Process) ObjectAt(address uint64) (*Object, error) {
 	m, ok := p.Mapped(address)
-	if !ok || !strings.HasPrefix(m.Path, "/") {
+	if !ok || !strings.HasPrefix(m.Path, "/") && m.Path != vdso {
 		return nil, fmt.Errorf("no file is mapped at %#x", address)
 	}
 	return p.object(m)
@@ -56,7 +78,8 @@ func (p *Process) FindObject(symbols ...string) (*Object, error) {
 func (p *Process) object(m Mapping) (*Object, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if o, ok := p.objects[m.Path]; ok {
+	key := file{m.Path, m.Device, m.Inode}
+	if o, ok := p.objects[key]; ok {
 		return o, nil
 	}
 	f, err := p.openMapped(m)
@@ -68,13 +91,18 @@ func (p *Process) object(m Mapping) (*Object, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
-	p.objects[m.Path] = o
+	p.objects[key] = o
 	return o, nil
 }
 
 // openMapped opens the very file that is mapped, also when it has been replaced since, and in the
 // process's own root; /proc/PID/map_files needs privileges that /proc/PID/root does not.
-func (p *Process) openMapped(m Mapping) (*os.File, error) {
+func (p *Process) openMapped(m Mapping) (elfFile, error) {
+	if m.Path == vdso {
+		const most = 1 << 16
+		b := make([]byte, min(m.End-m.Start, most))
+		return inMemory{bytes.NewReader(b)}, p.ReadAt(b, m.Start)
+	}
 	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.PID, m.Start, m.End))
 	if err == nil || m.Deleted() {
 		return f, err
@@ -99,7 +127,7 @@ func OpenObject(path string) (*Object, error) {
 // Close closes the file of an object from OpenObject; a process closes its own.
 func (o *Object) Close() error { return o.file.Close() }
 
-func newObject(f *os.File, m Mapping) (*Object, error) {
+func newObject(f elfFile, m Mapping) (*Object, error) {
 	o, err := readObject(f, m.Path)
 	if err != nil {
 		return nil, err
@@ -118,7 +146,7 @@ func newObject(f *os.File, m Mapping) (*Object, error) {
 	return o, nil
 }
 
-func readObject(f *os.File, path string) (*Object, error) {
+func readObject(f elfFile, path string) (*Object, error) {
 	file, err := elf.NewFile(f)
 	if err != nil {
 		return nil, err

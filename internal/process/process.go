@@ -12,34 +12,50 @@ import (
 	"syscall"
 )
 
-// A Process is a running process, seen through /proc.
+// A Process is a running process, seen through /proc, by one goroutine at a time.
 type Process struct {
 	PID  int
-	Maps []Mapping // sorted by address, as they were when it was opened
+	Maps []Mapping // sorted by address, as they were when it was opened, or at the last ReadMaps
 
 	mem     *os.File
-	objects map[string]*Object // by path as mapped
-	lock    sync.Mutex         // of objects
+	objects map[file]*Object
+	lock    sync.Mutex // of objects
+
+	kept pages // while it is stopped
 }
 
 // Open opens the process for reading. Close it afterwards.
 func Open(pid int) (*Process, error) {
-	p := &Process{PID: pid, objects: map[string]*Object{}}
-	f, err := os.Open(p.file("maps"))
-	if err != nil {
-		return nil, p.explain(err)
+	p := &Process{PID: pid, objects: map[file]*Object{}}
+	if leader := statusOf(pid, "Tgid:"); leader != 0 && leader != pid {
+		return nil, fmt.Errorf("%d is not a process, but a thread of process %d", pid, leader)
 	}
-	defer f.Close()
-	if p.Maps, err = readMaps(f); err != nil {
-		return nil, p.explain(fmt.Errorf("%s: %w", f.Name(), err))
+	if err := p.ReadMaps(); err != nil {
+		return nil, err
 	}
 	if len(p.Maps) == 0 {
 		return nil, fmt.Errorf("process %d has no memory of its own: it is a kernel thread, or it has ended", pid)
 	}
+	var err error
 	if p.mem, err = os.Open(p.file("mem")); err != nil {
 		return nil, p.explain(err)
 	}
 	return p, nil
+}
+
+// ReadMaps reads Maps anew: a process maps libraries and gives them back while it runs.
+func (p *Process) ReadMaps() error {
+	f, err := os.Open(p.file("maps"))
+	if err != nil {
+		return p.explain(err)
+	}
+	defer f.Close()
+	all, err := readMaps(f)
+	if err != nil {
+		return p.explain(fmt.Errorf("%s: %w", f.Name(), err))
+	}
+	p.Maps = all
+	return nil
 }
 
 // Close gives back what Open took.
@@ -48,7 +64,7 @@ func (p *Process) Close() error {
 	defer p.lock.Unlock()
 	errs := []error{p.mem.Close()}
 	for _, o := range p.objects {
-		errs = append(errs, o.file.Close())
+		errs = append(errs, o.Close())
 	}
 	p.objects = nil
 	return errors.Join(errs...)
@@ -72,10 +88,19 @@ func (p *Process) ReadAt(b []byte, address uint64) error {
 	if address >= 1<<63 {
 		return &fault{address, len(b), syscall.EFAULT} // no offset of a file
 	}
+	if p.kept.on && p.kept.read(p.mem, b, address) {
+		return nil
+	}
 	if _, err := p.mem.ReadAt(b, int64(address)); err != nil {
 		return &fault{address, len(b), err}
 	}
 	return nil
+}
+
+// ended tells that the process is no more, or a zombie.
+func (p *Process) ended() bool {
+	s, err := p.Stat()
+	return err != nil || s.State == 'Z' || s.State == 'X'
 }
 
 // Name is the process's name, as the kernel has it: 15 bytes at most.

@@ -17,15 +17,28 @@ const stopPatience = 2 * time.Second
 
 // Stopped runs look while the process's main thread is stopped, with its registers, and lets it go
 // on afterwards, as it was: a thread that slept in a system call goes on sleeping. The process does
-// nothing meanwhile, so look should be quick. If this program is killed, the kernel lets the
-// process go on.
-func (p *Process) Stopped(look func(Registers) error) error {
+// nothing meanwhile, so look should be quick; what it reads is kept until it ends, so that reading
+// close to it again costs nothing. If this program is killed, the kernel lets the process go on.
+// The duration is how long the process stood still, at most: the time until it stopped counts.
+func (p *Process) Stopped(look func(Registers) error) (pause time.Duration, err error) {
+	err = onThread(func() error { pause, err = p.stopped(look); return err })
+	return pause, err
+}
+
+// onThread runs work on a thread of its own. ptrace knows threads, not processes: all its calls have
+// to come from one. The thread is never unlocked, so it ends with the goroutine, and the kernel lets
+// go whatever it still traces.
+func onThread(work func() error) error {
 	done := make(chan error)
 	go func() {
-		// ptrace knows threads, not processes: all its calls have to come from one. The thread is
-		// never unlocked, so it ends with the goroutine, and whatever it still traces is let go.
 		runtime.LockOSThread()
-		done <- p.stopped(look)
+		if isMainThread() {
+			// This one outlives its goroutine. While it is locked, work gets another one.
+			defer runtime.UnlockOSThread()
+			done <- onThread(work)
+			return
+		}
+		done <- work()
 	}()
 	return <-done
 }

@@ -1,37 +1,56 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
+func isMainThread() bool { return unix.Gettid() == unix.Getpid() }
+
 // stopped is Stopped, on a thread of its own.
-func (p *Process) stopped(look func(Registers) error) (err error) {
-	if err := unix.PtraceSeize(p.PID); err != nil {
-		return p.explainTrace(err)
+func (p *Process) stopped(look func(Registers) error) (pause time.Duration, err error) {
+	if err := p.seize(); err != nil {
+		return 0, p.explainTrace(err)
 	}
+	began := time.Now()
+	defer func() { pause = time.Since(began) }()
 	if err := unix.PtraceInterrupt(p.PID); err != nil {
-		return p.explainTrace(err)
+		return 0, p.explainTrace(err)
 	}
 	signal, err := p.awaitStop()
 	if err != nil {
-		return err
+		return 0, err
 	}
+	p.kept.begin()
 	defer func() {
+		p.kept.end()
 		if e := detach(p.PID, signal); e != nil && err == nil {
-			err = fmt.Errorf("let process %d go on: %w", p.PID, e)
+			err = p.explainTrace(fmt.Errorf("let it go on: %w", e))
 		}
 	}()
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(p.PID, &r); err != nil {
-		return fmt.Errorf("registers of process %d: %w", p.PID, err)
+		return 0, p.explainTrace(fmt.Errorf("its registers: %w", err))
 	}
-	return look(Registers{
+	return 0, look(Registers{
 		RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
 		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15,
 	})
+}
+
+// seize begins to trace the process. Another moonlap that looks at it is done soon.
+func (p *Process) seize() error {
+	const tries = 20
+	for n := 1; ; n++ {
+		err := unix.PtraceSeize(p.PID)
+		if err != unix.EPERM || n == tries || p.ended() {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // awaitStop waits for the stop that was asked for. A signal other than 0 came first and stopped the
@@ -69,6 +88,9 @@ func detach(pid int, signal unix.Signal) error {
 }
 
 func (p *Process) explainTrace(err error) error {
+	if errors.Is(err, unix.ESRCH) || p.ended() { // a zombie may not be traced: the kernel says EPERM
+		return fmt.Errorf("process %d has ended", p.PID)
+	}
 	if err == unix.EPERM {
 		if tracer := p.tracer(); tracer != 0 {
 			return fmt.Errorf("process %d is already traced, by process %d: a debugger or another moonlap", p.PID, tracer)

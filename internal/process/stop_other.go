@@ -5,9 +5,12 @@ package process
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
-func (p *Process) stopped(func(Registers) error) error {
-	return fmt.Errorf("looking into a process works on Linux on x86-64 only, not on %s/%s",
+func isMainThread() bool { return false }
+
+func (p *Process) stopped(func(Registers) error) (time.Duration, error) {
+	return 0, fmt.Errorf("looking into a process works on Linux on x86-64 only, not on %s/%s",
 		runtime.GOOS, runtime.GOARCH)
 }

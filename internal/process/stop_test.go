@@ -1,11 +1,14 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,7 +58,7 @@ func TestStopped(t *testing.T) {
 	defer p.Close()
 	for range 20 {
 		looked := false
-		err := p.Stopped(func(r Registers) error {
+		_, err := p.Stopped(func(r Registers) error {
 			looked = true
 			if m, ok := p.Mapped(r.RIP); !ok || !m.Executable {
 				t.Errorf("it runs at %#x, which is no code", r.RIP)
@@ -96,8 +99,8 @@ func TestStoppedTwiceAtOnce(t *testing.T) {
 	}
 	defer p.Close()
 	var second error
-	err = p.Stopped(func(Registers) error {
-		second = p.Stopped(func(Registers) error { return nil })
+	_, err = p.Stopped(func(Registers) error {
+		_, second = p.Stopped(func(Registers) error { return nil })
 		return nil
 	})
 	if errors.Is(err, os.ErrPermission) {
@@ -105,6 +108,112 @@ func TestStoppedTwiceAtOnce(t *testing.T) {
 	}
 	if err != nil || second == nil || !strings.Contains(second.Error(), "already traced, by process") {
 		t.Errorf("first: %v, second: %v", err, second)
+	}
+}
+
+// TestSignalWhileStopped: a signal that comes while the process stands still reaches it afterwards,
+// and one that stopped it before leaves it stopped.
+func TestSignalWhileStopped(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("x86-64 only")
+	}
+	cmd := child(t)
+	p, err := Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Stopped(func(Registers) error { return cmd.Process.Signal(syscall.SIGSTOP) }); err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	await := func(want byte) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			s, err := p.Stat()
+			if err == nil && s.State == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("its state is %q, not %q, %v", s.State, want, err)
+			}
+		}
+	}
+	await('T')
+	if _, err := p.Stopped(func(Registers) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	await('T')
+	cmd.Process.Signal(syscall.SIGCONT)
+	await('S')
+	if _, err := p.Stopped(func(Registers) error { return cmd.Process.Kill() }); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("killed while it stood still: %v", err)
+	}
+}
+
+func TestOpenThread(t *testing.T) {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, thread := range threads {
+		tid, _ := strconv.Atoi(thread.Name())
+		if _, err := Open(tid); tid != os.Getpid() && (err == nil || !strings.Contains(err.Error(), "a thread of process")) {
+			t.Errorf("thread %d: %v", tid, err)
+		}
+	}
+}
+
+// TestVDSO: the kernel's own code in a process can be named and left, as when it asks for the time.
+func TestVDSO(t *testing.T) {
+	p, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, m := range p.Maps {
+		if m.Path != vdso {
+			continue
+		}
+		o, err := p.ObjectAt(m.Start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"clock_gettime", "__vdso_clock_gettime", "__kernel_clock_gettime"} {
+			if at, _, ok := o.Symbol(name); ok {
+				if _, known := o.frameAt(at); m.Start <= at && at < m.End && known {
+					return
+				}
+			}
+		}
+		t.Errorf("%s has no function that tells the time", vdso)
+	}
+}
+
+// TestKept: what is read while a process stands still is right across the ends of pages, and next to
+// memory that is not there.
+func TestKept(t *testing.T) {
+	memory := make([]byte, 3*pageSize)
+	for i := range memory {
+		memory[i] = byte(i * 7 / 5)
+	}
+	var k pages
+	for range 2 {
+		k.begin()
+		for _, at := range []int{0, 1, pageSize - 3, pageSize, 2*pageSize - 8} {
+			b := make([]byte, 64)
+			if !k.read(bytes.NewReader(memory), b, uint64(at)) || !bytes.Equal(b, memory[at:at+64]) {
+				t.Errorf("at %d: %x", at, b)
+			}
+		}
+		if k.read(bytes.NewReader(memory), make([]byte, 8), 3*pageSize-4) {
+			t.Error("read past the end")
+		}
+		if k.end(); len(k.held) != 0 {
+			t.Error("pages of one look are held for the next")
+		}
 	}
 }
 
@@ -132,7 +241,7 @@ func TestEndedMeanwhile(t *testing.T) {
 	defer p.Close()
 	cmd.Process.Kill()
 	cmd.Wait()
-	if err := p.Stopped(func(Registers) error { return nil }); err == nil || !strings.Contains(err.Error(), "there is no process") {
+	if _, err := p.Stopped(func(Registers) error { return nil }); err == nil || !strings.Contains(err.Error(), "process "+strconv.Itoa(p.PID)+" has ended") {
 		t.Errorf("stopped a dead process: %v", err)
 	}
 	if err := p.ReadAt(make([]byte, 8), p.Maps[0].Start); err == nil {

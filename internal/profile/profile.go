@@ -70,9 +70,9 @@ type Profile struct {
 	Stacks   []Stack       // each different stack once, the most frequent first
 }
 
-// Add counts a stack, given outermost frame first.
-func (p *Profile) Add(frames []Frame, labels map[string]string) {
-	p.Stacks = append(p.Stacks, Stack{frames, labels, 1})
+// Add counts a stack, given outermost frame first, that was seen so many times.
+func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {
+	p.Stacks = append(p.Stacks, Stack{frames, labels, count})
 }
 
 // Merge counts equal stacks together and sorts them. It is to be called after the last Add.
@@ -80,7 +80,7 @@ func (p *Profile) Merge() {
 	index := map[string]int{}
 	var merged []Stack
 	for _, s := range p.Stacks {
-		key := fmt.Sprint(s.Frames, s.Labels) // maps are printed in the order of their keys
+		key := fmt.Sprintf("%#v %#v", s.Frames, s.Labels) // maps are printed in the order of their keys
 		i, ok := index[key]
 		if !ok {
 			i = len(merged)

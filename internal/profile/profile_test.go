@@ -30,11 +30,11 @@ func example() *Profile {
 	p := &Profile{Title: "worker <1> & more", Start: time.Unix(1e9, 0), Duration: time.Second, Period: 10 * time.Millisecond}
 	one, two := map[string]string{"uri": "/one"}, map[string]string{"uri": "/two"}
 	for range 3 {
-		p.Add([]Frame{cMain, chunk, slow, format}, one)
+		p.Add([]Frame{cMain, chunk, slow, format}, one, 1)
 	}
-	p.Add([]Frame{cMain, chunk, fast}, one)
-	p.Add([]Frame{cMain, chunk, fast}, two)
-	p.Add([]Frame{cMain, chunk, anon, write}, nil)
+	p.Add([]Frame{cMain, chunk, fast}, one, 1)
+	p.Add([]Frame{cMain, chunk, fast}, two, 1)
+	p.Add([]Frame{cMain, chunk, anon, write}, nil, 1)
 	p.Merge()
 	return p
 }
@@ -175,7 +175,7 @@ func TestAnyNames(t *testing.T) {
 		})
 		stacks := rapid.SliceOfN(rapid.SliceOfN(frame, 1, 6), 1, 20).Draw(t, "stacks")
 		for _, s := range stacks {
-			p.Add(s, map[string]string{"uri": rapid.String().Draw(t, "uri")})
+			p.Add(s, map[string]string{"uri": rapid.String().Draw(t, "uri")}, 1)
 		}
 		p.Merge()
 		if p.Total() != int64(len(stacks)) || p.Tree().Count != int64(len(stacks)) {

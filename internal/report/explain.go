@@ -12,7 +12,10 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-const mostLines = 8 // of Lua, or requests, before the rest is left out
+const (
+	mostLines  = 8  // of Lua, or requests, before the rest is left out
+	mostFrames = 50 // of a stack; a recursion has hundreds
+)
 
 // Explain draws what an nginx worker is doing. Its only error is that of w.
 func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
@@ -27,7 +30,11 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 	}
 	p.allShares(e)
 	p.section("most frequent stack, innermost first")
-	for _, f := range e.Stack {
+	for i, f := range e.Stack {
+		if i == mostFrames {
+			p.line(p.faint.Render(fmt.Sprintf("  and %d more: --json has them all", len(e.Stack)-i)))
+			break
+		}
 		p.frame(f)
 	}
 	return p.writeTo(w)

@@ -14,8 +14,10 @@ type Profile struct {
 	Which       string // on-cpu, off-cpu or wall
 	File        string // where the profile was written; "": nowhere
 	Duration    time.Duration
-	Hz          float64 // looks a second at each worker that were asked for
-	Looks       int     // at all workers, of all moments
+	Hz          float64       // looks a second at each worker that were asked for
+	Looks       int           // at all workers, of all moments, those that failed included
+	Looked      time.Duration // how long all workers together were looked at
+	Paused      time.Duration // how long of that they stood still, at most
 	Explanation explain.Explanation
 }
 
@@ -27,14 +29,18 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	if len(s.PIDs) > 1 {
 		who = fmt.Sprintf("%d workers", len(s.PIDs))
 	}
+	each := ""
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
-	rate := float64(s.Looks) / s.Duration.Seconds() / float64(len(s.PIDs))
-	stopped := float64(e.PauseNS) * rate / 1e9
+	rate := float64(s.Looks) / s.Looked.Seconds()
+	if len(s.PIDs) > 1 {
+		each = " at each worker"
+	}
 	p.fact("looks", p.join(
 		fmt.Sprintf("%s in %s", count(s.Looks), p.time(float64(s.Duration))),
-		fmt.Sprintf("%.0f a second of %.0f wanted", rate, s.Hz),
+		fmt.Sprintf("%.0f a second%s, of %.0f wanted", rate, each, s.Hz),
 		fmt.Sprintf("%s are %s", count(e.Samples), s.Which), p.lost(e)))
-	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(stopped)))
+	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(s.Paused.Seconds()/s.Looked.Seconds())))
+	p.fact("CPU", percent(e.CPU)+" of one processor")
 	if e.Samples == 0 {
 		p.fact("result", "nothing: no look found a worker "+s.Which)
 	}

@@ -3,23 +3,26 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+	"unique"
 )
 
 // Looks is what was seen of a worker over some time.
 type Looks struct {
 	Samples []Sample
 	Elapsed time.Duration
-	CPU     float64       // share of one processor that the worker used meanwhile
-	Pause   time.Duration // mean time that a look stopped the worker for
+	CPU     float64       // share of one processor that the worker used meanwhile, with all its threads
+	Pause   time.Duration // mean time that a look stopped the worker for, at most
+	Paused  time.Duration // all of that
 	Failed  int           // looks that came to nothing
 	LastErr error         // why the last of those did
 }
 
 const (
-	atMost    = 50 * time.Millisecond
-	least     = 20 // times its own length passes between two looks: at most 5 % of the worker's time
+	least     = 20                    // times its own length passes between two looks: at most 5 % of the worker's time,
+	atMost    = 50 * time.Millisecond // but looks that take longer than 2.5 ms still come this often
 	clockTick = 10 * time.Millisecond
 )
 
@@ -35,29 +38,33 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		return l, err
 	}
 	start := time.Now()
-	var paused time.Duration
+	last := before // an ended worker's can't be read any more
 	finish := func(err error) (Looks, error) {
 		l.Elapsed = time.Since(start)
-		if n := len(l.Samples) + l.Failed; n > 0 {
-			l.Pause = paused / time.Duration(n)
-		}
+		l.average()
 		if after, e := w.Stat(); e == nil {
-			used := time.Duration(after.Ticks-before.Ticks) * clockTick
-			l.CPU = min(1, float64(used)/float64(l.Elapsed))
+			last = after
 		}
+		used := time.Duration(last.Ticks-before.Ticks) * clockTick
+		l.CPU = float64(used) / float64(l.Elapsed)
 		if err == nil && len(l.Samples) == 0 {
 			err = errors.Join(errors.New("no look at the worker succeeded"), l.LastErr)
 		}
 		return l, err
 	}
 	for time.Since(start) < duration {
+		began := time.Now()
 		s, err := w.Sample()
-		paused += s.Pause
+		l.Paused += s.Pause
+		stat, failed := w.Stat()
+		if failed == nil {
+			last = stat
+		}
 		switch {
 		case err == nil:
-			l.Samples = append(l.Samples, s)
-		case w.gone():
-			return finish(err)
+			l.Samples = append(l.Samples, s.light())
+		case failed != nil || stat.State == 'Z' || stat.State == 'X':
+			return finish(fmt.Errorf("it has ended after %.1f s: was it reloaded, or did it crash?", time.Since(start).Seconds()))
 		default:
 			l.Failed++
 			l.LastErr = err
@@ -66,7 +73,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		select {
 		case <-ctx.Done():
 			return finish(ctx.Err())
-		case <-time.After(pause(hz, s.Pause)):
+		case <-time.After(pause(hz, time.Since(began), s.Pause)):
 		}
 	}
 	return finish(nil)
@@ -74,27 +81,38 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 
 // And returns both looks together, as of one worker.
 func (l Looks) And(other Looks) Looks {
-	n, m := len(l.Samples)+l.Failed, len(other.Samples)+other.Failed
-	if n+m > 0 {
-		l.Pause = (l.Pause*time.Duration(n) + other.Pause*time.Duration(m)) / time.Duration(n+m)
-	}
 	l.Samples = append(l.Samples, other.Samples...)
 	l.Failed += other.Failed
+	l.Paused += other.Paused
+	l.average()
 	l.Elapsed += other.Elapsed
 	l.CPU += other.CPU
 	l.LastErr = errors.Join(l.LastErr, other.LastErr)
 	return l
 }
 
-// gone tells that the worker has ended, or is a zombie.
-func (w *Worker) gone() bool {
-	stat, err := w.Stat()
-	return err != nil || stat.State == 'Z' || stat.State == 'X'
+func (l *Looks) average() {
+	if n := len(l.Samples) + l.Failed; n > 0 {
+		l.Pause = l.Paused / time.Duration(n)
+	}
 }
 
-// pause is how long to wait for the next look: on average a period, from half of one to one and a
-// half.
-func pause(hz float64, stopped time.Duration) time.Duration {
+// errPartial stands for whatever it was that a sample's C frames are missing for.
+var errPartial = errors.New("C frames are missing")
+
+// light is the sample with as little memory of its own as can be: it may be one of many.
+func (s Sample) light() Sample {
+	if s.Partial != nil {
+		s.Partial = errPartial
+	}
+	s.Request.Method = unique.Make(s.Request.Method).Value()
+	s.Request.URI = unique.Make(s.Request.URI).Value()
+	return s
+}
+
+// pause is how long to wait after a look that took so long and stopped the worker for a part of it.
+// From one look to the next it is a period on average, from half of one to one and a half.
+func pause(hz float64, took, stopped time.Duration) time.Duration {
 	period := float64(time.Second) / hz * (0.5 + rand.Float64())
-	return max(time.Duration(period)-stopped, min(least*stopped, atMost))
+	return max(time.Duration(period)-took, min(least*stopped, atMost))
 }

@@ -21,7 +21,7 @@ func (l Looks) Only(which string) Looks {
 	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s Sample) bool {
 		switch which {
 		case OnCPU:
-			return s.Asleep
+			return s.Asleep || s.Halted
 		case OffCPU:
 			return !s.Asleep || !s.Lua
 		}
@@ -30,27 +30,44 @@ func (l Looks) Only(which string) Looks {
 	return l
 }
 
-// AddTo adds the samples to a profile, each with the request, the state of Lua and the phase as labels.
+// AddTo adds the samples to a profile, with the request, the state of Lua and the phase as labels.
 func (l Looks) AddTo(p *profile.Profile) {
+	type group struct {
+		stack      *Frame // its first one: equal stacks share their memory
+		state, uri string
+	}
+	counts := map[group]int64{}
+	var order []group // in which they were first seen
+	stacks := map[*Frame][]Frame{}
 	for _, s := range l.Samples {
-		frames := make([]profile.Frame, len(s.Stack))
-		for i, f := range s.Stack {
+		g := group{uri: s.Request.URI}
+		if len(s.Stack) > 0 {
+			g.stack = &s.Stack[0]
+		}
+		if s.Lua {
+			g.state = s.State.String()
+		}
+		stacks[g.stack] = s.Stack
+		if counts[g]++; counts[g] == 1 {
+			order = append(order, g)
+		}
+	}
+	for _, g := range order {
+		stack := stacks[g.stack]
+		frames := make([]profile.Frame, len(stack))
+		for i, f := range stack {
 			frames[len(frames)-1-i] = profile.Frame{
 				Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line,
 				Kind: kinds[f.Kind], Compiled: f.Compiled,
 			}
 		}
 		labels := map[string]string{}
-		if s.Lua {
-			labels["state"] = s.State.String()
+		for key, value := range map[string]string{"state": g.state, "uri": g.uri, "phase": phaseOf(stack)} {
+			if value != "" {
+				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes
+			}
 		}
-		if s.Request.URI != "" {
-			labels["uri"] = s.Request.URI
-		}
-		if phase := phaseOf(s.Stack); phase != "" {
-			labels["phase"] = phase
-		}
-		p.Add(frames, labels)
+		p.Add(frames, labels, counts[g])
 	}
 }
 
@@ -67,7 +84,8 @@ func phaseOf(stack []Frame) string {
 			"set", "rewrite", "access", "content", "log", "header_filter", "body_filter", "balancer",
 			"ssl_cert", "ssl_client_hello", "init_worker", "timer",
 		} {
-			if strings.HasPrefix(name, phase+"_by") || strings.HasPrefix(name, phase+"_handler") {
+			if strings.HasPrefix(name, phase+"_by") || strings.HasPrefix(name, phase+"_handler") ||
+				strings.HasPrefix(name, phase+"_wev_handler") { // goes on after it has waited
 				return phase
 			}
 		}

@@ -3,8 +3,10 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -26,28 +28,34 @@ type Sample struct {
 	State   luajit.State
 	Lua     bool          // Lua code is on the stack
 	Asleep  bool          // the process waited for something
+	Halted  bool          // a signal (SIGSTOP) has stopped it
+	Turn    uint64        // nginx's clock in milliseconds, which stands still until the event loop turns
 	InUse   uint64        // bytes of Lua's heap
 	Request Request       // zero where it served none
-	Stack   []Frame       // innermost first
+	Stack   []Frame       // innermost first; equal ones share their memory
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
 }
 
-// maxC bounds the C frames of one sample.
-const maxC = 128
+const (
+	maxC = 128 // C frames of one sample
+	// maxLua is how many Lua frames are shown at each end of a stack. A deep recursion has thousands.
+	maxLua  = 200
+	leftOut = "(frames left out)"
+)
 
 // Sample stops the worker for a moment and looks at its stack.
 func (w *Worker) Sample() (Sample, error) {
-	stat, err := w.Stat()
+	stat, err := w.untraced()
 	if err != nil {
 		return Sample{}, err
 	}
 	var s Sample
 	var inner, outer []process.Registers
 	var lua luajit.Stack
-	began := time.Now()
-	err = w.Stopped(func(r process.Registers) error {
+	s.Pause, err = w.Stopped(func(r process.Registers) error {
 		w.registers = r
+		s.Turn = (&process.Reader{Memory: w.Process}).U64(w.clock)
 		var err error
 		if lua, err = w.VM.Stack(r); err != nil {
 			return err
@@ -60,39 +68,79 @@ func (w *Worker) Sample() (Sample, error) {
 			s.Request, _ = w.Request(request)
 		}
 		if !lua.Running || lua.Leaf {
-			inner, s.Partial = w.unwind(r, false)
+			inner, s.Partial = w.unwind(r, false, lua.Running)
 		}
 		if lua.Running {
 			var err error
-			outer, err = w.unwind(lua.Caller, true)
+			outer, err = w.unwind(lua.Caller, true, true)
 			s.Partial = errors.Join(s.Partial, err)
 		}
 		return nil
 	})
-	s.Pause = time.Since(began)
+	if w.unmapped {
+		w.refresh()
+	}
 	if err != nil {
 		return s, err
 	}
 	s.State, s.Lua, s.InUse = lua.State, lua.Running, lua.InUse
 	s.Asleep = stat.State == 'S' || stat.State == 'D'
+	s.Halted = stat.State == 'T'
+	var stack []Frame
 	for i, r := range inner {
-		s.Stack = append(s.Stack, w.cFrame(r.RIP, i > 0))
+		stack = append(stack, w.cFrame(r.RIP, i > 0))
 	}
-	for _, f := range lua.Frames {
-		s.Stack = append(s.Stack, w.luaFrame(f))
+	for i, f := range lua.Frames {
+		if left := len(lua.Frames) - 2*maxLua; left > 0 && i >= maxLua && i < maxLua+left {
+			if i == maxLua {
+				stack = append(stack, Frame{Kind: luajit.Builtin, Function: leftOut})
+			}
+			continue
+		}
+		stack = append(stack, w.luaFrame(f))
 	}
 	for _, r := range outer {
-		s.Stack = append(s.Stack, w.cFrame(r.RIP, true))
+		stack = append(stack, w.cFrame(r.RIP, true))
 	}
+	s.Stack = w.stacks.shared(stack)
 	return s, nil
 }
 
+// untraced is the process's state, when no other moonlap looks at it: then it could not be seen
+// whether it sleeps.
+func (w *Worker) untraced() (stat process.Stat, err error) {
+	const tries = 20
+	for range tries {
+		if stat, err = w.Stat(); err != nil || stat.State != 't' {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return stat, err
+}
+
+// refresh reads anew what is mapped, after code was seen that was not: a library that was loaded
+// late, or more of LuaJIT's machine code, which is seen often.
+func (w *Worker) refresh() {
+	const often = time.Second
+	if w.unmapped = false; time.Since(w.refreshed) < often {
+		return
+	}
+	w.refreshed = time.Now()
+	if w.ReadMaps() == nil { // else it has ended, which the next look says
+		w.readObjects()
+	}
+}
+
 // unwind follows the C frames from the registers on, up to the outermost one or to where Lua begins:
-// its frames have been walked already. The error tells of a chain that broke.
-func (w *Worker) unwind(r process.Registers, after bool) ([]process.Registers, error) {
+// its frames have been walked already. The error tells of a chain that broke. after tells that the
+// registers are those behind a call, inLua that Lua called the C function, or was called by it.
+func (w *Worker) unwind(r process.Registers, after, inLua bool) ([]process.Registers, error) {
 	var all []process.Registers
 	for len(all) < maxC {
-		if w.runsLua(r.RIP) {
+		// The innermost function is none of Lua's, else there were nothing to unwind. It may be
+		// machine code of another compiler's, that of regular expressions.
+		if len(all) > 0 && inLua && w.runsLua(r.RIP) {
 			return all, nil
 		}
 		all = append(all, r)
@@ -101,6 +149,8 @@ func (w *Worker) unwind(r process.Registers, after bool) ([]process.Registers, e
 		case err == process.ErrOutermost:
 			return all, nil
 		case err != nil:
+			_, known := w.Mapped(r.RIP)
+			w.unmapped = w.unmapped || !known
 			return all, err
 		}
 		r, after = next, true
@@ -113,8 +163,9 @@ func (w *Worker) runsLua(address uint64) bool {
 	if w.VM.Asm.Contains(address) {
 		return true
 	}
-	_, err := w.ObjectAt(address)
-	return err != nil
+	m, ok := w.Mapped(address)
+	w.unmapped = w.unmapped || !ok
+	return !ok || m.Path == ""
 }
 
 func (w *Worker) cFrame(address uint64, after bool) Frame {
@@ -124,7 +175,7 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 	f := Frame{Kind: luajit.C}
 	o, err := w.ObjectAt(address)
 	if err != nil {
-		f.Function = fmt.Sprintf("%#x", address)
+		f.Function = "(machine code of no file)" // its address would be another one in each look
 		return f
 	}
 	f.File = o.Name()
@@ -138,6 +189,15 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 }
 
 func (w *Worker) luaFrame(f luajit.Frame) Frame {
+	if known, ok := w.frames[f]; ok {
+		return known
+	}
+	named := w.nameFrame(f)
+	w.frames[f] = named
+	return named
+}
+
+func (w *Worker) nameFrame(f luajit.Frame) Frame {
 	out := Frame{
 		Kind: f.Kind, Function: w.sources.Name(f), File: f.File,
 		FirstLine: f.FirstLn, Line: f.Line, Compiled: f.Compiled,
@@ -148,10 +208,22 @@ func (w *Worker) luaFrame(f luajit.Frame) Frame {
 	return out
 }
 
-// open reads a source file as the worker sees it, also in a container of its own.
+// open reads a source file as the worker sees it, also in a container of its own. What is named as
+// one may be anything: a pipe that never ends, a device.
 func (w *Worker) open(file string) ([]byte, error) {
-	if filepath.IsAbs(file) {
-		return os.ReadFile(w.Path(file))
+	path := w.Path(file)
+	if !filepath.IsAbs(file) {
+		path = filepath.Join(fmt.Sprintf("/proc/%d/cwd", w.PID), file)
 	}
-	return os.ReadFile(filepath.Join(fmt.Sprintf("/proc/%d/cwd", w.PID), file))
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 16 << 20
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s is no source file: %w", path, errors.Join(err, os.ErrInvalid))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
@@ -17,8 +18,14 @@ type Worker struct {
 	*process.Process
 	VM *luajit.VM
 
+	clock   uint64 // address of ngx_current_msec
 	request requestLayout
 	sources luajit.Sources
+	frames  map[luajit.Frame]Frame // those seen, with their names
+	stacks  stacks
+
+	unmapped  bool // code was seen where nothing was mapped
+	refreshed time.Time
 
 	registers process.Registers // of the last sample
 }
@@ -32,8 +39,8 @@ func Open(pid int) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{Process: p}
-	if w.VM, err = findVM(p); err != nil {
+	w := &Worker{Process: p, frames: map[luajit.Frame]Frame{}}
+	if err = w.findVM(); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -45,6 +52,10 @@ func Open(pid int) (*Worker, error) {
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {
 	w.VM.LearnNames()
+	w.readObjects()
+}
+
+func (w *Worker) readObjects() {
 	for _, m := range w.Maps {
 		if m.Executable {
 			if o, err := w.ObjectAt(m.Start); err == nil {
@@ -56,31 +67,33 @@ func (w *Worker) prepare() {
 
 // findVM follows nginx's configuration to the Lua module's, whose first field is the main thread
 // (ngx_http_lua_main_conf_t); both modules export their place in it.
-func findVM(p *process.Process) (*luajit.VM, error) {
+func (w *Worker) findVM() error {
+	p := w.Process
 	if p.Name() != "nginx" && !strings.HasPrefix(titleOf(p.PID), "nginx:") {
-		return nil, fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
+		return fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
 	}
 	if strings.HasPrefix(titleOf(p.PID), "nginx: master") {
-		return nil, fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
+		return fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
 			p.PID, workersOf(p.PID))
 	}
-	nginx, err := p.FindObject("ngx_cycle", "ngx_http_module")
+	nginx, err := p.FindObject("ngx_cycle", "ngx_http_module", "ngx_current_msec")
 	if err != nil {
-		return nil, fmt.Errorf("%w: was it built without exported symbols?", err)
+		return fmt.Errorf("%w: was it built without exported symbols?", err)
 	}
 	module, err := p.FindObject("ngx_http_lua_module")
 	if err != nil {
-		return nil, fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
+		return fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
 	}
 	library, err := p.FindObject("lua_pushthread", "luaJIT_setmode")
 	if err != nil {
-		return nil, fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
+		return fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
 	}
 	layout, err := luajit.Calibrate(library)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := &process.Reader{Memory: p}
+	w.clock, _, _ = nginx.Symbol("ngx_current_msec")
 	cycle, _, _ := nginx.Symbol("ngx_cycle")
 	http, _, _ := nginx.Symbol("ngx_http_module")
 	lua, _, _ := module.Symbol("ngx_http_lua_module")
@@ -91,10 +104,11 @@ func findVM(p *process.Process) (*luajit.VM, error) {
 	luaConf := r.U64(mainConf + 8*r.U64(lua))
 	mainThread := r.U64(luaConf)
 	if r.Err != nil || mainThread == 0 {
-		return nil, fmt.Errorf("the nginx of process %d has %w: its configuration has no http block, or it is just starting",
+		return fmt.Errorf("the nginx of process %d has %w: its configuration has no http block, or it is just starting",
 			p.PID, ErrNoLua)
 	}
-	return luajit.Attach(p, library, layout, mainThread)
+	w.VM, err = luajit.Attach(p, library, layout, mainThread)
+	return err
 }
 
 // workersOf lists a master's workers.

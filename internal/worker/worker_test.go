@@ -99,7 +99,7 @@ func open(t *testing.T, pid int) *Worker {
 	w, err := Open(pid)
 	if err == nil {
 		t.Cleanup(func() { w.Close() })
-		err = w.Stopped(func(process.Registers) error { return nil })
+		_, err = w.Stopped(func(process.Registers) error { return nil })
 	}
 	if errors.Is(err, os.ErrPermission) { // nothing that could be installed changes that
 		t.Skip(err)

@@ -1,0 +1,77 @@
+package process
+
+import "io"
+
+const pageSize = 1 << 12
+
+// pages keeps what is read of a process that stands still, by page. A walk over a stack reads many
+// numbers that lie close together, and each system call makes the process stand still for longer.
+type pages struct {
+	on   bool
+	held map[uint64][]byte
+	free [][]byte // of looks before
+
+	lastAt uint64 // page that was read last
+	last   []byte // nil: none
+}
+
+func (k *pages) begin() {
+	k.on = true
+	if k.held == nil {
+		k.held = map[uint64][]byte{}
+	}
+}
+
+func (k *pages) end() {
+	const most = 1 << 10 // pages that are kept for the next look
+	k.on, k.last = false, nil
+	for at, page := range k.held {
+		if page != nil && len(k.free) < most {
+			k.free = append(k.free, page)
+		}
+		delete(k.held, at)
+	}
+}
+
+// read fills b from the address on. It does nothing and returns false where b does not lie in pages
+// that can be read, or is so large that nothing would be gained.
+func (k *pages) read(from io.ReaderAt, b []byte, address uint64) bool {
+	if len(b) > pageSize {
+		return false
+	}
+	for len(b) > 0 {
+		page := k.page(from, address&^(pageSize-1))
+		if page == nil {
+			return false
+		}
+		n := copy(b, page[address%pageSize:])
+		b, address = b[n:], address+uint64(n)
+	}
+	return true
+}
+
+func (k *pages) page(from io.ReaderAt, at uint64) []byte {
+	if k.last == nil || k.lastAt != at {
+		k.lastAt, k.last = at, k.find(from, at)
+	}
+	return k.last
+}
+
+// find returns a page, or nil where it cannot be read.
+func (k *pages) find(from io.ReaderAt, at uint64) []byte {
+	if page, ok := k.held[at]; ok {
+		return page
+	}
+	var page []byte
+	if n := len(k.free); n > 0 {
+		page, k.free = k.free[n-1], k.free[:n-1]
+	} else {
+		page = make([]byte, pageSize)
+	}
+	if _, err := from.ReadAt(page, int64(at)); err != nil {
+		k.free = append(k.free, page)
+		page = nil // and is not tried again
+	}
+	k.held[at] = page
+	return page
+}
