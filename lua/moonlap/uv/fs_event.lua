@@ -7,28 +7,25 @@ local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
+local path_watcher = require "moonlap.uv.path_watcher"
 local queue = require "moonlap.uv.queue"
 
 local _M = {}
 
 ffi.cdef [[
-int uv_fs_event_init(uv_loop_t *, uv_fs_event_t *);
 int uv_fs_event_start(uv_fs_event_t *, uv_fs_event_cb, const char *path, unsigned int flags);
-int uv_fs_event_stop(uv_fs_event_t *);
-int uv_fs_event_getpath(uv_fs_event_t *, char *, size_t *);
 ]]
 
 local RENAME, CHANGE = 1, 2
 local WATCH_ENTRY, STAT, RECURSIVE = 1, 2, 4
-local PATH_SIZE = 2 * 4096
 local EINVAL = errors.api.errno.EINVAL
 
 local fs_event_ptr = ffi.typeof "uv_fs_event_t *"
 local char_ptr = ffi.typeof "const char *"
 local on_fs_event = queue.callback "fs_event"
 
-local methods = {}
-local class = handle.class("fs_event", methods)
+local class, methods, api = path_watcher.define "fs_event"
+_M.api = api
 
 queue.on[queue.KIND.fs_event] = function(event)
     local h = handle.by_id[event.id]
@@ -46,20 +43,9 @@ queue.on[queue.KIND.fs_event] = function(event)
     return h.callback, errors.status(event.result), name, events
 end
 
-local api = {}
-_M.api = api
-
 --- A handle for changes in the file system.
+-- @function new_fs_event
 -- @treturn userdata; or nil, message and name of the error
-function api.new_fs_event()
-    local h = { callback = false, started = false }
-    local userdata = handle.new(class, h)
-    local status = C.uv_fs_event_init(queue.loop, ffi.cast(fs_event_ptr, handle.memory(h)))
-    if status < 0 then
-        return handle.abandon(h, status)
-    end
-    return userdata
-end
 
 --- Starts to watch.
 -- @tparam userdata fs_event
@@ -76,46 +62,22 @@ function api.fs_event_start(userdata, path, flags, callback)
     if h.closing then
         return errors.fail(EINVAL)
     end
-    h.callback = callback
     local bits = (flags.watch_entry and WATCH_ENTRY or 0) + (flags.stat and STAT or 0)
         + (flags.recursive and RECURSIVE or 0)
-    local status = C.uv_fs_event_start(ffi.cast(fs_event_ptr, h.ptr), on_fs_event, path, bits)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    h.started = true
-    return status
+    return path_watcher.started(h, callback,
+        C.uv_fs_event_start(ffi.cast(fs_event_ptr, h.ptr), on_fs_event, path, bits))
 end
 
 --- Stops watching.
+-- @function fs_event_stop
 -- @tparam userdata fs_event
 -- @treturn number 0
-function api.fs_event_stop(userdata)
-    local h = handle.check(userdata, class)
-    h.started = false
-    if h.closed then
-        return 0
-    end
-    return errors.result(C.uv_fs_event_stop(ffi.cast(fs_event_ptr, h.ptr)))
-end
 
 --- What is being watched.
+-- @function fs_event_getpath
 -- @tparam userdata fs_event
 -- @treturn string; or nil, message and name of the error
-function api.fs_event_getpath(userdata)
-    local h = handle.check(userdata, class)
-    if h.closed then
-        return errors.fail(EINVAL)
-    end
-    local path, size = ffi.new("char[?]", PATH_SIZE), ffi.new("size_t[1]", PATH_SIZE)
-    local status = C.uv_fs_event_getpath(ffi.cast(fs_event_ptr, h.ptr), path, size)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return ffi.string(path, size[0])
-end
 
-methods.start, methods.stop = api.fs_event_start, api.fs_event_stop
-methods.getpath = api.fs_event_getpath
+methods.start = api.fs_event_start
 
 return _M

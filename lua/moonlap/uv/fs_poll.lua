@@ -8,18 +8,15 @@ local errors = require "moonlap.uv.errors"
 local fs_stat = require "moonlap.uv.fs_stat"
 local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
+local path_watcher = require "moonlap.uv.path_watcher"
 local queue = require "moonlap.uv.queue"
 
 local _M = {}
 
 ffi.cdef [[
-int uv_fs_poll_init(uv_loop_t *, uv_fs_poll_t *);
 int uv_fs_poll_start(uv_fs_poll_t *, uv_fs_poll_cb, const char *path, unsigned int interval);
-int uv_fs_poll_stop(uv_fs_poll_t *);
-int uv_fs_poll_getpath(uv_fs_poll_t *, char *, size_t *);
 ]]
 
-local PATH_SIZE = 2 * 4096
 local EINVAL = errors.api.errno.EINVAL
 
 -- uv_stat_t: twelve and four times two 64-bit fields, which libuv 1 cannot change.
@@ -29,8 +26,8 @@ local char_ptr, void_ptr = ffi.typeof "char *", ffi.typeof "void *"
 local fs_poll_ptr = ffi.typeof "uv_fs_poll_t *"
 local on_fs_poll = queue.callback "fs_poll"
 
-local methods = {}
-local class = handle.class("fs_poll", methods)
+local class, methods, api = path_watcher.define "fs_poll"
+_M.api = api
 
 queue.on[queue.KIND.fs_poll] = function(event)
     local h = handle.by_id[event.id]
@@ -46,20 +43,9 @@ queue.on[queue.KIND.fs_poll] = function(event)
     return h.callback, errors.status(event.result), before, after
 end
 
-local api = {}
-_M.api = api
-
 --- A handle for the changes of a file's stat.
+-- @function new_fs_poll
 -- @treturn userdata; or nil, message and name of the error
-function api.new_fs_poll()
-    local h = { callback = false, started = false }
-    local userdata = handle.new(class, h)
-    local status = C.uv_fs_poll_init(queue.loop, ffi.cast(fs_poll_ptr, handle.memory(h)))
-    if status < 0 then
-        return handle.abandon(h, status)
-    end
-    return userdata
-end
 
 --- Starts to ask.
 -- @tparam userdata fs_poll
@@ -75,45 +61,21 @@ function api.fs_poll_start(userdata, path, interval, callback)
     if h.closing then
         return errors.fail(EINVAL)
     end
-    h.callback = callback
     loop.now() -- libuv counts from the time of the loop, which may be old
-    local status = C.uv_fs_poll_start(ffi.cast(fs_poll_ptr, h.ptr), on_fs_poll, path, interval)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    h.started = true
-    return status
+    return path_watcher.started(h, callback,
+        C.uv_fs_poll_start(ffi.cast(fs_poll_ptr, h.ptr), on_fs_poll, path, interval))
 end
 
 --- Stops asking.
+-- @function fs_poll_stop
 -- @tparam userdata fs_poll
 -- @treturn number 0
-function api.fs_poll_stop(userdata)
-    local h = handle.check(userdata, class)
-    h.started = false
-    if h.closed then
-        return 0
-    end
-    return errors.result(C.uv_fs_poll_stop(ffi.cast(fs_poll_ptr, h.ptr)))
-end
 
 --- The file that is asked about.
+-- @function fs_poll_getpath
 -- @tparam userdata fs_poll
 -- @treturn string; or nil, message and name of the error
-function api.fs_poll_getpath(userdata)
-    local h = handle.check(userdata, class)
-    if h.closed then
-        return errors.fail(EINVAL)
-    end
-    local path, size = ffi.new("char[?]", PATH_SIZE), ffi.new("size_t[1]", PATH_SIZE)
-    local status = C.uv_fs_poll_getpath(ffi.cast(fs_poll_ptr, h.ptr), path, size)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return ffi.string(path, size[0])
-end
 
-methods.start, methods.stop = api.fs_poll_start, api.fs_poll_stop
-methods.getpath = api.fs_poll_getpath
+methods.start = api.fs_poll_start
 
 return _M
