@@ -77,9 +77,12 @@ end
 
 --- Asks libuv for one of a socket's two addresses.
 -- @tparam cdata call `uv_tcp_getsockname` or its like
--- @tparam cdata ptr the handle
+-- @tparam cdata|nil ptr the handle; nil or false for one that is closed
 -- @treturn table as `describe` makes it, or nil, message and name of the error
 function _M.ask(call, ptr)
+    if not ptr then
+        return errors.fail(errors.api.errno.EBADF)
+    end
     size[0] = ffi.sizeof(address)
     local status = call(ptr, ffi.cast("struct sockaddr *", address), size)
     if status < 0 then

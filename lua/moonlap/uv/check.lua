@@ -127,6 +127,19 @@ function _M.int(position, ...)
 end
 
 
+--- A boolean for a C `int`.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn number 1 for true, 0 for false
+function _M.flag(position, ...)
+    local value = select(position, ...)
+    if type(value) == "boolean" then
+        return value and 1 or 0
+    end
+    return _M.type_error(position, "boolean", ...)
+end
+
+
 --- A number, or `default` for nil or none.
 -- @tparam number position
 -- @tparam number default

@@ -6,6 +6,7 @@ local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
+local out = require "moonlap.uv.out"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
 local stream = require "moonlap.uv.stream"
@@ -23,14 +24,11 @@ void uv_pipe_pending_instances(uv_pipe_t *, int);
 int uv_pipe_pending_count(uv_pipe_t *);
 int uv_pipe_pending_type(uv_pipe_t *);
 int uv_pipe_chmod(uv_pipe_t *, int);
-int uv_pipe(int *fds, int read_flags, int write_flags);
 const char *uv_handle_type_name(int);
 ]]
 
 local EBADF = errors.api.errno.EBADF
-local NONBLOCK = 0x40
 local READABLE, WRITABLE = 1, 2
-local PATH_SIZE = 2 * 4096
 
 local on_connect = queue.callback "connect"
 local pipe_ptr = ffi.typeof "uv_pipe_t *"
@@ -88,10 +86,6 @@ function api.pipe_bind(userdata, name)
     return errors.result(ptr and C.uv_pipe_bind(ptr, name) or EBADF)
 end
 
-local function connected(_, status)
-    return errors.status(status)
-end
-
 --- Connects; also what goes wrong at once is told to the callback.
 -- @tparam userdata pipe
 -- @tparam string name path
@@ -104,7 +98,7 @@ function api.pipe_connect(userdata, name, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
-    local r, request = req.new("connect", callback, connected)
+    local r, request = req.new("connect", callback, req.status)
     C.uv_pipe_connect(request, ptr, name, on_connect)
     return req.userdata(r)
 end
@@ -114,12 +108,7 @@ local function name_of(call, userdata)
     if not ptr then
         return errors.fail(EBADF)
     end
-    local name, size = ffi.new("char[?]", PATH_SIZE), ffi.new("size_t[1]", PATH_SIZE)
-    local status = call(ptr, name, size)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return ffi.string(name, size[0])
+    return out.text_of(call, ptr, out.PATH_SIZE)
 end
 
 --- The path of this end.
@@ -181,29 +170,6 @@ function api.pipe_chmod(userdata, flags)
         check.argument_error(2, ("invalid option '%s'"):format(flags))
     end
     return errors.result(ptr and C.uv_pipe_chmod(ptr, MODES[flags]) or EBADF)
-end
-
-local function flags_of(position, ...)
-    local flags = (select(position, ...))
-    if flags ~= nil and type(flags) ~= "table" then
-        check.own_type_error(position, "table or nil", ...)
-    end
-    return flags and flags.nonblock and NONBLOCK or 0
-end
-
---- The two ends of a new pipe(2).
--- @tparam[opt] table read_flags `{nonblock = true}`
--- @tparam[opt] table write_flags the same
--- @treturn table `{read = fd, write = fd}`; or nil, message and name of the error
-function api.pipe(read_flags, write_flags)
-    local first = flags_of(1, read_flags, write_flags)
-    local second = flags_of(2, read_flags, write_flags)
-    local fds = ffi.new "int[2]"
-    local status = C.uv_pipe(fds, first, second)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return { read = fds[0], write = fds[1] }
 end
 
 for _, name in ipairs {

@@ -111,6 +111,12 @@ function _M.abandon(r, status)
     return errors.fail(status)
 end
 
+--- The `decode` of a request that has nothing but its status to tell.
+-- @treturn string|nil the error's name
+function _M.status(_, status)
+    return errors.status(status)
+end
+
 local function after(r, ...)
     _M.drop(r)
     return r.callback, ...

@@ -26,11 +26,9 @@ int uv_tcp_getsockname(const uv_tcp_t *, struct sockaddr *, int *);
 int uv_tcp_getpeername(const uv_tcp_t *, struct sockaddr *, int *);
 int uv_tcp_connect(uv_connect_t *, uv_tcp_t *, const struct sockaddr *, uv_connect_cb);
 int uv_tcp_close_reset(uv_tcp_t *, uv_close_cb);
-int uv_socketpair(int type, int protocol, int *pair, int flags0, int flags1);
 ]]
 
 local IPV6ONLY = 1
-local NONBLOCK = 0x40
 local EBADF = errors.api.errno.EBADF
 
 local on_connect = queue.callback "connect"
@@ -102,20 +100,13 @@ function api.tcp_open(userdata, fd)
     return errors.result(ptr and C.uv_tcp_open(ptr, fd) or EBADF)
 end
 
-local function switch(value, ...)
-    if type(value) ~= "boolean" then
-        check.type_error(2, "boolean", ...)
-    end
-    return value and 1 or 0
-end
-
 --- Switches Nagle's algorithm off or on.
 -- @tparam userdata tcp
 -- @tparam boolean enable true: send small pieces at once
 -- @treturn number 0, or nil, message and name of the error
 function api.tcp_nodelay(userdata, enable)
     local _, ptr = open_tcp(userdata)
-    enable = switch(enable, userdata, enable)
+    enable = check.flag(2, userdata, enable)
     return errors.result(ptr and C.uv_tcp_nodelay(ptr, enable) or EBADF)
 end
 
@@ -126,7 +117,7 @@ end
 -- @treturn number 0, or nil, message and name of the error
 function api.tcp_keepalive(userdata, enable, delay)
     local _, ptr = open_tcp(userdata)
-    local on = switch(enable, userdata, enable)
+    local on = check.flag(2, userdata, enable)
     local seconds = on == 1 and check.int(3, userdata, enable, delay) or 0
     return errors.result(ptr and C.uv_tcp_keepalive(ptr, on, seconds) or EBADF)
 end
@@ -137,7 +128,7 @@ end
 -- @treturn number 0, or nil, message and name of the error
 function api.tcp_simultaneous_accepts(userdata, enable)
     local _, ptr = open_tcp(userdata)
-    enable = switch(enable, userdata, enable)
+    enable = check.flag(2, userdata, enable)
     return errors.result(ptr and C.uv_tcp_simultaneous_accepts(ptr, enable) or EBADF)
 end
 
@@ -160,9 +151,6 @@ end
 -- @treturn table `{family, ip, port}`; or nil, message and name of the error
 function api.tcp_getsockname(userdata)
     local _, ptr = open_tcp(userdata)
-    if not ptr then
-        return errors.fail(EBADF)
-    end
     return address.ask(C.uv_tcp_getsockname, ptr)
 end
 
@@ -171,14 +159,7 @@ end
 -- @treturn table `{family, ip, port}`; or nil, message and name of the error
 function api.tcp_getpeername(userdata)
     local _, ptr = open_tcp(userdata)
-    if not ptr then
-        return errors.fail(EBADF)
-    end
     return address.ask(C.uv_tcp_getpeername, ptr)
-end
-
-local function connected(_, status)
-    return errors.status(status)
 end
 
 --- Connects.
@@ -195,11 +176,10 @@ function api.tcp_connect(userdata, host, port, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
-    local r, request = req.new("connect", callback, connected)
+    local r, request = req.new("connect", callback, req.status)
     local status = C.uv_tcp_connect(request, ptr, sockaddr, on_connect)
     if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
+        return req.abandon(r, status)
     end
     return req.userdata(r)
 end
@@ -231,65 +211,6 @@ function api.tcp_close_reset(userdata, callback)
     end
     closing.close(h, callback or false, true)
     return status
-end
-
-local TYPES = { stream = 1, dgram = 2, raw = 3, rdm = 4, seqpacket = 5 }
-
-local function flags_of(position, ...)
-    local flags = (select(position, ...))
-    if flags ~= nil and type(flags) ~= "table" then
-        check.own_type_error(position, "table or nil", ...)
-    end
-    return flags and flags.nonblock and NONBLOCK or 0
-end
-
---- Two connected sockets.
--- @tparam[opt="stream"] string|number kind
--- @tparam[opt=0] string|number protocol its number, or its name in /etc/protocols
--- @tparam[opt] table flags1 `{nonblock = true}` for the first
--- @tparam[opt] table flags2 the same for the second
--- @treturn {number,number} descriptors; or nil, message and name of the error
-function api.socketpair(kind, protocol, flags1, flags2)
-    local type_number, protocol_number = 1, 0
-    if type(kind) == "string" then
-        type_number = TYPES[kind] or tonumber(kind)
-        if not type_number then
-            check.argument_error(1, "invalid socket type: " .. kind)
-        end
-    elseif kind ~= nil then
-        type_number = tonumber(kind) or check.argument_error(1,
-            "socket type must be string or integer if set, got " .. type(kind))
-    end
-    if type(protocol) == "string" and not tonumber(protocol) then
-        protocol_number = _M.protocol(protocol)
-        if not protocol_number then
-            check.argument_error(2, "invalid protocol: " .. protocol)
-        end
-    elseif protocol ~= nil then
-        protocol_number = tonumber(protocol) or check.argument_error(2,
-            "protocol must be string or integer if set, got " .. type(protocol))
-    end
-    local first = flags_of(3, kind, protocol, flags1, flags2)
-    local second = flags_of(4, kind, protocol, flags1, flags2)
-    local pair = ffi.new "int[2]"
-    local status = C.uv_socketpair(type_number, protocol_number, pair, first, second)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return { pair[0], pair[1] }
-end
-
-ffi.cdef [[
-struct moonlap_uv_protoent { char *name; char **aliases; int number; };
-struct moonlap_uv_protoent *moonlap_uv_getprotobyname(const char *) __asm__("getprotobyname");
-]]
-
---- A protocol's number by its name.
--- @tparam string name
--- @treturn number|nil
-function _M.protocol(name)
-    local entry = ffi.C.moonlap_uv_getprotobyname(name)
-    return entry ~= nil and entry.number or nil
 end
 
 for _, name in ipairs {

@@ -40,13 +40,11 @@ _M.api = api
 -- @treturn userdata; or nil, message and name of the error
 function api.new_tty(fd, readable)
     fd = check.int(1, fd, readable)
-    if type(readable) ~= "boolean" then
-        check.type_error(2, "boolean", fd, readable)
-    end
+    readable = check.flag(2, fd, readable)
     local h = stream.fields()
     local userdata = handle.new(class, h)
     local memory = handle.memory(h)
-    local status = C.uv_tty_init(queue.loop, ffi.cast(tty_ptr, memory), fd, readable and 1 or 0)
+    local status = C.uv_tty_init(queue.loop, ffi.cast(tty_ptr, memory), fd, readable)
     if status < 0 then
         return handle.abandon(h, status)
     end

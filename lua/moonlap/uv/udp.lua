@@ -25,11 +25,6 @@ int uv_udp_bind(uv_udp_t *, const struct sockaddr *, unsigned int);
 int uv_udp_connect(uv_udp_t *, const struct sockaddr *);
 int uv_udp_getsockname(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_getpeername(const uv_udp_t *, struct sockaddr *, int *);
-int uv_udp_set_membership(uv_udp_t *, const char *, const char *, int);
-int uv_udp_set_source_membership(uv_udp_t *, const char *, const char *, const char *, int);
-int uv_udp_set_multicast_loop(uv_udp_t *, int);
-int uv_udp_set_multicast_ttl(uv_udp_t *, int);
-int uv_udp_set_multicast_interface(uv_udp_t *, const char *);
 int uv_udp_set_broadcast(uv_udp_t *, int);
 int uv_udp_set_ttl(uv_udp_t *, int);
 int uv_udp_send(uv_udp_send_t *, uv_udp_t *, const uv_buf_t *, unsigned int,
@@ -61,10 +56,19 @@ local datagram_ptr = ffi.typeof "uvshim_datagram *"
 local methods = {}
 local class = handle.class("udp", methods, { last_calls = pending.last_calls })
 
-local function open_udp(userdata)
+--- What a UDP handle can do, by name.
+_M.methods = methods
+
+--- The record and the pointer of a UDP handle.
+-- @param userdata
+-- @treturn table h; raises an error for anything else
+-- @treturn cdata|boolean uv_udp_t *, false for one that is closed
+function _M.open(userdata)
     local h = handle.check(userdata, class)
     return h, not h.closed and h.udp
 end
+
+local open_udp = _M.open
 
 queue.on[queue.KIND.recv] = function(event)
     local h = handle.by_id[event.id]
@@ -173,9 +177,6 @@ end
 -- @treturn table `{family, ip, port}`; or nil, message and name of the error
 function api.udp_getsockname(userdata)
     local _, ptr = open_udp(userdata)
-    if not ptr then
-        return errors.fail(EBADF)
-    end
     return address.ask(C.uv_udp_getsockname, ptr)
 end
 
@@ -184,77 +185,7 @@ end
 -- @treturn table `{family, ip, port}`; or nil, message and name of the error
 function api.udp_getpeername(userdata)
     local _, ptr = open_udp(userdata)
-    if not ptr then
-        return errors.fail(EBADF)
-    end
     return address.ask(C.uv_udp_getpeername, ptr)
-end
-
-local MEMBERSHIP = { leave = 0, join = 1 }
-
-local function membership(position, ...)
-    local word = check.string(position, ...)
-    if not MEMBERSHIP[word] then
-        check.argument_error(position, ("invalid option '%s'"):format(word))
-    end
-    return MEMBERSHIP[word]
-end
-
-local function interface(position, ...)
-    local name = (select(position, ...))
-    if name ~= nil and type(name) ~= "string" then
-        check.argument_error(position, "expected string or nil")
-    end
-    return name
-end
-
---- Joins or leaves a multicast group.
--- @tparam userdata udp
--- @tparam string group its address
--- @tparam[opt] string interface_addr
--- @tparam string how `"join"` or `"leave"`
--- @treturn number 0, or nil, message and name of the error
-function api.udp_set_membership(userdata, group, interface_addr, how)
-    local _, ptr = open_udp(userdata)
-    group = check.string(2, userdata, group, interface_addr, how)
-    interface_addr = interface(3, userdata, group, interface_addr, how)
-    how = membership(4, userdata, group, interface_addr, how)
-    return errors.result(ptr and C.uv_udp_set_membership(ptr, group, interface_addr, how) or EBADF)
-end
-
---- The same for one sender.
--- @tparam userdata udp
--- @tparam string group its address
--- @tparam[opt] string interface_addr
--- @tparam string source_addr
--- @tparam string how `"join"` or `"leave"`
--- @treturn number 0, or nil, message and name of the error
-function api.udp_set_source_membership(userdata, group, interface_addr, source_addr, how)
-    local _, ptr = open_udp(userdata)
-    group = check.string(2, userdata, group, interface_addr, source_addr, how)
-    interface_addr = interface(3, userdata, group, interface_addr, source_addr, how)
-    source_addr = check.string(4, userdata, group, interface_addr, source_addr, how)
-    how = membership(5, userdata, group, interface_addr, source_addr, how)
-    return errors.result(ptr
-        and C.uv_udp_set_source_membership(ptr, group, interface_addr, source_addr, how) or EBADF)
-end
-
-local function set_flag(call, ...)
-    local userdata, value = ...
-    local _, ptr = open_udp(userdata)
-    if type(value) ~= "boolean" then
-        check.type_error(2, "boolean", ...)
-    end
-    return errors.result(ptr and call(ptr, value and 1 or 0) or EBADF)
-end
-
---- Should sent multicast come back to this machine?
--- @tparam userdata udp
--- @tparam boolean on
--- @treturn number 0, or nil, message and name of the error
-function api.udp_set_multicast_loop(...)
-    local status, err, name = set_flag(C.uv_udp_set_multicast_loop, ...)
-    return status, err, name
 end
 
 --- Allows broadcasts.
@@ -262,18 +193,9 @@ end
 -- @tparam boolean on
 -- @treturn number 0, or nil, message and name of the error
 function api.udp_set_broadcast(...)
-    local status, err, name = set_flag(C.uv_udp_set_broadcast, ...)
-    return status, err, name
-end
-
---- How many routers a multicast datagram may pass.
--- @tparam userdata udp
--- @tparam number ttl 1 to 255
--- @treturn number 0, or nil, message and name of the error
-function api.udp_set_multicast_ttl(userdata, ttl)
-    local _, ptr = open_udp(userdata)
-    ttl = check.int(2, userdata, ttl)
-    return errors.result(ptr and C.uv_udp_set_multicast_ttl(ptr, ttl) or EBADF)
+    local _, ptr = open_udp((...))
+    local flag = check.flag(2, ...)
+    return errors.result(ptr and C.uv_udp_set_broadcast(ptr, flag) or EBADF)
 end
 
 --- How many routers a datagram may pass.
@@ -284,16 +206,6 @@ function api.udp_set_ttl(userdata, ttl)
     local _, ptr = open_udp(userdata)
     ttl = check.int(2, userdata, ttl)
     return errors.result(ptr and C.uv_udp_set_ttl(ptr, ttl) or EBADF)
-end
-
---- The interface that multicast leaves by.
--- @tparam userdata udp
--- @tparam string interface_addr
--- @treturn number 0, or nil, message and name of the error
-function api.udp_set_multicast_interface(userdata, interface_addr)
-    local _, ptr = open_udp(userdata)
-    interface_addr = check.string(2, userdata, interface_addr)
-    return errors.result(ptr and C.uv_udp_set_multicast_interface(ptr, interface_addr) or EBADF)
 end
 
 -- Where to send to: nil, nil for a connected handle.
@@ -340,8 +252,7 @@ function api.udp_send(userdata, data, host, port, callback)
     r.anchor = keep
     local status = C.uv_udp_send(request, ptr, list, n, sockaddr, on_udp_send)
     if status < 0 then
-        req.drop(r)
-        return errors.fail(status)
+        return req.abandon(r, status)
     end
     pending.start(h, r)
     return sent
