@@ -13,7 +13,7 @@ type Node struct {
 	Count int64   `json:"c"`
 	Inner []*Node `json:"i,omitempty"`
 
-	index map[string]*Node
+	index map[Frame]*Node
 }
 
 // Tree merges the stacks from the outermost frame on. Siblings are sorted by name, as flame graphs
@@ -34,7 +34,8 @@ func (p *Profile) Tree() *Node {
 
 func (n *Node) child(f Frame) *Node {
 	name := f.Name()
-	if c, ok := n.index[name]; ok {
+	key := Frame{Function: name, File: f.File} // names are unique in a file only
+	if c, ok := n.index[key]; ok {
 		return c
 	}
 	kind := string(f.Kind)
@@ -43,15 +44,15 @@ func (n *Node) child(f Frame) *Node {
 	}
 	c := &Node{Name: name, Kind: kind, Place: f.File}
 	if n.index == nil {
-		n.index = map[string]*Node{}
+		n.index = map[Frame]*Node{}
 	}
-	n.index[name] = c
+	n.index[key] = c
 	n.Inner = append(n.Inner, c)
 	return c
 }
 
 func (n *Node) sort() {
-	slices.SortFunc(n.Inner, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(n.Inner, func(a, b *Node) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Place, b.Place)) })
 	for _, c := range n.Inner {
 		c.sort()
 	}

@@ -9,23 +9,25 @@
   const kinds = {
     jit: "Lua, compiled", lua: "Lua, interpreted", builtin: "LuaJIT's own functions", c: "C", kernel: "kernel",
   };
-  const chosen = {}; // label: value, or "" for all
+  const all = "\n", mostValues = 200; // of a label that can be chosen; requests may have thousands
+  const chosen = {}; // label: value, "" for stacks without it, or all
   let root, zoomed, pattern = null, inverted = false;
 
   function merge() {
     const top = { name: "all", kind: "c", place: "", count: 0, inner: new Map(), parent: null };
     for (const stack of data.stacks) {
       const labels = stack.l || {};
-      if (Object.keys(chosen).some((key) => chosen[key] && labels[key] !== chosen[key])) continue;
+      if (Object.keys(chosen).some((key) => chosen[key] !== all && (labels[key] ?? "") !== chosen[key])) continue;
       top.count += stack.c;
       let at = top;
       const frames = inverted ? [...stack.f].reverse() : stack.f;
       for (const n of frames) {
         const frame = data.frames[n];
-        let next = at.inner.get(frame.n);
+        const key = frame.n + "\n" + (frame.p || ""); // names are unique in a file only
+        let next = at.inner.get(key);
         if (!next) {
           next = { name: frame.n, kind: frame.k, place: frame.p || "", count: 0, inner: new Map(), parent: at };
-          at.inner.set(frame.n, next);
+          at.inner.set(key, next);
         }
         next.count += stack.c;
         at = next;
@@ -53,11 +55,14 @@
     return text;
   }
 
+  // matches tells whether a search finds the frame. The root is no frame, but all of them.
+  const matches = (node) => pattern && node.parent && pattern.test(node.name + " " + node.place);
+
   function place(node, x, width, y, above) {
     if (width < narrowest) return;
     const box = document.createElement("div");
     box.className = node.kind + (above ? " above" : "");
-    if (pattern && pattern.test(node.name + " " + node.place)) box.classList.add("found");
+    if (matches(node)) box.classList.add("found");
     box.style.left = x + "px";
     box.style.width = width + "px";
     box.style.bottom = y + "px";
@@ -83,6 +88,7 @@
     graph.style.height = (below.length + depthOf(zoomed)) * row + "px";
     below.forEach((node, i) => place(node, 0, width, i * row, true));
     if (root.count) place(zoomed, 0, width, below.length * row, false);
+    else told.textContent = "No samples.";
     found();
   }
 
@@ -92,7 +98,7 @@
     if (!pattern) { out.textContent = ""; return; }
     let n = 0;
     const visit = (node) => {
-      if (pattern.test(node.name + " " + node.place)) n += node.count;
+      if (matches(node)) n += node.count;
       else node.inner.forEach(visit);
     };
     visit(root);
@@ -107,21 +113,23 @@
     draw();
   }
 
-  // labels offers a choice for each label that has several values.
+  // labels offers a choice for each label that has several values; to have none counts as one.
   function labels() {
-    const values = new Map();
-    for (const stack of data.stacks) {
-      for (const [key, value] of Object.entries(stack.l || {})) {
-        if (!values.has(key)) values.set(key, new Map());
-        values.get(key).set(value, (values.get(key).get(value) || 0) + stack.c);
+    const keys = new Set(data.stacks.flatMap((stack) => Object.keys(stack.l || {})));
+    for (const key of [...keys].sort()) {
+      const counts = new Map();
+      for (const stack of data.stacks) {
+        const value = (stack.l || {})[key] ?? "";
+        counts.set(value, (counts.get(value) || 0) + stack.c);
       }
-    }
-    for (const [key, counts] of values) {
       if (counts.size < 2) continue;
       const choice = document.createElement("select");
       choice.id = "label-" + key;
-      choice.append(new Option("all", ""));
-      for (const [value, count] of [...counts].sort((a, b) => b[1] - a[1])) choice.append(new Option(`${value} (${count})`, value));
+      choice.append(new Option("all", all));
+      const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+      for (const [value, count] of sorted.slice(0, mostValues)) choice.append(new Option(`${value || "none"} (${count})`, value));
+      if (sorted.length > mostValues) choice.append(new Option(`and ${sorted.length - mostValues} rarer ones`, all));
+      chosen[key] = all;
       choice.addEventListener("change", () => { chosen[key] = choice.value; merge(); draw(); });
       const label = document.createElement("label");
       label.append(key + " ", choice);
@@ -142,8 +150,11 @@
   document.getElementById("inverted").addEventListener("change", (e) => { inverted = e.target.checked; merge(); draw(); });
   document.getElementById("reset").addEventListener("click", () => {
     document.getElementById("search").value = "";
+    document.getElementById("inverted").checked = inverted = false;
+    for (const choice of document.querySelectorAll("#labels select")) choice.selectedIndex = 0;
+    for (const key of Object.keys(chosen)) chosen[key] = all;
     pattern = null;
-    zoomed = root;
+    merge();
     draw();
   });
   graph.addEventListener("keydown", (e) => { if (e.key === "Escape" && zoomed.parent) { zoomed = zoomed.parent; draw(); } });

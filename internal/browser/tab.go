@@ -1,4 +1,5 @@
-package lapplot
+// Package browser drives a browser without a window, for the tests of the pages that Moonlap writes.
+package browser
 
 import (
 	"bufio"
@@ -42,13 +43,14 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// A tab is a page in a browser of its own, driven by the DevTools protocol: JSON messages
+// A Tab is a page in a browser of its own, driven by the DevTools protocol: JSON messages
 // that end in NUL, through the browser's file descriptors 3 and 4.
-type tab struct {
-	t        *testing.T
+type Tab struct {
+	T        *testing.T // that its failures are of
 	to       *os.File
 	messages chan message
 	session  string
+	url      string // that was opened
 	sent     int
 	faults   []string // uncaught errors, console errors, failed loads
 	requests []string // URLs that were asked for
@@ -63,8 +65,8 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// openTab starts a browser, which ends with the test.
-func openTab(t *testing.T) *tab {
+// OpenTab starts a browser, which ends with the test.
+func OpenTab(t *testing.T) *Tab {
 	t.Helper()
 	reads, to, err := os.Pipe()
 	if err != nil {
@@ -94,7 +96,7 @@ func openTab(t *testing.T) *tab {
 	}
 	reads.Close()
 	writes.Close()
-	b := &tab{t: t, to: to, messages: make(chan message, 1000)}
+	b := &Tab{T: t, to: to, messages: make(chan message, 1000)}
 	go b.listen(from)
 	t.Cleanup(func() {
 		to.Close()
@@ -131,7 +133,7 @@ func openTab(t *testing.T) *tab {
 	return b
 }
 
-func (b *tab) listen(from *os.File) {
+func (b *Tab) listen(from *os.File) {
 	defer close(b.messages)
 	r := bufio.NewReader(from)
 	for {
@@ -147,8 +149,8 @@ func (b *tab) listen(from *os.File) {
 }
 
 // call calls a method and reads its result.
-func (b *tab) call(method string, params, result any) {
-	b.t.Helper()
+func (b *Tab) call(method string, params, result any) {
+	b.T.Helper()
 	b.sent++
 	data, err := json.Marshal(struct {
 		ID      int    `json:"id"`
@@ -157,10 +159,10 @@ func (b *tab) call(method string, params, result any) {
 		Session string `json:"sessionId,omitempty"`
 	}{b.sent, method, params, b.session})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	if _, err := b.to.Write(append(data, 0)); err != nil {
-		b.t.Fatalf("%s: the browser is gone: %v", method, err)
+		b.T.Fatalf("%s: the browser is gone: %v", method, err)
 	}
 	timeout := time.After(patience)
 	for {
@@ -168,27 +170,27 @@ func (b *tab) call(method string, params, result any) {
 		case m, open := <-b.messages:
 			switch {
 			case !open:
-				b.t.Fatalf("%s: the browser ended", method)
+				b.T.Fatalf("%s: the browser ended", method)
 			case m.ID == 0:
 				b.note(m)
 			case m.ID == b.sent && m.Error != nil:
-				b.t.Fatalf("%s: %s", method, m.Error.Message)
+				b.T.Fatalf("%s: %s", method, m.Error.Message)
 			case m.ID == b.sent:
 				if result != nil {
 					if err := json.Unmarshal(m.Result, result); err != nil {
-						b.t.Fatalf("%s: %v in %s", method, err, m.Result)
+						b.T.Fatalf("%s: %v in %s", method, err, m.Result)
 					}
 				}
 				return
 			}
 		case <-timeout:
-			b.t.Fatalf("%s: no answer within %v", method, patience)
+			b.T.Fatalf("%s: no answer within %v", method, patience)
 		}
 	}
 }
 
 // note keeps what events tell of the page.
-func (b *tab) note(m message) {
+func (b *Tab) note(m message) {
 	var e struct {
 		Type             string
 		Entry            struct{ Level, Text, URL string }
@@ -196,7 +198,7 @@ func (b *tab) note(m message) {
 		Request          struct{ URL string }
 	}
 	if err := json.Unmarshal(m.Params, &e); err != nil {
-		b.t.Errorf("%s: %v", m.Method, err)
+		b.T.Errorf("%s: %v", m.Method, err)
 	}
 	switch {
 	case m.Method == "Runtime.exceptionThrown":
@@ -210,52 +212,52 @@ func (b *tab) note(m message) {
 	}
 }
 
-// eval evaluates JavaScript in the page and reads its value.
-func (b *tab) eval(expression string, value any) {
-	b.t.Helper()
+// Eval evaluates JavaScript in the page and reads its value.
+func (b *Tab) Eval(expression string, value any) {
+	b.T.Helper()
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
 	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
 	if answer.ExceptionDetails != nil {
-		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
+		b.T.Fatalf("%s: %s", expression, answer.ExceptionDetails)
 	}
 	if value == nil {
 		return
 	}
 	if err := json.Unmarshal(answer.Result.Value, value); err != nil {
-		b.t.Fatalf("%s: %v in %s", expression, err, answer.Result.Value)
+		b.T.Fatalf("%s: %v in %s", expression, err, answer.Result.Value)
 	}
 }
 
-// await waits until an expression is true.
-func (b *tab) await(what, expression string) {
-	b.t.Helper()
+// Await waits until an expression is true.
+func (b *Tab) Await(what, expression string) {
+	b.T.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		var holds bool
-		b.eval("!!("+expression+")", &holds)
+		b.Eval("!!("+expression+")", &holds)
 		if holds {
 			return
 		}
 		if time.Now().After(end) {
-			b.t.Fatalf("%s: not within %v: %s", what, patience, expression)
+			b.T.Fatalf("%s: not within %v: %s", what, patience, expression)
 		}
 	}
 }
 
-// open shows a file.
-func (b *tab) open(file string) {
-	b.t.Helper()
+// Open shows a file.
+func (b *Tab) Open(file string) {
+	b.T.Helper()
 	url := "file://" + filepath.ToSlash(file)
-	b.requests = nil
+	b.url, b.requests = url, nil
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
-	b.await("the page loads", fmt.Sprintf("location.href == %q && document.readyState == 'complete'", url))
+	b.Await("the page loads", fmt.Sprintf("location.href == %q && document.readyState == 'complete'", url))
 }
 
-// mouse sends events of a kind ("mousePressed", "mouseMoved", …) at places in the window.
-func (b *tab) mouse(kind string, x, y float64, clicks int) {
-	b.t.Helper()
+// Mouse sends events of a kind ("mousePressed", "mouseMoved", …) at places in the window.
+func (b *Tab) Mouse(kind string, x, y float64, clicks int) {
+	b.T.Helper()
 	params := map[string]any{"type": kind, "x": x, "y": y}
 	if kind != "mouseMoved" {
 		params["button"], params["clickCount"] = "left", clicks
@@ -263,19 +265,46 @@ func (b *tab) mouse(kind string, x, y float64, clicks int) {
 	b.call("Input.dispatchMouseEvent", params, nil)
 }
 
-func (b *tab) click(x, y float64, times int) {
-	b.t.Helper()
-	b.mouse("mouseMoved", x, y, 0)
+// Click clicks at a place, so many times in a row.
+func (b *Tab) Click(x, y float64, times int) {
+	b.T.Helper()
+	b.Mouse("mouseMoved", x, y, 0)
 	for i := range times {
-		b.mouse("mousePressed", x, y, i+1)
-		b.mouse("mouseReleased", x, y, i+1)
+		b.Mouse("mousePressed", x, y, i+1)
+		b.Mouse("mouseReleased", x, y, i+1)
 	}
 }
 
-// prefer says whether the reader wants dark or light pages.
-func (b *tab) prefer(scheme string) {
-	b.t.Helper()
+// Prefer says whether the reader wants dark or light pages.
+func (b *Tab) Prefer(scheme string) {
+	b.T.Helper()
 	b.call("Emulation.setEmulatedMedia", map[string]any{
 		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
 	}, nil)
+}
+
+// Centre is the middle of an element, a JavaScript expression, in the window, which is scrolled to
+// show it.
+func (b *Tab) Centre(element string) (x, y float64) {
+	b.T.Helper()
+	var at [2]float64
+	b.Eval(fmt.Sprintf(`(e => {
+		e.scrollIntoView({ block: "center", behavior: "instant" });
+		const r = e.getBoundingClientRect();
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})(%s)`, element), &at)
+	return at[0], at[1]
+}
+
+// Clean reports an error for whatever went wrong in the page, and whatever it asked for but itself.
+func (b *Tab) Clean() {
+	b.T.Helper()
+	for _, fault := range b.faults {
+		b.T.Errorf("the page complains: %s", fault)
+	}
+	for _, url := range b.requests {
+		if url != b.url {
+			b.T.Errorf("the page asks for %s", url)
+		}
+	}
 }
