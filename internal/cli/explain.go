@@ -79,6 +79,9 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
 	p.Clear()
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("worker %d: %w", o.pid, err)
+	}
 	if len(looks.Samples) == 0 {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +44,8 @@ configuration.
   --wall     both, and waiting for events
 
 Each look stops a worker for a fraction of a millisecond; the pauses are measured and shown, and
-the rate falls where they would take more than 5 % of its time. The file's ending, or --format,
+the rate falls where they would take more than 5 % of its time. With --master and --all, workers
+that a reload starts are looked at, too. The file's ending, or --format,
 says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
 'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
 In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
@@ -155,7 +157,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	if o.out != "-" {
 		summary := report.Profile{
 			PIDs: seen, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
-			Looks: len(together.Samples) + together.Failed, Looked: together.Elapsed, Paused: together.Paused,
+			Looks: len(together.Samples) + together.Failed, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
 			Explanation: explain.Shares(chosen),
 		}
 		if err := summary.Write(sys.Stdout, report.Options{
@@ -173,32 +175,41 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	return nil
 }
 
+// lookAtAll looks at the workers side by side, and at those that a reload puts in their place.
 func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions) []looked {
-	all := make([]looked, len(pids))
+	end := time.Now().Add(o.duration)
 	p := newProgress(sys)
-	var lock sync.Mutex // of p
+	var all []looked
+	var lock sync.Mutex // of p and all
 	var wait sync.WaitGroup
-	for i, pid := range pids {
-		wait.Go(func() {
-			all[i].pid = pid
-			w, err := worker.Open(pid)
-			if err != nil {
-				all[i].err = err
-				return
-			}
+	look := func(pid int) {
+		l := looked{pid: pid}
+		w, err := worker.Open(pid)
+		if l.err = err; err == nil {
 			defer w.Close()
-			all[i].looks, all[i].err = w.Look(ctx, o.duration, o.hz, func(elapsed time.Duration) {
+			l.looks, l.err = w.Look(ctx, time.Until(end), o.hz, func(time.Duration) {
 				lock.Lock()
 				defer lock.Unlock()
-				p.Update("looking at "+plainPIDs(pids), elapsed, o.duration-elapsed)
+				left := time.Until(end)
+				p.Update("looking at "+plainPIDs(pids), o.duration-left, left)
 			})
-			if ctx.Err() != nil { // not the worker's fault
-				all[i].err = nil
-			}
-		})
+		}
+		if ctx.Err() != nil { // not the worker's fault
+			l.err = nil
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		all = append(all, l)
+	}
+	for _, pid := range pids {
+		wait.Go(func() { look(pid) })
+	}
+	if len(o.pids) == 0 { // no certain ones
+		o.follow(ctx, end, pids, func(pid int) { wait.Go(func() { look(pid) }) })
 	}
 	wait.Wait()
 	p.Clear()
+	slices.SortFunc(all, func(a, b looked) int { return a.pid - b.pid })
 	return all
 }
 

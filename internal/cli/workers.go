@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -47,4 +49,28 @@ func (o *chosenWorkers) find() ([]int, error) {
 		return worker.Of(o.master)
 	}
 	return slices.Compact(slices.Sorted(slices.Values(o.pids))), nil
+}
+
+// follow tells of workers that are started until the end.
+func (o *chosenWorkers) follow(ctx context.Context, end time.Time, known []int, started func(pid int)) {
+	known = slices.Clone(known)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for time.Now().Before(end) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		pids, err := o.find()
+		if err != nil {
+			return // there are none any more
+		}
+		for _, pid := range pids {
+			if !slices.Contains(known, pid) {
+				known = append(known, pid)
+				started(pid)
+			}
+		}
+	}
 }

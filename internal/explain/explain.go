@@ -130,8 +130,16 @@ func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
 	return append(all, inside(e)...)
 }
 
-// halted: at the end of the looks a signal keeps the worker stopped.
-func halted(samples []worker.Sample) bool { return samples[len(samples)-1].Halted }
+// halted: a signal keeps the worker stopped, in most looks: it needs a moment to stop again after one.
+func halted(samples []worker.Sample) bool {
+	n := 0
+	for _, s := range samples {
+		if s.Halted {
+			n++
+		}
+	}
+	return n > len(samples)/2
+}
 
 // blocked: the worker sleeps while Lua is on its stack, so no other request is served.
 func blocked(samples, lua []worker.Sample) (Finding, bool) {

@@ -18,6 +18,7 @@ type Profile struct {
 	Looks       int           // at all workers, of all moments, those that failed included
 	Looked      time.Duration // how long all workers together were looked at
 	Paused      time.Duration // how long of that they stood still, at most
+	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
 }
 
@@ -40,7 +41,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		fmt.Sprintf("%.0f a second%s, of %.0f wanted", rate, each, s.Hz),
 		fmt.Sprintf("%s are %s", count(e.Samples), s.Which), p.lost(e)))
 	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(s.Paused.Seconds()/s.Looked.Seconds())))
-	p.fact("CPU", percent(e.CPU)+" of one processor")
+	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
 	if e.Samples == 0 {
 		p.fact("result", "nothing: no look found a worker "+s.Which)
 	}

@@ -13,7 +13,8 @@ import (
 type Looks struct {
 	Samples []Sample
 	Elapsed time.Duration
-	CPU     float64       // share of one processor that the worker used meanwhile, with all its threads
+	Used    time.Duration // CPU time of the worker meanwhile, with all its threads
+	CPU     float64       // that as a share of one processor
 	Pause   time.Duration // mean time that a look stopped the worker for, at most
 	Paused  time.Duration // all of that
 	Failed  int           // looks that came to nothing
@@ -45,8 +46,8 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		if after, e := w.Stat(); e == nil {
 			last = after
 		}
-		used := time.Duration(last.Ticks-before.Ticks) * clockTick
-		l.CPU = float64(used) / float64(l.Elapsed)
+		l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
+		l.CPU = float64(l.Used) / float64(l.Elapsed)
 		if err == nil && len(l.Samples) == 0 {
 			err = errors.Join(errors.New("no look at the worker succeeded"), l.LastErr)
 		}
@@ -79,14 +80,15 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 	return finish(nil)
 }
 
-// And returns both looks together, as of one worker.
+// And returns both looks together; shares and pauses are then those of a worker on average.
 func (l Looks) And(other Looks) Looks {
 	l.Samples = append(l.Samples, other.Samples...)
 	l.Failed += other.Failed
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed
-	l.CPU += other.CPU
+	l.Used += other.Used
+	l.CPU = float64(l.Used) / float64(max(1, l.Elapsed))
 	l.LastErr = errors.Join(l.LastErr, other.LastErr)
 	return l
 }
