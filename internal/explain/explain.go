@@ -116,7 +116,7 @@ func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
 	switch f, isStuck := stuck(l, lua, e.Lua); {
 	case halted(l.Samples):
 		all = append(all, Finding{"halted", "A signal has stopped the worker (SIGSTOP, or ^Z in its terminal): it does nothing.",
-			"kill -CONT lets it go on"})
+			"let it go on with kill -CONT and its process ID"})
 	case isStuck && len(all) == 0:
 		all = append(all, f)
 	case e.Lua == 0 && e.CPU < some:
@@ -220,10 +220,10 @@ func inside(e Explanation) []Finding {
 		switch {
 		case s.Name == luajit.Collect.String() && s.Share >= much:
 			all = append(all, Finding{"garbage", fmt.Sprintf("Lua's garbage collector takes %.0f %% of Lua's time.", 100*s.Share),
-				"moonlap bench shows the bytes per call of a function; reuse tables, and build strings with table.concat"})
+				"measure the bytes per call of a function with moonlap bench; reuse tables, and build strings with table.concat"})
 		case s.Name == luajit.Interpreted.String() && s.Share >= 2*much:
 			all = append(all, Finding{"interpreted", fmt.Sprintf("%.0f %% of Lua's time is interpreted, not compiled.", 100*s.Share),
-				"moonlap bench of that function names what LuaJIT cannot compile, with file and line"})
+				"measure that function with moonlap bench, which names what LuaJIT cannot compile, with file and line"})
 		}
 	}
 	return all

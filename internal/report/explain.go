@@ -14,7 +14,7 @@ import (
 
 const (
 	mostLines  = 8  // of Lua, or requests, before the rest is left out
-	mostFrames = 50 // of a stack; a recursion has hundreds
+	mostFrames = 50 // of a stack; a recursion of several functions has hundreds
 )
 
 // Explain draws what an nginx worker is doing. Its only error is that of w.
@@ -30,12 +30,18 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 	}
 	p.allShares(e)
 	p.section("most frequent stack, innermost first")
-	for i, f := range e.Stack {
-		if i == mostFrames {
+	lines := 0
+	for i := 0; i < len(e.Stack); lines++ {
+		if lines == mostFrames {
 			p.line(p.faint.Render(fmt.Sprintf("  and %d more: --json has them all", len(e.Stack)-i)))
 			break
 		}
-		p.frame(f)
+		same := 1 // a recursion
+		for i+same < len(e.Stack) && e.Stack[i+same] == e.Stack[i] {
+			same++
+		}
+		p.frame(e.Stack[i], same)
+		i += same
 	}
 	return p.writeTo(w)
 }
@@ -73,8 +79,8 @@ func (p *page) shares(name string, list []explain.Share) {
 	}
 }
 
-// frame is one line: the function, where it is, and whether it is compiled.
-func (p *page) frame(f worker.Frame) {
+// frame is one line: the function, where it is, whether it is compiled, and how often it stands there.
+func (p *page) frame(f worker.Frame, times int) {
 	name := clean(f.Function)
 	if name == "" {
 		name = "function"
@@ -92,6 +98,9 @@ func (p *page) frame(f worker.Frame) {
 	}
 	if f.Compiled {
 		at += " (compiled)"
+	}
+	if times > 1 {
+		at += fmt.Sprintf(", %d times", times)
 	}
 	const nameColumn = 32
 	text := fmt.Sprintf("  %-*s  %s", nameColumn, p.shorten(name, nameColumn), at)

@@ -159,6 +159,65 @@ func TestScenes(t *testing.T) {
 	}
 }
 
+// TestDeep: a recursion of thousands of functions is shown by its ends.
+func TestDeep(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	defer request(t, client, "/deep")()
+	frames := []string{"slow:22", "deep:62", leftOut, "deep:62", "pcall", "main chunk:65", "ngx_http_lua_run_thread", "main"}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		s, err := w.Sample()
+		if err == nil && s.Partial == nil && has(s.Stack, frames) {
+			if len(s.Stack) > 2*maxLua+2*maxC {
+				t.Errorf("%d frames", len(s.Stack))
+			}
+			if len(w.frames) > 100 {
+				t.Errorf("%d different functions", len(w.frames))
+			}
+			return
+		}
+	}
+	t.Error("no such moment in 20 s")
+}
+
+// TestTurn: nginx's clock stands still while one run of Lua holds the worker, and goes on between runs.
+func TestTurn(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	turns := func() map[uint64]bool {
+		seen := map[uint64]bool{}
+		for range 20 {
+			if s, err := w.Sample(); err == nil && s.Lua {
+				seen[s.Turn] = true
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		return seen
+	}
+	await := func(what string, holds func(map[uint64]bool) bool) {
+		t.Helper()
+		var seen map[uint64]bool
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+			if seen = turns(); holds(seen) {
+				return
+			}
+		}
+		t.Errorf("%s: not within 20 s: %v", what, seen)
+	}
+	stop := request(t, client, "/compiled")
+	await("many requests", func(seen map[uint64]bool) bool { return len(seen) > 1 })
+	stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker/endless", nil)
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+		}
+	}()
+	await("one request", func(seen map[uint64]bool) bool { return len(seen) == 1 })
+}
+
 // has tells whether the stack has the frames in this order.
 func has(stack []Frame, frames []string) bool {
 	for _, f := range describe(stack) {

@@ -56,3 +56,11 @@ if path == "/garbage" then garbage(1e5) end
 if path == "/blocked" then os.execute("sleep 0.2") end
 if path == "/helper" then helper(1e5) end
 if path == "/coroutine" then ngx.say(resumed()) end
+
+local function deep(n)
+    if n == 0 then return slow(1e5) end
+    return 1 + #deep(n - 1)
+end
+jit.off(deep)
+if path == "/deep" then pcall(deep, 5000) end
+if path == "/endless" then while not last.ended do sum(1e5) end end
