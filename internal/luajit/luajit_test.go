@@ -99,6 +99,39 @@ func TestGarbledImages(t *testing.T) {
 	}
 }
 
+// A filled memory has the same eight bytes everywhere: nothing that is read of it ever fails.
+type filled struct {
+	word  uint64
+	reads int
+}
+
+func (f *filled) ReadAt(b []byte, address uint64) error {
+	f.reads++
+	for i := range b {
+		b[i] = byte(f.word >> (8 * ((address + uint64(i)) % 8)))
+	}
+	return nil
+}
+
+// TestFilled walks memory that is garbage and can be read everywhere: the walk ends soon.
+func TestFilled(t *testing.T) {
+	vm, image := load(t, images(t)[0])
+	for _, word := range []uint64{
+		0, 1, 3, 8, 0x0b, 0x10, 0x13, 0x1000, 1<<64 - 1, 0x0808_0808_0808_0808, 0x0b0b_0b0b_0b0b_0b0b, 0x7ff8_0000_0000_0000,
+		vm.Global, vm.Asm.From, vm.Asm.From + 11,
+	} {
+		memory := &filled{word: word}
+		vm.Memory = memory
+		s, err := vm.Stack(image.Registers)
+		vm.LearnNames()
+		vm.TraceCount()
+		const most = 1_000_000
+		if memory.reads > most {
+			t.Errorf("%#x everywhere: %d reads, %d frames, %v", word, memory.reads, len(s.Frames), err)
+		}
+	}
+}
+
 // TestCalibrate reads the layout of the installed LuaJIT. Debian 12's is known from its source; any
 // other must at least be found.
 func TestCalibrate(t *testing.T) {

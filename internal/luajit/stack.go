@@ -151,7 +151,7 @@ func (vm *VM) begin(r *process.Reader, registers process.Registers, status Statu
 // the stack is searched for an address in a trace.
 func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status Status, cframe, base uint64) start {
 	s := start{base: base, leaf: !vm.Asm.Contains(registers.RIP)}
-	traces := vm.traces(r)
+	var traces []trace
 	in := func(address uint64) bool {
 		i := slices.IndexFunc(traces, func(t trace) bool { return t.code.Contains(address) })
 		if i >= 0 {
@@ -159,16 +159,25 @@ func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status 
 		}
 		return i >= 0
 	}
-	if in(registers.RIP) {
-		s.leaf = false
-		return s
-	}
-	running := slices.IndexFunc(traces, func(t trace) bool { return t.number == status.Trace })
-	if running >= 0 {
+	inTrace := func() bool {
+		if in(registers.RIP) {
+			s.leaf = false
+			return true
+		}
 		const saved = 16 // bytes between the interpreter's frame and the trace's spill slots
-		if in(r.U64(cframe-saved-uint64(traces[running].stackAdjust)-8) - 1) {
+		running := slices.IndexFunc(traces, func(t trace) bool { return t.number == status.Trace })
+		return running >= 0 && in(r.U64(cframe-saved-uint64(traces[running].stackAdjust)-8)-1)
+	}
+	if status.State == Compiled { // nearly always it is the one that the machine says
+		if t := vm.traceOf(vm.reader(), status.Trace); t != nil {
+			traces = []trace{*t}
+		}
+		if inTrace() {
 			return s
 		}
+	}
+	if traces = vm.traces(r); inTrace() {
+		return s
 	}
 	const most = 4096 // bytes that are searched
 	for at := registers.RSP; at < min(cframe, registers.RSP+most) && r.Err == nil; at += 8 {

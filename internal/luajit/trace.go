@@ -28,16 +28,33 @@ func (vm *VM) readTrace(r *process.Reader, address uint64) *trace {
 	}
 }
 
-// traces reads every trace there is.
+// traceArray is where the traces' addresses stand, by number, and how many there may be.
+func (vm *VM) traceArray(r *process.Reader) (array uint64, count int) {
+	return r.U64(vm.Global + vm.Layout.Traces), int(min(r.U32(vm.Global+vm.Layout.Traces+tracesCount), maxTraces))
+}
+
+// traceOf reads the trace of a number; nil where there is none.
+func (vm *VM) traceOf(r *process.Reader, number int) *trace {
+	array, count := vm.traceArray(r)
+	if number <= 0 || number >= count {
+		return nil
+	}
+	address := r.U64(array+8*uint64(number)) & pointerMask
+	if address == 0 {
+		return nil
+	}
+	return vm.readTrace(r, address)
+}
+
+// traces reads every trace there is. There are up to 8,000 in OpenResty.
 func (vm *VM) traces(r *process.Reader) []trace {
-	count := min(r.U32(vm.Global+vm.Layout.Traces+tracesCount), maxTraces)
-	array := r.U64(vm.Global + vm.Layout.Traces)
+	array, count := vm.traceArray(r)
 	if count == 0 || r.Err != nil {
 		return nil
 	}
 	var all []trace
-	list := r.Bytes(array, 8*int(count))
-	for n := 1; n < int(count) && list != nil; n++ {
+	list := r.Bytes(array, 8*count)
+	for n := 1; n < count && list != nil; n++ {
 		if address := le64(list[8*n:]) & pointerMask; address != 0 {
 			if t := vm.readTrace(r, address); t != nil {
 				all = append(all, *t)

@@ -74,7 +74,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		select {
 		case <-ctx.Done():
 			return finish(ctx.Err())
-		case <-time.After(pause(hz, time.Since(began), s.Pause)):
+		case <-time.After(min(pause(hz, time.Since(began), s.Pause), duration-time.Since(start))):
 		}
 	}
 	return finish(nil)
