@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -77,16 +78,29 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPhase: the phase is that of the handler, also after it has waited.
+// TestPhase: the phase is that of the innermost function that tells it.
 func TestPhase(t *testing.T) {
-	for function, want := range map[string]string{
-		"ngx_http_lua_rewrite_by_chunk":       "rewrite",
-		"ngx_http_lua_header_filter_by_chunk": "header_filter",
-		"ngx_http_lua_content_wev_handler":    "content",
-		"ngx_http_lua_run_thread":             "",
+	for functions, want := range map[string]string{
+		"lua ngx_http_lua_rewrite_by_chunk":                                        "rewrite",
+		"lua ngx_http_lua_header_filter_by_chunk ngx_http_core_content_phase":      "header_filter",
+		"lua ngx_http_lua_content_wev_handler":                                     "content",
+		"lua ngx_http_lua_run_thread so+0x2ce40 ngx_http_core_access_phase":        "access",
+		"lua so+0x2ce40 ngx_http_free_request ngx_http_core_content_phase":         "log",
+		"lua so+0x2ce40 ngx_event_connect_peer ngx_http_core_content_phase":        "balancer",
+		"lua ngx_http_lua_run_thread so+0x47000 ngx_event_expire_timers":           "",
+		"ngx_http_write_filter ngx_http_core_content_phase":                        "",
+		"ngx_http_lua_ffi_exec_regex lua ngx_http_lua_ssl_sess_fetch_handler_file": "ssl_sess_fetch",
 	} {
-		if got := phaseOf([]Frame{{Kind: luajit.C, Function: function}}); got != want {
-			t.Errorf("%s: %q, want %q", function, got, want)
+		var stack []Frame
+		for _, name := range strings.Fields(functions) {
+			f := Frame{Kind: luajit.C, Function: name}
+			if name == "lua" {
+				f.Kind = luajit.Lua
+			}
+			stack = append(stack, f)
+		}
+		if got := phaseOf(stack); got != want {
+			t.Errorf("%s: %q, want %q", functions, got, want)
 		}
 	}
 }

@@ -73,26 +73,6 @@ func (l Looks) AddTo(p *profile.Profile) {
 
 var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C}
 
-// phaseOf reads the phase of a request off the C functions of the Lua module that run its code.
-func phaseOf(stack []Frame) string {
-	for _, f := range stack {
-		name, ok := strings.CutPrefix(f.Function, "ngx_http_lua_")
-		if !ok || f.Kind != luajit.C {
-			continue
-		}
-		for _, phase := range []string{
-			"set", "rewrite", "access", "content", "log", "header_filter", "body_filter", "balancer",
-			"ssl_cert", "ssl_client_hello", "init_worker", "timer",
-		} {
-			if strings.HasPrefix(name, phase+"_by") || strings.HasPrefix(name, phase+"_handler") ||
-				strings.HasPrefix(name, phase+"_wev_handler") { // goes on after it has waited
-				return phase
-			}
-		}
-	}
-	return ""
-}
-
 // Period is the mean time between two looks.
 func (l Looks) Period() time.Duration {
 	return l.Elapsed / time.Duration(max(1, len(l.Samples)+l.Failed))
