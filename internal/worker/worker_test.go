@@ -277,9 +277,9 @@ func TestLook(t *testing.T) {
 		t.Fatalf("%d samples, %d failed, %v", len(looks.Samples), looks.Failed, err)
 	}
 	// Seldom is not late: the looks end with their time, here long before a second one.
-	looks, err = w.Look(t.Context(), time.Millisecond, 1e-6, func(time.Duration) {})
-	if err != nil || len(looks.Samples) != 1 {
-		t.Errorf("a look a day: %d samples, %v", len(looks.Samples), err)
+	looks, err = w.Look(t.Context(), time.Second/1000, 1e-6, func(time.Duration) {})
+	if n := len(looks.Samples) + looks.Failed; n != 1 { // a single one may fail
+		t.Errorf("a look a day: %d looks, %v", n, err)
 	}
 	if res, err := client.Get("http://worker/none"); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("it does not serve any more: %v", err)
