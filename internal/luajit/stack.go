@@ -168,11 +168,10 @@ func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status 
 		running := slices.IndexFunc(traces, func(t trace) bool { return t.number == status.Trace })
 		return running >= 0 && in(r.U64(cframe-saved-uint64(traces[running].stackAdjust)-8)-1)
 	}
-	if status.State == Compiled { // nearly always it is the one that the machine says
-		if t := vm.traceOf(vm.reader(), status.Trace); t != nil {
+	if status.State == Compiled { // mostly it is the one that the machine says
+		if t := vm.traceOf(vm.reader(), status.Trace); t != nil && t.code.Contains(registers.RIP) {
 			traces = []trace{*t}
-		}
-		if inTrace() {
+			inTrace()
 			return s
 		}
 	}

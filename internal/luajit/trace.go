@@ -80,7 +80,14 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 		if f.link&frameTypes == frameVararg {
 			continue // a second frame of the same function
 		}
-		frames = append(frames, vm.frame(r, f.function, pc))
+		switch {
+		case f.function != 0:
+			frames = append(frames, vm.frame(r, f.function, pc))
+		case f.proto != 0:
+			frames = append(frames, vm.protoFrame(r, f.proto, pc))
+		default:
+			frames = append(frames, Frame{Kind: Builtin, Function: "(unknown function)"})
+		}
 		pc = 0
 		if f.link&frameLuaBits == frameLua {
 			pc = f.link
@@ -100,7 +107,8 @@ type snapshot struct {
 }
 
 // An inlined function's frame has a slot for the function and one for the link to the frame before.
-type inlined struct{ function, link uint64 }
+// Where a trace serves all closures of a prototype, it computes the function, and proto is known.
+type inlined struct{ function, link, proto uint64 }
 
 // Entries of a snapshot (lj_jit.h): slot<<24 | flags | reference into the trace's instructions.
 const (
@@ -137,19 +145,53 @@ func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot,
 	if loop := r.U64(t.address + traceStartPC); s.pc == loop+4 {
 		s.pc = loop
 	}
-	var before uint64 // constant in the slot before
+	var before, computed uint64 // in the slot before: a constant, or else a reference to what computes it
 	for i := range n {
 		entry := r.U32(entries + 4*i)
 		var constant uint64
-		if reference := uint64(entry & 0xffff); reference < irBias { // else the trace computes it
-			constant = r.U64(ir + irSize*reference + irSize)
+		reference := uint64(entry & 0xffff)
+		if reference < irBias { // else the trace computes it
+			constant, reference = r.U64(ir+irSize*reference+irSize), 0
 		}
 		if entry&snapFrame != 0 {
-			s.frames = append(s.frames, inlined{function: before & pointerMask, link: constant})
+			f := inlined{function: before & pointerMask, link: constant}
+			if f.function == 0 {
+				f.proto = vm.guardedProto(t, ir, computed)
+			}
+			s.frames = append(s.frames, f)
 		}
-		before = constant
+		before, computed = constant, reference
 	}
 	return s, r.Err == nil
+}
+
+// guardedProto finds the prototype that a trace has made sure a computed function is of: it loads the
+// address of the function's bytecode and compares it with a constant. 0: there is none.
+func (vm *VM) guardedProto(t *trace, ir, function uint64) uint64 {
+	r := vm.reader() // a guess that fails spoils nothing
+	end := uint64(r.U32(t.address + traceInstructions))
+	if function == 0 || end <= irBias || end > 1<<16 {
+		return 0
+	}
+	all := r.Bytes(ir+irSize*irBias, int(end-irBias)*irSize)
+	for i := 0; i+irSize <= len(all); i += irSize {
+		if uint64(le16(all[i:])) != function {
+			continue
+		}
+		load := irBias + uint64(i)/irSize
+		for j := i + irSize; j+irSize <= len(all); j += irSize {
+			left, right := uint64(le16(all[j:])), uint64(le16(all[j+2:]))
+			if left != load || right >= irBias {
+				continue
+			}
+			guess := vm.reader()
+			proto := guess.U64(ir+irSize*right+irSize) - protoSize
+			if guess.U8(proto+objectType) == typeProto && guess.Err == nil {
+				return proto
+			}
+		}
+	}
+	return 0
 }
 
 // TraceCount is the number of traces there are.

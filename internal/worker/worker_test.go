@@ -180,6 +180,35 @@ func TestDeep(t *testing.T) {
 	t.Error("no such moment in 20 s")
 }
 
+// TestClosures: each request makes the same closures anew, so that LuaJIT compiles for their prototypes.
+// Looks into such a trace come to something.
+func TestClosures(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	for range 20 {
+		if res, err := client.Get("http://worker/none"); err == nil {
+			res.Body.Close()
+		}
+	}
+	defer request(t, client, "/compiled")()
+	compiled, failed, inlined := 0, 0, 0
+	for end := time.Now().Add(20 * time.Second); compiled+failed < 100 && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		s, err := w.Sample()
+		switch {
+		case err != nil:
+			failed++
+		case s.State == luajit.Compiled:
+			compiled++
+			if has(s.Stack, []string{"mix:5 j", "sum:13 j", "main chunk:53"}) {
+				inlined++
+			}
+		}
+	}
+	if failed > compiled/10 || inlined == 0 {
+		t.Errorf("%d looks into compiled code, %d of them into the inlined function; %d failed", compiled, inlined, failed)
+	}
+}
+
 // TestTurn: nginx's clock stands still while one run of Lua holds the worker, and goes on between runs.
 func TestTurn(t *testing.T) {
 	pid, client := nginx(t)
