@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/doctor"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
 type doctorOptions struct {
@@ -32,6 +33,9 @@ func newDoctorCommand(sys Sys) *cobra.Command {
 Each check is ok, a note (figures need care, or something is not to be had here) or a
 problem (figures will be wrong, or a command will not work). The exit status is 1 only
 where nothing can be measured: without any LuaJIT and nginx.
+
+It tells, too, what profile, watch and explain may see here, and looks into each nginx worker
+that runs: which nginx and LuaJIT it consists of, and what was verified in it.
 
 --tune runs a command on a machine made quiet for it: the frequency governor is set to
 performance, and the command runs on the CPU that devices interrupt least, at a higher
@@ -80,6 +84,7 @@ type doctored struct {
 	Kind        string             `json:"kind"`
 	Environment record.Environment `json:"environment"`
 	Runtimes    []record.Runtime   `json:"runtimes"`
+	Workers     []worker.About     `json:"workers"` // nginx workers that run here, as far as they could be looked into
 	Checks      []doctor.Check     `json:"checks"`
 }
 
@@ -99,11 +104,16 @@ func runDoctor(ctx context.Context, sys Sys, o doctorOptions) error {
 		return err
 	}
 	checks := append(append(repaired, programs...), machine.Checks()...)
+	workers := []worker.About{}
+	if o.root == "/" {
+		running, abouts := doctor.Workers()
+		checks, workers = append(checks, running...), append(workers, abouts...)
+	}
 	if o.json {
 		out := json.NewEncoder(sys.Stdout)
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
-		all := doctored{record.Schema, "doctor", machine.Env, append([]record.Runtime{}, found...), checks}
+		all := doctored{record.Schema, "doctor", machine.Env, append([]record.Runtime{}, found...), workers, checks}
 		if err := out.Encode(all); err != nil {
 			return err
 		}

@@ -104,6 +104,15 @@ func TestChecks(t *testing.T) {
 		{"eBPF", OK, "may be loaded", nil, map[string]string{btf: "", "proc/self/status": "CapEff:\t000000c000000000\n"}},
 		{"eBPF", Note, "unprivileged eBPF is off", nil, map[string]string{
 			btf: "", "proc/self/status": nobody, sysctl + "unprivileged_bpf_disabled": "2\n"}},
+		{"ptrace", OK, "any process", nil, map[string]string{sysctl + "yama/ptrace_scope": "1\n", "proc/self/status": "CapEff:\t0000000000080000\n"}},
+		{"ptrace", Problem, "nobody", nil, map[string]string{sysctl + "yama/ptrace_scope": "3\n", "proc/self/status": root}},
+		{"ptrace", Note, "only what moonlap starts", nil, map[string]string{sysctl + "yama/ptrace_scope": "1\n", "proc/self/status": nobody}},
+		{"ptrace", Note, "only with CAP_SYS_PTRACE", nil, map[string]string{sysctl + "yama/ptrace_scope": "2\n", "proc/self/status": nobody}},
+		{"ptrace", Note, "its own processes alone", nil, map[string]string{"proc/self/status": nobody}},
+		{"kernel names", OK, "tells", nil, map[string]string{"proc/kallsyms": "0000000000000000 A zero\nffffffff81000000 T _text\n"}},
+		{"kernel names", Note, "kptr_restrict is 2", nil, map[string]string{
+			"proc/kallsyms": "0000000000000000 A zero\n0000000000000000 T _text\n", sysctl + "kptr_restrict": "2\n"}},
+		{"kernel names", Note, "no /proc/kallsyms", nil, nil},
 		{"eBPF", Note, "may not load", nil, map[string]string{btf: "", "proc/self/status": "CapEff:\t0000008000000000\n"}},
 	} {
 		got, ok := made(t, c.files, c.counter)[c.check]

@@ -39,7 +39,7 @@ type Machine struct {
 func (m Machine) Checks() []Check {
 	checks := m.frequency()
 	for _, check := range []func() Check{
-		m.smt, m.aslr, m.load, m.steal, m.quota, m.clock, m.counters, m.perf, m.ebpf,
+		m.smt, m.aslr, m.load, m.steal, m.quota, m.clock, m.counters, m.perf, m.ebpf, m.ptrace, m.kernelNames,
 	} {
 		checks = append(checks, check())
 	}

@@ -48,21 +48,25 @@ func (m Machine) counters() Check {
 
 // Capabilities that perf and eBPF ask for; see capabilities(7).
 const (
-	capSysAdmin = 21
-	capPerfmon  = 38
-	capBPF      = 39
+	capSysPtrace = 19
+	capSysAdmin  = 21
+	capPerfmon   = 38
+	capBPF       = 39
 )
 
-// capable tells whether this process has all of the capabilities, or CAP_SYS_ADMIN, which
-// holds them.
-func (m Machine) capable(numbers ...int) bool {
+// capabilities is the set that this process has in effect; none where that can't be read.
+func (m Machine) capabilities() uint64 {
 	status, _ := m.read("proc/self/status")
 	_, after, _ := strings.Cut("\n"+status, "\nCapEff:")
 	line, _, _ := strings.Cut(after, "\n")
-	set, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
-	if err != nil {
-		return false
-	}
+	set, _ := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	return set
+}
+
+// capable tells whether this process has all of the capabilities, or CAP_SYS_ADMIN, which
+// holds those of perf and eBPF.
+func (m Machine) capable(numbers ...int) bool {
+	set := m.capabilities()
 	if set>>capSysAdmin&1 == 1 {
 		return true
 	}
@@ -117,4 +121,52 @@ func (m Machine) ebpf() Check {
 		text += ", and unprivileged eBPF is off"
 	}
 	return note("eBPF", text, "run profile and watch as root, or sudo setcap cap_bpf,cap_perfmon+ep on moonlap")
+}
+
+// ptrace is about who may look into other processes; see ptrace_scope in the kernel's
+// admin-guide/LSM/Yama.rst.
+func (m Machine) ptrace() Check {
+	scope, err := m.read("proc/sys/kernel/yama/ptrace_scope")
+	if err != nil {
+		scope = "0" // without Yama
+	}
+	may := m.capabilities()>>capSysPtrace&1 == 1
+	switch {
+	case scope == "3":
+		return problem("ptrace", "yama's ptrace_scope is 3: nobody may look into a process until the next boot",
+			"profile, watch and explain need 2 at most: set kernel.yama.ptrace_scope and boot anew")
+	case may:
+		return ok("ptrace", "any process may be looked into (CAP_SYS_PTRACE)")
+	case scope == "0":
+		return note("ptrace", "without CAP_SYS_PTRACE, this user may look into its own processes alone",
+			"run profile, watch and explain of other users' workers as root")
+	case scope == "1":
+		return note("ptrace", "without CAP_SYS_PTRACE, and with yama's ptrace_scope at 1, only what moonlap starts itself may be looked into",
+			"moonlap profile -- COMMAND works; for workers that run already be root")
+	default:
+		return note("ptrace", "yama's ptrace_scope is "+scope+": only with CAP_SYS_PTRACE may a process be looked into",
+			"run profile, watch and explain as root")
+	}
+}
+
+// kernelNames is about the names of the kernel's functions; see kptr_restrict in the kernel's
+// admin-guide/sysctl/kernel.rst. Hidden ones all have the address 0.
+func (m Machine) kernelNames() Check {
+	const name = "kernel names"
+	f, err := os.Open(filepath.Join(m.Root, "proc/kallsyms"))
+	if err != nil {
+		return note(name, "this kernel does not list its functions: there is no /proc/kallsyms",
+			"a profile shows them by their addresses")
+	}
+	defer f.Close()
+	first := make([]byte, 1<<12)
+	n, _ := f.Read(first)
+	for line := range strings.Lines(string(first[:n])) {
+		if address, _, _ := strings.Cut(line, " "); strings.Trim(address, "0") != "" {
+			return ok(name, "the kernel tells its functions' addresses")
+		}
+	}
+	restrict, _ := m.read("proc/sys/kernel/kptr_restrict")
+	return note(name, "the kernel hides its functions' addresses: kptr_restrict is "+restrict,
+		"sudo sysctl kernel.kptr_restrict=1, and run as root: else kernel functions have no names in a profile")
 }

@@ -125,6 +125,8 @@ func TestFilled(t *testing.T) {
 		s, err := vm.Stack(image.Registers)
 		vm.LearnNames()
 		vm.TraceCount()
+		vm.Verify()
+		vm.Text("jit", "version")
 		const most = 1_000_000
 		if memory.reads > most {
 			t.Errorf("%#x everywhere: %d reads, %d frames, %v", word, memory.reads, len(s.Frames), err)

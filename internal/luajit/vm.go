@@ -26,7 +26,7 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 	vm := &VM{Layout: layout, Memory: memory, Library: library.Path, Asm: asm}
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
-	if err := vm.verify(mainThread); err != nil {
+	if _, err := vm.verify(mainThread); err != nil {
 		return nil, err
 	}
 	return vm, nil
@@ -48,65 +48,6 @@ func interpreter(library *process.Object) (process.Interval, error) {
 		return largest, fmt.Errorf("%s: %w: its interpreter was not found", library.Path, ErrLayout)
 	}
 	return largest, nil
-}
-
-// verify follows the pointers that have to lead back to where they came from.
-func (vm *VM) verify(mainThread uint64) error {
-	r := vm.reader()
-	bad := func(what string) error {
-		if r.Err != nil {
-			return fmt.Errorf("%s: %w: %s (%w)", vm.Library, ErrLayout, what, r.Err)
-		}
-		return fmt.Errorf("%s: %w: %s", vm.Library, ErrLayout, what)
-	}
-	if r.U8(mainThread+objectType) != typeThread {
-		return bad("the main thread is no coroutine")
-	}
-	if r.U64(vm.Global+vm.Layout.MainThread) != mainThread {
-		return bad("the machine does not know its main thread")
-	}
-	if current := r.U64(vm.Global + vm.Layout.CurrentL); current != 0 && r.U64(current+vm.Layout.GlobalState) != vm.Global {
-		return bad("the running coroutine is of another machine")
-	}
-	if env := r.U64(mainThread + environment); r.U8(env&pointerMask+objectType) != typeTable {
-		return bad("the globals are no table")
-	}
-	if r.Err != nil {
-		return bad("memory cannot be read")
-	}
-	return vm.verifyTraces()
-}
-
-// verifyTraces settles which of the two known places the array of traces has: the one whose entries
-// are traces that know their number. Without any trace both fit, and it does not matter.
-func (vm *VM) verifyTraces() error {
-	newer := vm.Layout.Traces
-	older := newer + jitTracesOld - jitTraces
-	for _, at := range []uint64{newer, older} {
-		vm.Layout.Traces = at
-		if vm.tracesFit() {
-			vm.Layout.SnapshotPC = at == newer
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: %w: its traces were not found", vm.Library, ErrLayout)
-}
-
-func (vm *VM) tracesFit() bool {
-	r := vm.reader()
-	count := r.U32(vm.Global + vm.Layout.Traces + tracesCount)
-	array := r.U64(vm.Global + vm.Layout.Traces)
-	if r.Err != nil || count > maxTraces || (array == 0) != (count == 0) {
-		return false
-	}
-	for n := uint64(1); n < uint64(count); n++ {
-		if t := r.U64(array+8*n) & pointerMask; t != 0 {
-			if r.U8(t+objectType) != typeTrace || uint64(r.U16(t+traceNumber)) != n {
-				return false
-			}
-		}
-	}
-	return r.Err == nil
 }
 
 const maxTraces = 1 << 16 // traces have 16-bit numbers

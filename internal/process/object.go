@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -176,6 +177,21 @@ func readObject(f elfFile, path string) (*Object, error) {
 
 // Name is the file's name without its folder.
 func (o *Object) Name() string { return strings.TrimSuffix(filepath.Base(o.Path), " (deleted)") }
+
+// BuildID is what the linker wrote into the file to tell builds apart, in hexadecimal digits; "" where
+// it has none.
+func (o *Object) BuildID() string {
+	note := o.ELF.Section(".note.gnu.build-id")
+	if note == nil {
+		return ""
+	}
+	b, err := note.Data()
+	const header = 16 // lengths, type, "GNU"
+	if err != nil || len(b) <= header {
+		return ""
+	}
+	return hex.EncodeToString(b[header:])
+}
 
 // Symbol returns the address in memory of an exported function or variable, and its size in bytes.
 func (o *Object) Symbol(name string) (address, size uint64, ok bool) {

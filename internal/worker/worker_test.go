@@ -159,6 +159,32 @@ func TestScenes(t *testing.T) {
 	}
 }
 
+// TestAbout: what a worker consists of is read out of it, and agrees with what nginx says of itself.
+func TestAbout(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	for range 100 { // until something is compiled
+		if res, err := client.Get("http://worker/compiled"); err == nil {
+			res.Body.Close()
+		}
+		if w.VM.TraceCount() > 0 {
+			break
+		}
+	}
+	a, err := w.About()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.PID != pid || a.Master != process.Parent(pid) || a.Nginx != found.Version || a.Traces == 0 || len(a.Verified) < 3 ||
+		!strings.HasPrefix(a.LuaJIT, "LuaJIT 2.") || strings.Count(a.Module, ".") != 2 {
+		t.Errorf("%+v; nginx says that it is %q", a, found.Version)
+	}
+}
+
 // TestDeep: a recursion of thousands of functions is shown by its ends.
 func TestDeep(t *testing.T) {
 	pid, client := nginx(t)

@@ -1,0 +1,146 @@
+package luajit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// Verify checks anew that the layout fits the machine, and returns what held, in words.
+func (vm *VM) Verify() ([]string, error) {
+	r := vm.reader()
+	main := r.U64(vm.Global + vm.Layout.MainThread)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return vm.verify(main)
+}
+
+// verify follows the pointers that have to lead back to where they came from.
+func (vm *VM) verify(mainThread uint64) ([]string, error) {
+	r := vm.reader()
+	bad := func(what string) ([]string, error) {
+		if r.Err != nil {
+			return nil, fmt.Errorf("%s: %w: %s (%w)", vm.Library, ErrLayout, what, r.Err)
+		}
+		return nil, fmt.Errorf("%s: %w: %s", vm.Library, ErrLayout, what)
+	}
+	if r.U8(mainThread+objectType) != typeThread {
+		return bad("the main thread is no coroutine")
+	}
+	if r.U64(vm.Global+vm.Layout.MainThread) != mainThread {
+		return bad("the machine does not know its main thread")
+	}
+	held := []string{"the machine and its main coroutine know each other"}
+	if current := r.U64(vm.Global + vm.Layout.CurrentL); current != 0 {
+		if r.U64(current+vm.Layout.GlobalState) != vm.Global {
+			return bad("the running coroutine is of another machine")
+		}
+		held = append(held, "the running coroutine knows its machine")
+	}
+	if env := r.U64(mainThread + environment); r.U8(env&pointerMask+objectType) != typeTable {
+		return bad("the globals are no table")
+	}
+	if r.Err != nil {
+		return bad("memory cannot be read")
+	}
+	held = append(held, "the globals are a table")
+	traces, err := vm.verifyTraces()
+	if err != nil {
+		return nil, err
+	}
+	if traces > 0 {
+		held = append(held, "every trace knows its number")
+	}
+	return held, nil
+}
+
+// verifyTraces settles which of the two known places the array of traces has: the one whose entries
+// are traces that know their number; it returns how many there are. Without any trace both fit, and
+// it does not matter.
+func (vm *VM) verifyTraces() (int, error) {
+	before := vm.Layout
+	newer := before.Traces
+	if !vm.Layout.SnapshotPC { // settled before
+		newer -= jitTracesOld - jitTraces
+	}
+	older := newer + jitTracesOld - jitTraces
+	for _, at := range []uint64{newer, older} {
+		vm.Layout.Traces = at
+		if traces, ok := vm.tracesFit(); ok {
+			vm.Layout.SnapshotPC = at == newer
+			return traces, nil
+		}
+	}
+	vm.Layout = before
+	return 0, fmt.Errorf("%s: %w: its traces were not found", vm.Library, ErrLayout)
+}
+
+func (vm *VM) tracesFit() (traces int, fit bool) {
+	r := vm.reader()
+	count := r.U32(vm.Global + vm.Layout.Traces + tracesCount)
+	array := r.U64(vm.Global + vm.Layout.Traces)
+	if r.Err != nil || count > maxTraces || (array == 0) != (count == 0) {
+		return 0, false
+	}
+	for n := uint64(1); n < uint64(count); n++ {
+		if t := r.U64(array+8*n) & pointerMask; t != 0 {
+			if r.U8(t+objectType) != typeTrace || uint64(r.U16(t+traceNumber)) != n {
+				return 0, false
+			}
+			traces++
+		}
+	}
+	return traces, r.Err == nil
+}
+
+// Text reads a text that tables hold on the way from the globals: Text("jit", "version"). It is ""
+// where there is none.
+func (vm *VM) Text(path ...string) string {
+	value, ok := vm.lookup(path)
+	if !ok || tagOf(value) != typeString {
+		return ""
+	}
+	r := vm.reader()
+	text := vm.text(r, value&pointerMask)
+	if r.Err != nil {
+		return ""
+	}
+	return text
+}
+
+// Number reads a number that tables hold on the way from the globals, in the same way.
+func (vm *VM) Number(path ...string) (float64, bool) {
+	value, ok := vm.lookup(path)
+	const isNumber = 13 // tags up to this one are other types (LJ_TISNUM is its complement)
+	if !ok || tagOf(value) >= 0 && tagOf(value) <= isNumber {
+		return 0, false
+	}
+	return math.Float64frombits(value), true
+}
+
+// lookup follows the names from the globals on.
+func (vm *VM) lookup(path []string) (value uint64, ok bool) {
+	r := vm.reader()
+	table := r.U64(r.U64(vm.Global+vm.Layout.MainThread)+environment) & pointerMask
+	for i, name := range path {
+		if i > 0 {
+			if tagOf(value) != typeTable {
+				return 0, false
+			}
+			table = value & pointerMask
+		}
+		ok = false
+		left := maxNodes
+		vm.eachNode(table, &left, func(_ *process.Reader, key string, found uint64) {
+			if key == name {
+				value, ok = found, true
+			}
+		})
+		if !ok {
+			return 0, false
+		}
+	}
+	return value, r.Err == nil
+}
