@@ -1,12 +1,12 @@
--- For moonlap: one call of the workload named in WORK, with SLOWER (1.02 is 2 %) times the work.
--- The driver writes a copy of this file for each side.
--- luacheck: read_globals SLOWER
+-- For moonlap: one call of the workload named in WORK, by SHARE slower. The driver writes a copy of
+-- this file for each side.
+-- luacheck: read_globals SHARE
 local moonlap = require "moonlap"
 local works = dofile(os.getenv("TRUTH_DIR") .. "/work.lua")
-local work = os.getenv("TRUTH_WORK")
-local n = math.floor(works.base[work] * SLOWER + 0.5)
-local run = works[work]
+local work, how = os.getenv("TRUTH_WORK"), os.getenv("TRUTH_HOW")
 
-moonlap.bench(work, function()
-    return run(n)
-end)
+moonlap.bench {
+    name = work,
+    setup = function() return works.slowed(work, SHARE, how) end,
+    run = function(slowed) return slowed() end,
+}

@@ -25,7 +25,7 @@ import (
 type outcome struct {
 	Tool    string    `json:"tool"`
 	Work    string    `json:"work"`
-	Effect  float64   `json:"effect"` // 0.02: the second side does 2 % more work
+	Effect  float64   `json:"effect"` // 0.02: the second side is 2 % slower
 	Says    string    `json:"says"`   // "slower", "faster", "same" or "undecided"
 	Ratio   float64   `json:"ratio"`
 	Welch   bool      `json:"welch,omitempty"` // of hyperfine: the test calls a difference
@@ -34,10 +34,7 @@ type outcome struct {
 	At      time.Time `json:"at"`
 }
 
-var (
-	effects = []float64{0.01, 0.02, 0.05, 0.10}
-	works   = []string{"sum", "words", "branch"}
-)
+var effects = []float64{0.01, 0.02, 0.05, 0.10}
 
 func main() {
 	log.SetFlags(0)
@@ -46,6 +43,8 @@ func main() {
 	budget := flag.String("time", "4s", "moonlap's --time")
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "program to test")
 	out := flag.String("out", "outcomes.jsonl", "where outcomes are appended")
+	names := flag.String("works", "sum,words,branch", "workloads to draw from")
+	how := flag.String("how", "spin", "what makes a side slower: a calibrated spin, or that share more turns of the workload (more)")
 	burst := flag.Float64("load", 1, "our own background load: busy processors while a burst lasts")
 	summary := flag.String("summary", "", "print the tables of such a file, and measure nothing")
 	flag.Parse()
@@ -58,12 +57,12 @@ func main() {
 	for range int(*burst) {
 		go burn(ctx)
 	}
-	t, err := newTools(*moonlap, *budget)
+	t, err := newTools(*moonlap, *budget, *how)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(t.folder)
-	if err := measure(ctx, t, plan(*equal, *each), *out); err != nil {
+	if err := measure(ctx, t, strings.Split(*names, ","), plan(*equal, *each), *out); err != nil {
 		log.Print(err)
 	}
 	summarize(*out)
@@ -84,7 +83,7 @@ func plan(equal, each int) []float64 {
 	return list
 }
 
-func measure(ctx context.Context, t *tools, plan []float64, path string) error {
+func measure(ctx context.Context, t *tools, works []string, plan []float64, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

@@ -1,10 +1,8 @@
 -- For benchstat: prints COUNT lines as `go test -bench -count` does, each from a warm loop of
 -- about 0.2 s, timed by one clock reading before and after.
-local dir, work, slower, count = arg[1], arg[2], tonumber(arg[3]), tonumber(arg[4])
-local works = dofile(dir .. "/work.lua")
-local n = math.floor(works.base[work] * slower + 0.5)
-local run = works[work]
+local dir, work, share, how, count = arg[1], arg[2], tonumber(arg[3]), arg[4], tonumber(arg[5])
 math.randomseed(os.time())
+local run = dofile(dir .. "/work.lua").slowed(work, share, how)
 
 local ffi = require "ffi"
 ffi.cdef "typedef struct { long s, ns; } truth_time; int clock_gettime(int, truth_time *);"
@@ -18,7 +16,7 @@ local calls = 1
 local function loop(times)
     local start, x = now(), 0
     for _ = 1, times do
-        x = run(n)
+        x = run()
     end
     return now() - start, x
 end

@@ -15,21 +15,22 @@ import (
 
 // tools runs each tool as its users do.
 type tools struct {
-	moonlap, budget, source, folder string
+	moonlap, budget, how, source, folder string
+	turns                                map[string]string // of the spin, as long as a call of each workload
 }
 
-func newTools(moonlap, budget string) (*tools, error) {
+func newTools(moonlap, budget, how string) (*tools, error) {
 	moonlap, err := filepath.Abs(moonlap)
 	if err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "truth-")
-	return &tools{moonlap: moonlap, budget: budget, source: here(), folder: folder}, err
+	return &tools{moonlap: moonlap, budget: budget, how: how, source: here(), folder: folder, turns: map[string]string{}}, err
 }
 
 func (t *tools) run(ctx context.Context, work string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "TRUTH_DIR="+t.source, "TRUTH_WORK="+work)
+	cmd.Env = append(os.Environ(), "TRUTH_DIR="+t.source, "TRUTH_WORK="+work, "TRUTH_HOW="+t.how)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -37,6 +38,19 @@ func (t *tools) run(ctx context.Context, work string, name string, args ...strin
 		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.String())
 	}
 	return out, err
+}
+
+// turnsOf is calibrated once for each workload: what hyperfine times is a whole process, which must
+// not spend its time on it.
+func (t *tools) turnsOf(ctx context.Context, work string) (string, error) {
+	if t.turns[work] == "" {
+		out, err := t.run(ctx, work, "luajit", "command.lua", t.source, work)
+		if err != nil {
+			return "", err
+		}
+		t.turns[work] = strings.TrimSpace(string(out))
+	}
+	return t.turns[work], nil
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -49,9 +63,9 @@ func (t *tools) moonlapSays(ctx context.Context, o *outcome) error {
 		return err
 	}
 	var files []string
-	for i, slower := range []float64{1, 1 + o.Effect} {
+	for i, share := range []float64{0, o.Effect} {
 		file := filepath.Join(t.folder, fmt.Sprintf("side%d.lua", i))
-		side := strings.Replace(string(text), "* SLOWER", "* "+number(slower), 1)
+		side := strings.Replace(string(text), "(work, SHARE", "(work, "+number(share), 1)
 		if err := os.WriteFile(file, []byte(side), 0o644); err != nil {
 			return err
 		}
@@ -87,8 +101,8 @@ var delta = regexp.MustCompile(`(?m)^Work\S*\s.*?(~|[+-][0-9.]+%)\s+\(p=`)
 func (t *tools) benchstatSays(ctx context.Context, o *outcome) error {
 	o.Tool = "benchstat"
 	var files []string
-	for i, slower := range []float64{1, 1 + o.Effect} {
-		out, err := t.run(ctx, o.Work, "luajit", "timed.lua", t.source, o.Work, number(slower), "10")
+	for i, share := range []float64{0, o.Effect} {
+		out, err := t.run(ctx, o.Work, "luajit", "timed.lua", t.source, o.Work, number(share), t.how, "10")
 		if err != nil {
 			return err
 		}
@@ -134,8 +148,12 @@ func (t *tools) hyperfineSays(ctx context.Context, o *outcome) error {
 	o.Tool = "hyperfine"
 	file := filepath.Join(t.folder, "hyperfine.json")
 	args := []string{"-N", "--style", "none", "--export-json", file}
-	for _, slower := range []float64{1, 1 + o.Effect} {
-		args = append(args, fmt.Sprintf("luajit command.lua %s %s %s", t.source, o.Work, number(slower)))
+	turns, err := t.turnsOf(ctx, o.Work)
+	if err != nil {
+		return err
+	}
+	for _, share := range []float64{0, o.Effect} {
+		args = append(args, fmt.Sprintf("luajit command.lua %s %s %s %s %s", t.source, o.Work, number(share), t.how, turns))
 	}
 	if _, err := t.run(ctx, o.Work, "hyperfine", args...); err != nil {
 		return err

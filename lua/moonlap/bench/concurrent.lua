@@ -7,6 +7,8 @@
 -- "coordinated omission").
 -- @module moonlap.bench.concurrent
 local histogram = require "moonlap.histogram"
+local ballast = require "moonlap.bench.ballast"
+local random = require "moonlap.bench.random"
 local threads = require "moonlap.bench.threads"
 
 jit.off(true, true)
@@ -131,6 +133,7 @@ function _M.run(self)
     self.ledger.stage, self.ledger.own = "warmup", true
     run_for(self, max(job.measure_ns * WARMUP_SHARE, 2e7))
 
+    self.ballast = ballast.new(random.new(job.seed or 1))
     collectgarbage("collect")
     self.ledger.stage = "measure"
     self.barrier:wait("measure")

@@ -1,10 +1,12 @@
 --- Measures one case in this VM, from the first call to the last line of its record.
 -- @module moonlap.bench.measure
+local ballast = require "moonlap.bench.ballast"
 local counter = require "moonlap.bench.counter"
 local warmup = require "moonlap.bench.warmup"
 local series_of = require "moonlap.bench.series"
 local loops = require "moonlap.bench.loop"
 local memory = require "moonlap.bench.memory"
+local random = require "moonlap.bench.random"
 
 jit.off(true, true)
 
@@ -24,18 +26,8 @@ local MOST_NUMBER = 2 ^ 30 -- a call's number stays an integer in the JIT's eyes
 local STOPPED_HEAP = 64 * 1024 * 1024 -- bytes that the GC-stopped series may leave
 
 
--- Lehmer's generator: the user's math.random is not ours to draw from.
-local function new_random(seed)
-    local x = floor(seed) % 2147483646 + 1
-    return function()
-        x = x * 48271 % 2147483647
-        return x / 2147483647
-    end
-end
-
-
-local function jittered(n, random)
-    return n + floor(n * JITTER * random() + 0.5)
+local function jittered(n, draw)
+    return n + floor(n * JITTER * draw() + 0.5)
 end
 
 
@@ -92,6 +84,7 @@ end
 
 local function measure_series(self, loop, empty, n, budget)
     for number = 1, SERIES do
+        self.ballast = ballast.new(self.random)
         start_collector(self.gc)
         run_batches(self, "measure", number, loop, n, budget / SERIES, measured_batches(self, n))
         if self.gc == "natural" and self.bytes_per_call >= 1 then
@@ -174,7 +167,7 @@ function _M.run(self)
     local job = self.job
     self.series = series_of.new(self)
     self.gc = job.gc or "natural"
-    self.random = new_random(job.seed or 1)
+    self.random = random.new(job.seed or 1)
     local target = _M.batch_target(self.clock, job)
 
     enter_stage(self.ledger, "warmup", true)
