@@ -1,10 +1,10 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test test-uv uv-exits lint bench prove clean
+.PHONY: help build test test-uv test-uv-newer uv-exits lint bench prove clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 build: ## bin/moonlap
 	script/build
@@ -14,6 +14,9 @@ test: ## every test
 
 test-uv: build ## luv's own tests with moonlap.uv: make test-uv LUV=/path/to/luv (tag 1.44.2-0)
 	script/test-uv "$(LUV)"
+
+test-uv-newer: build ## moonlap.uv with another libuv: make test-uv-newer LIBUV=/path/to/lib LUV=/path/to/luv
+	script/test-uv-newer "$(LIBUV)" "$(LUV)"
 
 uv-exits: build ## 1000 random ends of programs with moonlap.uv: HOW=plain, valgrind or asan
 	script/uv-exits 1000 $(HOW)

@@ -23,6 +23,13 @@ missing (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone: timers,
 check, and all that is called without a callback and needs no other handle, such as `uv.fs_stat
 "x"`; everything else raises an error that says what to build. `uv.shim_missing()` tells.
 
+Any libuv.so.1 from 1.44 on will do, without building anything again: it is the system's, or that
+in `LD_LIBRARY_PATH`. The order of a turn is that of the libuv loaded: up to 1.44 timers come first,
+from 1.45 on last, and once before the first turn. Run with it were Debian 12's 1.44.2 and, built
+from source, 1.45.0, 1.48.0, 1.50.0 and 1.52.1, each with all specs, among them random programs
+whose callbacks come in the same order as luv's on the same libuv, and with luv's own tests:
+`make test-uv-newer LIBUV=FOLDER LUV=FOLDER` does it again.
+
 What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and the error's
 name. Wrong arguments raise errors. Callbacks get an error first, or nil. Functions of handles are
 methods, too: `uv.timer_start(timer, …)` is `timer:start(…)`. As with luv, who writes to a pipe that

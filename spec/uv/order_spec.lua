@@ -238,6 +238,19 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
         assert.is_false(uv.run())
     end)
 
+    it("does not wait in one turn that had an idle handle at its start", function()
+        local idle, timer = uv.new_idle(), uv.new_timer()
+        timer:start(10000, 0, note "waited")
+        idle:start(function()
+            log[#log + 1] = "idle"
+            idle:stop()
+        end)
+        assert.is_true(uv.run "once")
+        assert.same({ "idle" }, log)
+        close(idle, timer)
+        uv.run()
+    end)
+
     it("refuses a run within a run", function()
         local timer = uv.new_timer()
         local results

@@ -39,7 +39,7 @@ local LONGEST_WAIT = 2 ^ 31 - 1
 local mode = false -- while running: luv's name of the mode
 local stopped = false
 local step = 0 -- the phase that a turn is at
-local had_pending = false
+local can_wait = true -- in mode "once": nothing was to be called at the start of the turn
 
 -- Handles of libuv and requests have events even if they keep nothing alive.
 local function in_c()
@@ -77,7 +77,7 @@ end
 
 local function poll()
     local timeout = 0
-    if mode == "default" or (mode == "once" and not had_pending) then
+    if mode == "default" or (mode == "once" and can_wait) then
         timeout = patience()
     end
     if in_c() or timeout ~= 0 then
@@ -108,10 +108,10 @@ local function turns()
             step = 2
         end
         if step == 2 then
-            had_pending = false
+            can_wait = idle.active == 0
             if pending.waiting() then
                 pending.new_turn()
-                had_pending = pending.run_once()
+                can_wait = not pending.run_once() and can_wait
             end
             step = 3
         end
