@@ -27,12 +27,14 @@ type profileOptions struct {
 	onCPU, offCPU      bool
 	wall               bool
 	format, out, title string
+	diff, lines        bool
+	baseline           string
 }
 
 func newProfileCommand(sys Sys) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
-		Use:   "profile --pid PID|--master PID|--all [flags]",
+		Use:   "profile --pid PID|--master PID|--all | --diff BEFORE AFTER [flags]",
 		Short: "Profile running nginx workers: Lua and C in one flame graph",
 		Long: `Profile running nginx workers: Lua and C functions in one stack, with the exact Lua line also
 in compiled code, by request and phase; without debug symbols, a restart or a change of the
@@ -49,15 +51,24 @@ that a reload starts are looked at, too. The file's ending, or --format,
 says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
 'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
 In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
-compiled. Without --out there is only the summary.`,
+compiled. Without --out there is only the summary.
+
+--diff compares two profiles that --format json wrote, and --baseline FILE compares what is seen
+with one: a table of the lines, functions and stacks whose share differs by more than sampling
+error, a flame graph coloured by change (html, svg), both counts (folded), or every row (json).`,
 		Example: `  moonlap profile --pid 4711 --out profile.html
   moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
-  moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg`,
-		Args: cobra.NoArgs,
+  moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
+  moonlap profile --all --out before.json
+  moonlap profile --all --baseline before.json --out changed.html
+  moonlap profile --diff before.json after.json --out changed.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
+			if err := o.check(args); err != nil {
 				return err
+			}
+			if o.diff {
+				return o.diffs(sys, args[0], args[1])
 			}
 			return runProfile(cmd.Context(), sys, o)
 		},
@@ -72,6 +83,9 @@ compiled. Without --out there is only the summary.`,
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
+	f.BoolVar(&o.diff, "diff", false, "compare the profiles BEFORE and AFTER, JSON files of this command")
+	f.StringVar(&o.baseline, "baseline", "", "compare with the profile in `FILE`, as --diff does")
+	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart: they move\nwhen a file is edited")
 	return cmd
 }
 
@@ -86,9 +100,21 @@ func (o *profileOptions) which() string {
 	return worker.OnCPU
 }
 
-func (o *profileOptions) check() error {
-	if err := o.chosenWorkers.check(); err != nil {
-		return err
+func (o *profileOptions) check(args []string) error {
+	switch {
+	case o.diff && len(args) != 2:
+		return usageErrorf("--diff BEFORE AFTER: two files that 'moonlap profile --format json' wrote")
+	case o.diff && (o.given() || o.baseline != ""):
+		return usageErrorf("--diff compares two files; --baseline compares workers with a file")
+	case o.lines && !o.diff && o.baseline == "":
+		return usageErrorf("--lines is for --diff and --baseline")
+	case !o.diff && len(args) > 0:
+		return usageErrorf("%q: what is it? Two files go with --diff", args[0])
+	}
+	if !o.diff {
+		if err := o.chosenWorkers.check(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case count(o.onCPU, o.offCPU, o.wall) > 1:
@@ -106,7 +132,11 @@ func (o *profileOptions) check() error {
 			return usageErrorf("%s: in which format? --format html, svg, pprof, folded, speedscope or json", o.out)
 		}
 	}
-	return oneOf("--format", o.format, profile.Formats...)
+	formats := profile.Formats
+	if o.diff || o.baseline != "" {
+		formats = profile.DiffFormats
+	}
+	return oneOf("--format", o.format, formats...)
 }
 
 // looked is what became of one worker.
@@ -126,9 +156,15 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 			return err
 		}
 	}
+	var baseline *profile.Profile
+	if o.baseline != "" {
+		if baseline, err = readProfile(o.baseline); err != nil {
+			return err
+		}
+	}
 	start := sys.Now()
 	all := lookAtAll(ctx, sys, pids, o)
-	out := &profile.Profile{Title: o.title, Start: start, Duration: sys.Now().Sub(start)}
+	out := &profile.Profile{Title: o.title, Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
 	if out.Title == "" {
 		out.Title = fmt.Sprintf("nginx %s, %s", plainPIDs(pids), o.which())
 	}
@@ -151,18 +187,20 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	out.Period = together.Period()
 	chosen.AddTo(out)
 	out.Merge()
-	if err := o.write(sys, out); err != nil {
+	if baseline != nil {
+		if err := o.writeDiff(sys, baseline, out); err != nil {
+			return err
+		}
+	} else if err := o.write(sys, out); err != nil {
 		return err
 	}
-	if o.out != "-" {
+	if o.out != "-" && baseline == nil {
 		summary := report.Profile{
 			PIDs: seen, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
 			Explanation: explain.Shares(chosen),
 		}
-		if err := summary.Write(sys.Stdout, report.Options{
-			Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-		}); err != nil {
+		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err
 		}
 	}
@@ -229,11 +267,16 @@ func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
 	if err := p.Write(&b, o.format, record.Schema); err != nil {
 		return err
 	}
+	return o.put(sys, b.Bytes())
+}
+
+// put writes to the file, or to stdout.
+func (o *profileOptions) put(sys Sys, data []byte) error {
 	if o.out == "-" {
-		_, err := sys.Stdout.Write(b.Bytes())
+		_, err := sys.Stdout.Write(data)
 		return err
 	}
-	if err := replaceFile(o.out, b.Bytes()); err != nil {
+	if err := replaceFile(o.out, data); err != nil {
 		return fmt.Errorf("the profile cannot be written: %w", err)
 	}
 	return nil

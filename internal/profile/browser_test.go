@@ -1,7 +1,9 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,39 +16,50 @@ func box(name string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("#graph div")].find(e => e.title.startsWith(%q))`, name+" · ")
 }
 
-// TestBrowser reads the page as a reader does: it draws, zooms, finds, chooses by label, and turns
-// around, without an error and without loading anything.
-func TestBrowser(t *testing.T) {
+// open shows a page in a browser.
+func open(t *testing.T, write func(io.Writer) error) *browser.Tab {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.html")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := example()
-	p.Add([]Frame{cMain, {Function: "other", File: "</script><b>.so", Kind: C}}, map[string]string{"uri": `<i>"&`}, 2)
-	p.Merge()
-	if err := p.WriteHTML(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(write(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	b := browser.OpenTab(t)
 	b.Open(file)
-	choose := func(value string) {
-		b.Eval(fmt.Sprintf(`(s => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById("label-uri"))`, value), nil)
-	}
+	return b
+}
+
+func choose(b *browser.Tab, id, value string) {
+	b.Eval(fmt.Sprintf(`(s => { s.value = %q; s.dispatchEvent(new Event("change")); })(document.getElementById(%q))`, value, id), nil)
+}
+
+func click(b *browser.Tab, element string) {
+	x, y := b.Centre(element)
+	b.Click(x, y, 1)
+}
+
+// told awaits that the frame of a name says something.
+func told(t *testing.T, b *browser.Tab, name, want string) {
+	t.Helper()
+	b.Await(name+" has "+want, fmt.Sprintf(`%s?.title.includes(%q)`, box(name), want))
+}
+
+// TestBrowser reads the page as a reader does: it draws, zooms, finds, chooses by label, and turns
+// around, without an error and without loading anything.
+func TestBrowser(t *testing.T) {
+	p := example()
+	p.Add([]Frame{cMain, {Function: "other", File: "</script><b>.so", Kind: C}}, map[string]string{"uri": `<i>"&`}, 2)
+	p.Merge()
+	b := open(t, p.WriteHTML)
+	choose := func(value string) { choose(b, "label-uri", value) }
 	search := func(text string) {
 		b.Eval(fmt.Sprintf(`(s => { s.value = %q; s.dispatchEvent(new Event("input")); })(document.getElementById("search"))`, text), nil)
 	}
-	click := func(element string) {
-		x, y := b.Centre(element)
-		b.Click(x, y, 1)
-	}
-	told := func(name, want string) {
-		t.Helper()
-		b.Await(name+" has "+want, fmt.Sprintf(`%s?.title.includes(%q)`, box(name), want))
-	}
+	click := func(element string) { click(b, element) }
+	told := func(name, want string) { t.Helper(); told(t, b, name, want) }
 
 	told("all", "100.0 % · 8 samples, 80.0 ms")
 	told("main", "8 samples")
@@ -91,19 +104,65 @@ func TestBrowser(t *testing.T) {
 	b.Clean()
 }
 
+// TestBrowserRooted: each value of a label stands on the root, those without it together, and can be
+// zoomed into.
+func TestBrowserRooted(t *testing.T) {
+	b := open(t, example().WriteHTML)
+	told(t, b, "main", "6 samples")
+	choose(b, "rooted", "uri")
+	told(t, b, "uri: /one", "4 samples")
+	told(t, b, "uri: /two", "1 samples")
+	told(t, b, "uri: none", "1 samples")
+	click(b, box("uri: /one"))
+	told(t, b, "fast@app.lua:21_[j]", "1 samples")
+	b.Await("others are gone", "!"+box("uri: /two"))
+	b.Await("they have colours of their own", fmt.Sprintf(`getComputedStyle(%s).backgroundColor.startsWith("rgb")`, box("uri: /one")))
+	click(b, `document.getElementById("inverted")`)
+	told(t, b, "uri: /two", "1 samples")
+	b.Await("innermost frames stand on the label", fmt.Sprintf(`parseFloat(%s.style.bottom) < parseFloat(%s.style.bottom)`, box("uri: /two"), box("string.format")))
+	click(b, `document.getElementById("reset")`)
+	told(t, b, "main", "6 samples")
+	b.Await("no label any more", "!"+box("uri: /one"))
+	b.Clean()
+}
+
+// TestBrowserDiff: a difference is coloured where it is clear, says both shares, and changes its
+// widths.
+func TestBrowserDiff(t *testing.T) {
+	d := changed()
+	b := open(t, d.WriteHTML)
+	told(t, b, "slow@app.lua", "before 60.0 % of 1000 samples, after 20.0 % of 500 · −40.0 points")
+	told(t, b, "main", "+0.0 points, which is within the sampling error")
+	width := func(name string, share float64) {
+		t.Helper()
+		b.Await(fmt.Sprintf("%s is %g wide", name, share), fmt.Sprintf(`Math.abs(%s.getBoundingClientRect().width / %s.getBoundingClientRect().width - %g) < 0.01`,
+			box(name), box("all"), share))
+	}
+	class := func(name, want string) {
+		t.Helper()
+		b.Await(name+" is "+want, fmt.Sprintf("%s.classList.contains(%q)", box(name), want))
+	}
+	class("slow@app.lua", "less")
+	class("fast@app.lua", "more")
+	class("main", "same")
+	b.Await("full colours", fmt.Sprintf(`(c => c != getComputedStyle(%s).backgroundColor && c != getComputedStyle(%s).backgroundColor)(getComputedStyle(%s).backgroundColor)`,
+		box("fast@app.lua"), box("main"), box("slow@app.lua")))
+	b.Await("a legend", `document.querySelectorAll("#legend span").length == 3`)
+	width("slow@app.lua", 0.2)
+	choose(b, "width", "before")
+	width("slow@app.lua", 0.6)
+	choose(b, "rooted", "uri")
+	told(t, b, "uri: /one", "before 60.0 %")
+	choose(b, "label-uri", "/two")
+	told(t, b, "fast@app.lua", "before 100.0 % of 399 samples, after 100.0 % of 398 · +0.0 points, which is within")
+	click(b, `document.getElementById("reset")`)
+	width("slow@app.lua", 0.2)
+	b.Clean()
+}
+
 // TestBrowserEmpty: a profile without samples says so.
 func TestBrowserEmpty(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "p.html")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := (&Profile{Title: "nothing"}).WriteHTML(f); err != nil {
-		t.Fatal(err)
-	}
-	b := browser.OpenTab(t)
-	b.Open(file)
+	b := open(t, (&Profile{Title: "nothing"}).WriteHTML)
 	b.Await("it says so", `document.getElementById("told").textContent == "No samples."`)
 	b.Clean()
 }

@@ -17,44 +17,65 @@ var (
 	flameJS string
 )
 
-// WriteHTML writes a flame graph as one page that loads nothing: a click zooms in, the field
-// searches, the boxes choose by label (requests, states), and the other way up shows who called.
-func (p *Profile) WriteHTML(to io.Writer) error {
-	type stack struct {
-		Frames []int             `json:"f"`
-		Count  int64             `json:"c"`
-		Labels map[string]string `json:"l,omitempty"`
-	}
-	type frame struct {
-		Name  string `json:"n"`
-		Kind  string `json:"k"`
-		Place string `json:"p,omitempty"`
-	}
-	data := struct {
-		Title  string  `json:"title"`
-		Period int64   `json:"period"` // ns
-		Frames []frame `json:"frames"`
-		Stacks []stack `json:"stacks"`
-	}{Title: p.Title, Period: p.Period.Nanoseconds(), Frames: []frame{}, Stacks: []stack{}}
-	index := map[Frame]int{}
-	for _, s := range p.Stacks {
-		one := stack{Frames: []int{}, Count: s.Count, Labels: s.Labels}
-		for _, f := range s.Frames {
-			n, ok := index[f]
-			if !ok {
-				n = len(data.Frames)
-				index[f] = n
-				kind := string(f.Kind)
-				if f.Compiled {
-					kind = "jit"
-				}
-				data.Frames = append(data.Frames, frame{f.Name(), kind, f.File})
-			}
-			one.Frames = append(one.Frames, n)
+// page is what the script of the page reads.
+type page struct {
+	Title  string      `json:"title"`
+	Period int64       `json:"period"` // ns
+	Frames []pageFrame `json:"frames"`
+	Stacks []pageStack `json:"stacks"`
+	Diff   *pageDiff   `json:"diff,omitempty"`
+
+	index map[pageFrame]int
+}
+
+type pageFrame struct {
+	Name  string `json:"n"`
+	Kind  string `json:"k"`
+	Place string `json:"p,omitempty"`
+}
+
+type pageStack struct {
+	Frames []int             `json:"f"`
+	Count  int64             `json:"c"`
+	Labels map[string]string `json:"l,omitempty"`
+	Before [][2]int64        `json:"b,omitempty"` // of a difference: slice and count
+	After  [][2]int64        `json:"a,omitempty"`
+}
+
+// pageDiff has the samples of both profiles by slice, and how many standard errors a change has to
+// be to be coloured.
+type pageDiff struct {
+	Before []int64 `json:"before"`
+	After  []int64 `json:"after"`
+	Errors float64 `json:"errors"`
+}
+
+// stack makes a stack of frames, which are kept once.
+func (p *page) stack(frames []Frame, count int64, labels map[string]string) pageStack {
+	one := pageStack{Frames: []int{}, Count: count, Labels: labels}
+	for _, f := range frames {
+		kind := string(f.Kind)
+		if f.Compiled {
+			kind = "jit"
 		}
-		data.Stacks = append(data.Stacks, one)
+		key := pageFrame{f.Name(), kind, f.File}
+		n, ok := p.index[key]
+		if !ok {
+			n = len(p.Frames)
+			p.index[key] = n
+			p.Frames = append(p.Frames, key)
+		}
+		one.Frames = append(one.Frames, n)
 	}
-	encoded, err := json.Marshal(data) // escapes <, > and &, so that no name ends the script
+	return one
+}
+
+func newHTML(title string, period int64) *page {
+	return &page{Title: title, Period: period, Frames: []pageFrame{}, Stacks: []pageStack{}, index: map[pageFrame]int{}}
+}
+
+func (p *page) write(to io.Writer) error {
+	encoded, err := json.Marshal(p) // escapes <, > and &, so that no name ends the script
 	if err != nil {
 		return err
 	}
@@ -65,4 +86,15 @@ func (p *Profile) WriteHTML(to io.Writer) error {
 		"{{js}}", flameJS,
 	).WriteString(to, flameHTML)
 	return err
+}
+
+// WriteHTML writes a flame graph as one page that loads nothing: a click zooms in, the field
+// searches, the boxes choose by label (requests, states), let a label's values stand on the root,
+// and the other way up shows who called.
+func (p *Profile) WriteHTML(to io.Writer) error {
+	out := newHTML(p.Title, p.Period.Nanoseconds())
+	for _, s := range p.Stacks {
+		out.Stacks = append(out.Stacks, out.stack(s.Frames, s.Count, s.Labels))
+	}
+	return out.write(to)
 }

@@ -22,6 +22,8 @@ const (
 	Kernel  Kind = "kernel"
 )
 
+var kinds = []Kind{Lua, Builtin, C, Kernel}
+
 // A Frame is one function on a stack. Frames are compared as values.
 type Frame struct {
 	Function string
@@ -59,11 +61,17 @@ type Stack struct {
 	Frames []Frame           // outermost first
 	Labels map[string]string // what else was the same: the request's URI, Lua's state
 	Count  int64
+	Slices []int64 // Count by slice of the profile; nil: not known
 }
+
+// Slices is how many slices a profile is cut into: runs of samples that followed one another at one
+// worker. How a share varies from slice to slice tells how exact it is.
+const Slices = 20
 
 // A Profile is what was sampled.
 type Profile struct {
 	Title    string
+	Moments  string // which ones it is about: on-cpu, off-cpu, wall; "" where that is not said
 	Start    time.Time
 	Duration time.Duration
 	Period   time.Duration // mean time between two samples
@@ -72,7 +80,19 @@ type Profile struct {
 
 // Add counts a stack, given outermost frame first, that was seen so many times.
 func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {
-	p.Stacks = append(p.Stacks, Stack{frames, labels, count})
+	p.Stacks = append(p.Stacks, Stack{Frames: frames, Labels: labels, Count: count})
+}
+
+// AddSliced counts a stack that was seen so many times in each of the Slices.
+func (p *Profile) AddSliced(frames []Frame, labels map[string]string, slices []int64) {
+	p.Stacks = append(p.Stacks, Stack{frames, labels, sum(slices), slices})
+}
+
+func sum(counts []int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
 
 // Merge counts equal stacks together and sorts them. It is to be called after the last Add.
@@ -85,12 +105,24 @@ func (p *Profile) Merge() {
 		if !ok {
 			i = len(merged)
 			index[key] = i
-			merged = append(merged, Stack{s.Frames, s.Labels, 0})
+			merged = append(merged, Stack{s.Frames, s.Labels, 0, make([]int64, len(s.Slices))})
 		}
 		merged[i].Count += s.Count
+		merged[i].Slices = addSlices(merged[i].Slices, s.Slices)
 	}
 	slices.SortStableFunc(merged, func(a, b Stack) int { return cmp.Compare(b.Count, a.Count) })
 	p.Stacks = merged
+}
+
+// addSlices adds counts slice by slice; what is not known of one is not known of the sum.
+func addSlices(a, b []int64) []int64 {
+	if len(a) == 0 || len(a) != len(b) {
+		return nil
+	}
+	for i, n := range b {
+		a[i] += n
+	}
+	return a
 }
 
 // Total is the number of samples.

@@ -17,9 +17,12 @@ const (
 	narrowest = 0.3 // a narrower frame is left out
 )
 
+// A colour and what it stands for.
+type colour struct{ kind, name, colour string }
+
 // colours of the kinds of frames; they tell interpreted from compiled Lua at a glance. The page has
 // them in flame.css.
-var colours = []struct{ kind, name, colour string }{
+var colours = []colour{
 	{"jit", "Lua, compiled", "#7cc576"},
 	{"lua", "Lua, interpreted", "#f2a65a"},
 	{"builtin", "LuaJIT's own functions", "#e9d16c"},
@@ -40,34 +43,53 @@ func colourOf(kind string) string {
 // frames that it called stand on it. A frame tells its name and share when the pointer rests on it.
 func (p *Profile) WriteSVG(to io.Writer) error {
 	root := p.Tree()
+	picture := svg{
+		title: p.Title, legend: colours,
+		colour: func(n *Node) string { return colourOf(n.Kind) },
+		describe: func(n *Node) string {
+			return fmt.Sprintf("%d samples, %.1f %%", n.Count, 100*float64(n.Count)/float64(root.Count))
+		},
+	}
+	return picture.write(to, root)
+}
+
+// svg is how a picture is drawn.
+type svg struct {
+	title    string
+	legend   []colour
+	colour   func(*Node) string
+	describe func(*Node) string
+}
+
+func (s svg) write(to io.Writer, root *Node) error {
 	height := headSpace + root.Depth()*rowHeight + 2*margin
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="monospace" font-size="11">
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="#ffffff"/>
 <text x="%d" y="18" font-size="14">%s</text>
-`, svgWidth, height, svgWidth, height, text(p.Title), margin, text(p.Title))
+`, svgWidth, height, svgWidth, height, text(s.title), margin, text(s.title))
 	x := float64(margin)
-	for _, c := range colours {
+	for _, c := range s.legend {
 		fmt.Fprintf(w, `<rect x="%.1f" y="25" width="10" height="10" fill="%s"/><text x="%.1f" y="34">%s</text>`+"\n",
 			x, c.colour, x+14, text(c.name))
 		x += 14 + charWidth*float64(len(c.name)) + 16
 	}
 	if root.Count > 0 {
 		scale := float64(svgWidth-2*margin) / float64(root.Count)
-		drawNode(w, root, root.Count, margin, float64(height-margin-rowHeight), scale)
+		s.draw(w, root, margin, float64(height-margin-rowHeight), scale)
 	}
 	fmt.Fprintln(w, "</svg>")
 	return w.Flush()
 }
 
-func drawNode(w io.Writer, n *Node, total int64, x, y, scale float64) {
+func (s svg) draw(w io.Writer, n *Node, x, y, scale float64) {
 	width := float64(n.Count) * scale
 	if width < narrowest {
 		return
 	}
-	fmt.Fprintf(w, `<g><title>%s · %s · %d samples, %.1f %%</title><rect x="%.1f" y="%.0f" width="%.1f" height="%d" fill="%s" rx="1"/>`,
-		text(n.Name), text(n.Place), n.Count, 100*float64(n.Count)/float64(total), x, y, max(width-0.5, narrowest), rowHeight-1, colourOf(n.Kind))
+	fmt.Fprintf(w, `<g><title>%s · %s · %s</title><rect x="%.1f" y="%.0f" width="%.1f" height="%d" fill="%s" rx="1"/>`,
+		text(n.Name), text(n.Place), s.describe(n), x, y, max(width-0.5, narrowest), rowHeight-1, s.colour(n))
 	if fits := int((width - 6) / charWidth); fits >= 3 {
 		name := []rune(n.Name)
 		if len(name) > fits {
@@ -77,7 +99,7 @@ func drawNode(w io.Writer, n *Node, total int64, x, y, scale float64) {
 	}
 	fmt.Fprintln(w, "</g>")
 	for _, c := range n.Inner {
-		drawNode(w, c, total, x, y-rowHeight, scale)
+		s.draw(w, c, x, y-rowHeight, scale)
 		x += float64(c.Count) * scale
 	}
 }

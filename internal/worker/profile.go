@@ -30,16 +30,18 @@ func (l Looks) Only(which string) Looks {
 	return l
 }
 
-// AddTo adds the samples to a profile, with the request, the state of Lua and the phase as labels.
+// AddTo adds the samples to a profile, with the request, the state of Lua, the phase and the
+// plugin or module as labels.
+// They are in the order of their time, of one worker after the other.
 func (l Looks) AddTo(p *profile.Profile) {
 	type group struct {
 		stack      *Frame // its first one: equal stacks share their memory
 		state, uri string
 	}
-	counts := map[group]int64{}
+	counts := map[group][]int64{}
 	var order []group // in which they were first seen
 	stacks := map[*Frame][]Frame{}
-	for _, s := range l.Samples {
+	for i, s := range l.Samples {
 		g := group{uri: s.Request.URI}
 		if len(s.Stack) > 0 {
 			g.stack = &s.Stack[0]
@@ -48,9 +50,11 @@ func (l Looks) AddTo(p *profile.Profile) {
 			g.state = s.State.String()
 		}
 		stacks[g.stack] = s.Stack
-		if counts[g]++; counts[g] == 1 {
+		if counts[g] == nil {
+			counts[g] = make([]int64, profile.Slices)
 			order = append(order, g)
 		}
+		counts[g][i*profile.Slices/len(l.Samples)]++
 	}
 	for _, g := range order {
 		stack := stacks[g.stack]
@@ -62,12 +66,14 @@ func (l Looks) AddTo(p *profile.Profile) {
 			}
 		}
 		labels := map[string]string{}
-		for key, value := range map[string]string{"state": g.state, "uri": g.uri, "phase": phaseOf(stack)} {
+		for key, value := range map[string]string{
+			"state": g.state, "uri": g.uri, "phase": phaseOf(stack), "module": profile.Module(frames),
+		} {
 			if value != "" {
 				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes
 			}
 		}
-		p.Add(frames, labels, counts[g])
+		p.AddSliced(frames, labels, counts[g])
 	}
 }
 

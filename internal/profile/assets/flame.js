@@ -9,27 +9,58 @@
   const kinds = {
     jit: "Lua, compiled", lua: "Lua, interpreted", builtin: "LuaJIT's own functions", c: "C", kernel: "kernel",
   };
+  // Where data.diff is there, stacks have a second count b, before, and both have theirs by slice.
+  // Frames are coloured where their share differs by more than so many standard errors.
+  const diff = data.diff;
   const all = "\n", mostValues = 200; // of a label that can be chosen; requests may have thousands
   const chosen = {}; // label: value, "" for stacks without it, or all
   let root, zoomed, pattern = null, inverted = false;
+  let rooted = ""; // the label whose values stand on the root; "": none
+  let widthsBefore = false; // of a difference
+
+  function newNode(name, kind, place, parent) {
+    const node = { name, kind, place, count: 0, inner: new Map(), parent };
+    if (diff) {
+      node.before = { sum: 0, slices: new Array(diff.before.length).fill(0) };
+      node.after = { sum: 0, slices: new Array(diff.after.length).fill(0) };
+    }
+    return node;
+  }
+
+  function add(node, stack) {
+    if (!diff) { node.count += stack.c; return; }
+    for (const [side, slices] of [[node.before, stack.b], [node.after, stack.a]]) {
+      for (const [slice, n] of slices || []) {
+        side.slices[slice] += n;
+        side.sum += n;
+      }
+    }
+    node.count = (widthsBefore ? node.before : node.after).sum;
+  }
+
+  // framesOf is what stands on the root for a stack: a label's value first, where one was chosen.
+  function framesOf(stack) {
+    const frames = stack.f.map((n) => data.frames[n]);
+    if (inverted) frames.reverse();
+    if (rooted) frames.unshift({ n: `${rooted}: ${(stack.l || {})[rooted] ?? "none"}`, k: "label" });
+    return frames;
+  }
 
   function merge() {
-    const top = { name: "all", kind: "c", place: "", count: 0, inner: new Map(), parent: null };
+    const top = newNode("all", "c", "", null);
     for (const stack of data.stacks) {
       const labels = stack.l || {};
       if (Object.keys(chosen).some((key) => chosen[key] !== all && (labels[key] ?? "") !== chosen[key])) continue;
-      top.count += stack.c;
+      add(top, stack);
       let at = top;
-      const frames = inverted ? [...stack.f].reverse() : stack.f;
-      for (const n of frames) {
-        const frame = data.frames[n];
+      for (const frame of framesOf(stack)) {
         const key = frame.n + "\n" + (frame.p || ""); // names are unique in a file only
         let next = at.inner.get(key);
         if (!next) {
-          next = { name: frame.n, kind: frame.k, place: frame.p || "", count: 0, inner: new Map(), parent: at };
+          next = newNode(frame.n, frame.k, frame.p || "", at);
           at.inner.set(key, next);
         }
-        next.count += stack.c;
+        add(next, stack);
         at = next;
       }
     }
@@ -49,7 +80,54 @@
   };
   const share = (node) => (root.count ? (100 * node.count) / root.count : 0).toFixed(1) + " %";
 
+  // variance of a share, as CompareShares of internal/stat has it: by how it varies from slice to
+  // slice, and at least that of independent looks.
+  function variance(side, of) {
+    const p = (side.sum + 1) / (of.sum + 2);
+    const independent = (p * (1 - p)) / (of.sum + 2);
+    const n = of.slices.length;
+    if (n < 2) return independent;
+    let squares = 0;
+    for (let i = 0; i < n; i++) squares += (side.slices[i] - (side.sum / of.sum) * of.slices[i]) ** 2;
+    return Math.max(independent, ((n / (n - 1)) * squares) / of.sum ** 2);
+  }
+
+  // changeOf is by how much a frame's share differs, and whether that is more than chance.
+  function changeOf(node) {
+    if (!root.before.sum || !root.after.sum) return { by: 0, distinct: false };
+    const by = node.after.sum / root.after.sum - node.before.sum / root.before.sum;
+    const error = Math.sqrt(variance(node.before, root.before) + variance(node.after, root.after));
+    return { by, distinct: Math.abs(by) > diff.errors * error };
+  }
+
+  // tint colours a frame by its change: the full colour is a tenth of all samples.
+  function tint(box, node) {
+    const change = changeOf(node);
+    if (!change.distinct) { box.classList.add("same"); return; }
+    box.classList.add(change.by > 0 ? "more" : "less");
+    box.style.setProperty("--strength", Math.round(100 * Math.min(1, 0.3 + Math.abs(change.by) * 7)) + "%");
+  }
+
+  const percent = (n, of) => (of ? (100 * n) / of : 0).toFixed(1) + " %";
+
+  function describeDiff(node) {
+    const change = changeOf(node);
+    const points = (change.by < 0 ? "−" : "+") + Math.abs(100 * change.by).toFixed(1) + " points";
+    let text = `${node.name} · before ${percent(node.before.sum, root.before.sum)} of ${root.before.sum} samples`;
+    text += `, after ${percent(node.after.sum, root.after.sum)} of ${root.after.sum} · `;
+    text += change.distinct ? points : `${points}, which is within the sampling error`;
+    return node.place ? `${text} · ${node.place}` : text;
+  }
+
+  // hue gives each value of a label a colour of its own, the same in every graph.
+  function hue(text) {
+    let h = 0;
+    for (const c of text) h = (h * 31 + c.codePointAt(0)) % 360;
+    return h;
+  }
+
   function describe(node) {
+    if (diff) return describeDiff(node);
     let text = `${node.name} · ${share(node)} · ${node.count} samples, ${time(node.count)}`;
     if (node.place) text += ` · ${node.place}`;
     return text;
@@ -62,6 +140,8 @@
     if (width < narrowest) return;
     const box = document.createElement("div");
     box.className = node.kind + (above ? " above" : "");
+    if (node.kind === "label") box.style.setProperty("--hue", hue(node.name));
+    if (diff) tint(box, node);
     if (matches(node)) box.classList.add("found");
     box.style.left = x + "px";
     box.style.width = width + "px";
@@ -120,7 +200,7 @@
       const counts = new Map();
       for (const stack of data.stacks) {
         const value = (stack.l || {})[key] ?? "";
-        counts.set(value, (counts.get(value) || 0) + stack.c);
+        counts.set(value, (counts.get(value) || 0) + stack.c); // after, of a difference
       }
       if (counts.size < 2) continue;
       const choice = document.createElement("select");
@@ -137,20 +217,39 @@
     }
   }
 
-  const used = new Set(data.frames.map((f) => f.k));
-  for (const [kind, name] of Object.entries(kinds)) {
-    if (!used.has(kind)) continue;
-    const entry = document.createElement("span");
-    const colour = document.createElement("i");
-    colour.className = kind;
-    entry.append(colour, name);
-    document.getElementById("legend").append(entry);
+  // roots offers to let each value of a label stand on the root.
+  function roots() {
+    const keys = [...new Set(data.stacks.flatMap((stack) => Object.keys(stack.l || {})))].sort();
+    const choice = document.getElementById("rooted");
+    choice.append(new Option("nothing", ""), ...keys.map((key) => new Option(key, key)));
+    choice.addEventListener("change", () => { rooted = choice.value; merge(); draw(); });
+    choice.parentElement.hidden = keys.length === 0;
   }
+
+  function legend() {
+    const used = new Set(data.frames.map((f) => f.k));
+    const entries = diff
+      ? [["more", "a larger share than before"], ["less", "a smaller one"], ["same", "within the sampling error"]]
+      : Object.entries(kinds).filter(([kind]) => used.has(kind));
+    for (const [kind, name] of entries) {
+      const entry = document.createElement("span");
+      const colour = document.createElement("i");
+      colour.className = kind;
+      entry.append(colour, name);
+      document.getElementById("legend").append(entry);
+    }
+  }
+
   document.getElementById("search").addEventListener("input", (e) => search(e.target.value));
   document.getElementById("inverted").addEventListener("change", (e) => { inverted = e.target.checked; merge(); draw(); });
+  document.getElementById("width").addEventListener("change", (e) => { widthsBefore = e.target.value === "before"; merge(); draw(); });
+  document.getElementById("width").parentElement.hidden = !diff;
   document.getElementById("reset").addEventListener("click", () => {
     document.getElementById("search").value = "";
     document.getElementById("inverted").checked = inverted = false;
+    document.getElementById("rooted").value = rooted = "";
+    document.getElementById("width").value = "after";
+    widthsBefore = false;
     for (const choice of document.querySelectorAll("#labels select")) choice.selectedIndex = 0;
     for (const key of Object.keys(chosen)) chosen[key] = all;
     pattern = null;
@@ -159,7 +258,9 @@
   });
   graph.addEventListener("keydown", (e) => { if (e.key === "Escape" && zoomed.parent) { zoomed = zoomed.parent; draw(); } });
   addEventListener("resize", draw);
+  legend();
   labels();
+  roots();
   merge();
   draw();
 })();

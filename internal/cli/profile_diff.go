@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+)
+
+// diffs compares two files instead of looking at workers.
+func (o *profileOptions) diffs(sys Sys, before, after string) error {
+	a, err := readProfile(before)
+	if err != nil {
+		return err
+	}
+	b, err := readProfile(after)
+	if err != nil {
+		return err
+	}
+	return o.writeDiff(sys, a, b)
+}
+
+// readProfile reads a profile that --format json wrote.
+func readProfile(file string) (*profile.Profile, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.ReadJSON(data, record.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+// writeDiff writes how two profiles differ to the file, and draws it.
+func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) error {
+	if before.Moments != after.Moments && before.Moments != "" && after.Moments != "" {
+		return fmt.Errorf("one profile is %s, the other %s: they are about other moments", before.Moments, after.Moments)
+	}
+	for _, p := range []*profile.Profile{before, after} {
+		if p.Total() == 0 {
+			return fmt.Errorf("%q has no samples: there is nothing to compare", p.Title)
+		}
+	}
+	d := &profile.Diff{Title: o.title, Before: before, After: after, Lines: o.lines}
+	if d.Title == "" {
+		d.Title = before.Title + " → " + after.Title
+	}
+	if o.out != "" {
+		var b bytes.Buffer
+		if err := d.Write(&b, o.format, record.Schema); err != nil {
+			return err
+		}
+		if err := o.put(sys, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if o.out == "-" {
+		return nil
+	}
+	return report.ProfileDiff(sys.Stdout, d, o.out, reportOptions(sys))
+}
+
+// reportOptions are those of a report to stdout.
+func reportOptions(sys Sys) report.Options {
+	return report.Options{Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == ""}
+}
