@@ -44,6 +44,9 @@ type Stack struct {
 	Leaf bool
 }
 
+// LeftOut is the name of a frame that stands for those which are not shown: there are too many.
+const LeftOut = "(frames left out)"
+
 // maxFrames bounds a walk; LuaJIT's own limit of a stack is 65,500 slots, and a frame needs at least
 // three.
 const maxFrames = 22_000
@@ -68,9 +71,14 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 	}
 	r := vm.reader()
 	cframe := r.U64(s.Current+vm.Layout.CFrame) &^ 3
+	cut := false
 	for _, start := range vm.begin(r, registers, s.Status, cframe) {
 		s.Leaf = start.leaf
-		if s.Frames, err = vm.walk(s.Current, start); err == nil {
+		s.Frames, err = vm.walk(s.Current, start)
+		if cut = errors.Is(err, process.ErrLeftOut); cut {
+			s.Frames, err = append(s.Frames, Frame{Kind: Builtin, Function: LeftOut}), nil
+		}
+		if err == nil {
 			break
 		}
 	}
@@ -88,11 +96,17 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 			break
 		}
 		cframe += cframeSize
+		if cut {
+			continue
+		}
 		coroutine := r.U64(cframe + cframeL)
 		if r.U8(coroutine+objectType) != typeThread || r.U64(coroutine+vm.Layout.GlobalState) != vm.Global {
 			return s, errStack
 		}
 		outer, err := vm.walk(coroutine, start{base: r.U64(coroutine + vm.Layout.Base), pc: r.U64(cframe + cframePC)})
+		if cut = errors.Is(err, process.ErrLeftOut); cut {
+			outer, err = append(outer, Frame{Kind: Builtin, Function: LeftOut}), nil
+		}
 		if err != nil {
 			return s, err
 		}
@@ -166,13 +180,17 @@ func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status 
 		}
 		const saved = 16 // bytes between the interpreter's frame and the trace's spill slots
 		running := slices.IndexFunc(traces, func(t trace) bool { return t.number == status.Trace })
-		return running >= 0 && in(r.U64(cframe-saved-uint64(traces[running].stackAdjust)-8)-1)
+		if running < 0 {
+			return false
+		}
+		slot := cframe - saved - uint64(traces[running].stackAdjust) - 8
+		return slot >= registers.RSP && in(r.U64(slot)-1)
 	}
-	if status.State == Compiled { // mostly it is the one that the machine says
-		if t := vm.traceOf(vm.reader(), status.Trace); t != nil && t.code.Contains(registers.RIP) {
-			traces = []trace{*t}
-			inTrace()
-			return s
+	if status.State == Compiled { // mostly it is the one that the machine says: there may be thousands
+		if t := vm.traceOf(vm.reader(), status.Trace); t != nil {
+			if traces = []trace{*t}; inTrace() {
+				return s
+			}
 		}
 	}
 	if traces = vm.traces(r); inTrace() {

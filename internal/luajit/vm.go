@@ -32,6 +32,13 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 	return vm, nil
 }
 
+// At is the machine as a memory has it: that of a moment, say.
+func (vm *VM) At(memory process.Memory) *VM {
+	at := *vm
+	at.Memory = memory
+	return &at
+}
+
 func (vm *VM) reader() *process.Reader { return &process.Reader{Memory: vm.Memory} }
 
 // interpreter finds the interpreter's code, which is written in assembly: its unwinding rules are by

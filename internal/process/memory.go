@@ -5,6 +5,7 @@ package process
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -13,6 +14,9 @@ type Memory interface {
 	// ReadAt fills p from the address on, or fails: a part of p is no result.
 	ReadAt(p []byte, address uint64) error
 }
+
+// ErrLeftOut is the error of reading memory that was not copied because it was too much.
+var ErrLeftOut = errors.New("too large to be copied whole")
 
 // A Reader reads numbers of a little-endian process. The first failure sticks, in Err, and all
 // later reads return 0: a walk of many reads is checked once, at its end. Loops over what was read

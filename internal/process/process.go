@@ -97,10 +97,18 @@ func (p *Process) ReadAt(b []byte, address uint64) error {
 	return nil
 }
 
+// Kept runs work, and keeps what it reads of the process until it ends, so that reading close to it again
+// costs nothing. The process goes on meanwhile: what is read may be of different moments.
+func (p *Process) Kept(work func()) {
+	p.kept.begin()
+	defer p.kept.end()
+	work()
+}
+
 // ended tells that the process is no more, or a zombie.
 func (p *Process) ended() bool {
 	s, err := p.Stat()
-	return err != nil || s.State == 'Z' || s.State == 'X'
+	return err != nil || s.Ended()
 }
 
 // Name is the process's name, as the kernel has it: 15 bytes at most.
@@ -138,6 +146,9 @@ type Stat struct {
 	Parent int    // process id
 	Ticks  uint64 // CPU time of its own, user and system, in hundredths of a second
 }
+
+// Ended tells that the process has, and maybe waits for its parent to notice.
+func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
 // Stat reads the process's state now.
 func (p *Process) Stat() (Stat, error) {

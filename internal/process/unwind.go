@@ -54,9 +54,10 @@ var (
 	ErrOutermost = errors.New("the outermost frame") // of the program, or of a thread
 )
 
-// Caller returns the registers as they are after the function at r.RIP has returned. after tells
-// that RIP is a return address, which may stand behind the last instruction of its function.
-func (p *Process) Caller(r Registers, after bool) (Registers, error) {
+// Caller returns the registers as they are after the function at r.RIP has returned, with the stack as
+// memory has it. after tells that RIP is a return address, which may stand behind the last instruction
+// of its function.
+func (p *Process) Caller(memory Memory, r Registers, after bool) (Registers, error) {
 	at := r.RIP
 	if after {
 		at--
@@ -69,7 +70,7 @@ func (p *Process) Caller(r Registers, after bool) (Registers, error) {
 	if !ok {
 		return r, fmt.Errorf("%w: %s has no rule for %#x", ErrUnwind, o.Path, at-o.Bias)
 	}
-	return f.caller(p, r, at)
+	return f.caller(memory, r, at)
 }
 
 // caller applies the function's rules for the address at.

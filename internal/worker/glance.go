@@ -34,7 +34,7 @@ func (w *Worker) Glance(ctx context.Context, duration time.Duration) Glances {
 				g.Lua++
 				g.States[status.State]++
 				if address, err := w.VM.Request(status.Current); err == nil {
-					if r, ok := w.Request(address); ok && r.URI != "" {
+					if r, ok := w.Request(w.Process, address); ok && r.URI != "" {
 						g.Requests[r.URI]++
 					}
 				}

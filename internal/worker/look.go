@@ -18,6 +18,8 @@ type Looks struct {
 	Pause   time.Duration // mean time that a look stopped the worker for, at most
 	Paused  time.Duration // all of that
 	Failed  int           // looks that came to nothing
+	Lost    int           // looks of the kernel that were not taken from it in time
+	Every   time.Duration // CPU time between two looks, where the kernel looks at each so much; else 0
 	LastErr error         // why the last of those did
 }
 
@@ -64,8 +66,8 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		switch {
 		case err == nil:
 			l.Samples = append(l.Samples, s.light())
-		case failed != nil || stat.State == 'Z' || stat.State == 'X':
-			return finish(fmt.Errorf("it has ended after %.1f s: was it reloaded, or did it crash?", time.Since(start).Seconds()))
+		case failed != nil || stat.Ended():
+			return finish(errEnded(start))
 		default:
 			l.Failed++
 			l.LastErr = err
@@ -80,10 +82,16 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 	return finish(nil)
 }
 
+func errEnded(start time.Time) error {
+	return fmt.Errorf("it has ended after %.1f s: was it reloaded, or did it crash?", time.Since(start).Seconds())
+}
+
 // And returns both looks together; shares and pauses are then those of a worker on average.
 func (l Looks) And(other Looks) Looks {
 	l.Samples = append(l.Samples, other.Samples...)
 	l.Failed += other.Failed
+	l.Lost += other.Lost
+	l.Every = max(l.Every, other.Every)
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed

@@ -77,9 +77,12 @@ func (l Looks) AddTo(p *profile.Profile) {
 	}
 }
 
-var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C}
+var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C, Kernel: profile.Kernel}
 
-// Period is the mean time between two looks.
+// Period is the mean time between two looks, of the worker's CPU time where that is what counts.
 func (l Looks) Period() time.Duration {
+	if l.Every > 0 {
+		return l.Every
+	}
 	return l.Elapsed / time.Duration(max(1, len(l.Samples)+l.Failed))
 }

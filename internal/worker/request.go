@@ -31,18 +31,18 @@ const (
 
 // Request reads the request at an address, as LuaJIT's machine has it for its coroutine; ok is false
 // where there is none.
-func (w *Worker) Request(address uint64) (request Request, ok bool) {
-	r := &process.Reader{Memory: w.Process}
+func (w *Worker) Request(memory process.Memory, address uint64) (request Request, ok bool) {
+	r := &process.Reader{Memory: memory}
 	if address == 0 || r.U32(address) != requestSignature || r.Err != nil {
 		return Request{}, false
 	}
 	request.Address = address
 	if w.request.uri == 0 {
-		w.request.find(w.Process, address)
+		w.request.find(memory, address)
 	}
 	if at := w.request.uri; at != 0 {
-		request.URI = text(w.Process, address+at)
-		if m := text(w.Process, address+at+methodAfterURI); isMethod(m) {
+		request.URI = text(memory, address+at)
+		if m := text(memory, address+at+methodAfterURI); isMethod(m) {
 			request.Method = m
 		}
 	}

@@ -40,8 +40,7 @@ type Sample struct {
 const (
 	maxC = 128 // C frames of one sample
 	// maxLua is how many Lua frames are shown at each end of a stack. A deep recursion has thousands.
-	maxLua  = 200
-	leftOut = "(frames left out)"
+	maxLua = 200
 )
 
 // Sample stops the worker for a moment and looks at its stack.
@@ -51,31 +50,12 @@ func (w *Worker) Sample() (Sample, error) {
 		return Sample{}, err
 	}
 	var s Sample
-	var inner, outer []process.Registers
-	var lua luajit.Stack
+	var v view
 	s.Pause, err = w.Stopped(func(r process.Registers) error {
 		w.registers = r
-		s.Turn = (&process.Reader{Memory: w.Process}).U64(w.clock)
 		var err error
-		if lua, err = w.VM.Stack(r); err != nil {
-			return err
-		}
-		if lua.Running {
-			request, err := w.VM.Request(lua.Current)
-			if err != nil {
-				return err
-			}
-			s.Request, _ = w.Request(request)
-		}
-		if !lua.Running || lua.Leaf {
-			inner, s.Partial = w.unwind(r, false, lua.Running)
-		}
-		if lua.Running {
-			var err error
-			outer, err = w.unwind(lua.Caller, true, true)
-			s.Partial = errors.Join(s.Partial, err)
-		}
-		return nil
+		v, err = w.view(w.VM, w.Process, r)
+		return err
 	})
 	if w.unmapped {
 		w.refresh()
@@ -83,27 +63,65 @@ func (w *Worker) Sample() (Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	s.State, s.Lua, s.InUse = lua.State, lua.Running, lua.InUse
+	w.describe(&s, v)
 	s.Asleep = stat.State == 'S' || stat.State == 'D'
 	s.Halted = stat.State == 'T'
-	var stack []Frame
-	for i, r := range inner {
+	return s, nil
+}
+
+// A view is what was read of a worker at one moment; its frames have no names yet.
+type view struct {
+	turn         uint64
+	lua          luajit.Stack
+	inner, outer []process.Registers // C frames that Lua called, and those that called Lua
+	partial      error               // why C frames are missing, where some are
+	request      Request
+}
+
+// view reads what the worker did when its main thread had the registers and its memory was this.
+func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers) (v view, err error) {
+	v.turn = (&process.Reader{Memory: memory}).U64(w.clock)
+	if v.lua, err = vm.Stack(r); err != nil {
+		return v, err
+	}
+	if v.lua.Running {
+		request, err := vm.Request(v.lua.Current)
+		if err != nil {
+			return v, err
+		}
+		v.request, _ = w.Request(memory, request)
+	}
+	if !v.lua.Running || v.lua.Leaf {
+		v.inner, v.partial = w.unwind(memory, r, false, v.lua.Running)
+	}
+	if v.lua.Running {
+		v.outer, err = w.unwind(memory, v.lua.Caller, true, true)
+		v.partial = errors.Join(v.partial, err)
+	}
+	return v, nil
+}
+
+// describe puts a view into a sample, with names. The sample's stack may have frames of the kernel already.
+func (w *Worker) describe(s *Sample, v view) {
+	s.Turn, s.Request, s.Partial = v.turn, v.request, v.partial
+	s.State, s.Lua, s.InUse = v.lua.State, v.lua.Running, v.lua.InUse
+	stack := s.Stack
+	for i, r := range v.inner {
 		stack = append(stack, w.cFrame(r.RIP, i > 0))
 	}
-	for i, f := range lua.Frames {
-		if left := len(lua.Frames) - 2*maxLua; left > 0 && i >= maxLua && i < maxLua+left {
+	for i, f := range v.lua.Frames {
+		if left := len(v.lua.Frames) - 2*maxLua; left > 0 && i >= maxLua && i < maxLua+left {
 			if i == maxLua {
-				stack = append(stack, Frame{Kind: luajit.Builtin, Function: leftOut})
+				stack = append(stack, Frame{Kind: luajit.Builtin, Function: luajit.LeftOut})
 			}
 			continue
 		}
 		stack = append(stack, w.luaFrame(f))
 	}
-	for _, r := range outer {
+	for _, r := range v.outer {
 		stack = append(stack, w.cFrame(r.RIP, true))
 	}
 	s.Stack = w.stacks.shared(stack)
-	return s, nil
 }
 
 // untraced is the process's state, when no other moonlap looks at it: then it could not be seen
@@ -135,7 +153,7 @@ func (w *Worker) refresh() {
 // unwind follows the C frames from the registers on, up to the outermost one or to where Lua begins:
 // its frames have been walked already. The error tells of a chain that broke. after tells that the
 // registers are those behind a call, inLua that Lua called the C function, or was called by it.
-func (w *Worker) unwind(r process.Registers, after, inLua bool) ([]process.Registers, error) {
+func (w *Worker) unwind(memory process.Memory, r process.Registers, after, inLua bool) ([]process.Registers, error) {
 	var all []process.Registers
 	for len(all) < maxC {
 		// The innermost function is none of Lua's, else there were nothing to unwind. It may be
@@ -144,7 +162,7 @@ func (w *Worker) unwind(r process.Registers, after, inLua bool) ([]process.Regis
 			return all, nil
 		}
 		all = append(all, r)
-		next, err := w.Caller(r, after)
+		next, err := w.Caller(memory, r, after)
 		switch {
 		case err == process.ErrOutermost:
 			return all, nil

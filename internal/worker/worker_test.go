@@ -190,7 +190,7 @@ func TestDeep(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
 	defer request(t, client, "/deep")()
-	frames := []string{"slow:22", "deep:62", leftOut, "deep:62", "pcall", "main chunk:65", "ngx_http_lua_run_thread", "main"}
+	frames := []string{"slow:22", "deep:62", luajit.LeftOut, "deep:62", "pcall", "main chunk:65", "ngx_http_lua_run_thread", "main"}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		s, err := w.Sample()
 		if err == nil && s.Partial == nil && has(s.Stack, frames) {

@@ -1,0 +1,87 @@
+/*
+ * A moment of a worker, as the kernel hands it to user space: registers, and the memory that a walk of
+ * the stacks will want, copied while the worker could not change it. User space walks this copy with
+ * the code that walks a stopped worker.
+ */
+#ifndef MOONLAP_MOMENT_H
+#define MOONLAP_MOMENT_H
+
+/* No header of the system, so that the same object comes out everywhere. */
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+
+/* What a worker's memory looks like: addresses in it, and the layout that internal/luajit calibrated. */
+struct worker {
+    u64 global;           /* global_State */
+    u64 asm_from, asm_to; /* the interpreter's code */
+    u64 stack_end;        /* of the main thread's stack, where the program starts */
+    u64 clock;            /* ngx_current_msec */
+    u64 vm_state, current, jit_base; /* offsets in global_State */
+    u64 global_state, base, top, stack, cframe; /* offsets in lua_State */
+    u64 request;          /* offset of nginx's request in lua_State; 0: none */
+    u64 uri;              /* offset of uri in the request; 0: not known yet */
+};
+
+/* What became of a worker's ticks. */
+struct counts {
+    u64 taken; /* handed over */
+    u64 lost;  /* user space did not take them out of the ring in time */
+};
+
+enum kind {
+    ON_CPU = 1, /* a tick of the worker's CPU clock */
+};
+
+/* The registers that walking stacks needs. */
+struct registers {
+    u64 rip, rsp, rbp, rbx, rdx, r12, r13, r14, r15;
+};
+
+/* Flags of a moment. */
+#define IN_THREAD 1 /* of another thread than the main one: no Lua */
+#define CUT 2       /* the stack or the Lua frames did not all find room */
+
+struct moment {
+    u32 bytes;  /* of the chunks behind it */
+    u16 kind;
+    u16 flags;
+    u32 worker; /* its number in the map of workers */
+    u32 thread;
+    u64 time;   /* ns, CLOCK_MONOTONIC */
+    u64 value;  /* of a kind: how long, how many */
+    u32 unread; /* reads that failed: the memory is paged out, or an address is garbage */
+    u32 unused;
+    struct registers registers;
+};
+
+enum what {
+    MEMORY = 0,
+    STACK = 1,     /* of the machine, from its pointer on */
+    COROUTINE = 2, /* a lua_State; its frames follow */
+    FRAME = 3,     /* three slots of a Lua stack: continuation, function, link */
+    KERNEL = 4,    /* return addresses in the kernel, innermost first */
+};
+
+/* A chunk is so many bytes of memory; they follow, and after them, at a multiple of 8, the next one. */
+struct chunk {
+    u64 address;
+    u32 size;
+    u32 what;
+};
+
+#define STACK_PAGES 8
+#define STACK_MOST (STACK_PAGES * 4096)
+#define KERNEL_MOST (64 * 8)
+#define TEXT_MOST 2048 /* of a URI; the same as in internal/worker */
+#define FRAMES_MOST 256
+#define CHUNKS 0x10000 /* bytes */
+
+struct scratch {
+    struct moment moment;
+    u8 chunks[CHUNKS];
+};
+
+#endif

@@ -1,0 +1,130 @@
+package probe
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+	"github.com/cilium/ebpf/rlimit"
+)
+
+// mostWorkers is how many workers one session can sample, those of reloads included.
+const mostWorkers = 1024
+
+// A Session is the programs, loaded into the kernel, and the ring that they write to. It is gone with
+// its last file descriptor, so that nothing stays attached when this program is killed.
+type Session struct {
+	objects sampleObjects
+	reader  *ringbuf.Reader
+	ended   chan struct{}
+
+	lock    sync.Mutex
+	sources []*Source // by number; nil: closed
+}
+
+// Open loads the programs. Its error tells what is missing on this machine; see Check.
+func Open() (*Session, error) {
+	if err := rlimit.RemoveMemlock(); err != nil { // older kernels count the memory of maps
+		return nil, explain("lock memory", err)
+	}
+	spec, err := loadSample()
+	if err != nil {
+		return nil, err
+	}
+	processors, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, err
+	}
+	spec.Maps[sampleMapScratches].MaxEntries = uint32(processors)
+	spec.Maps[sampleMapWorkers].MaxEntries = mostWorkers
+	spec.Maps[sampleMapTallies].MaxEntries = mostWorkers
+	s := &Session{ended: make(chan struct{})}
+	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
+		return nil, explain("load the programs", err)
+	}
+	if s.reader, err = ringbuf.NewReader(s.objects.Ring); err != nil {
+		s.objects.Close()
+		return nil, explain("open the ring", err)
+	}
+	go s.read()
+	return s, nil
+}
+
+// Close detaches and unloads everything.
+func (s *Session) Close() error {
+	s.lock.Lock()
+	sources := s.sources
+	s.lock.Unlock()
+	for _, source := range sources {
+		if source != nil {
+			source.detach()
+		}
+	}
+	err := s.reader.Close()
+	<-s.ended
+	return errors.Join(err, s.objects.Close())
+}
+
+// every is how often the ring is looked into when it does not fill up before.
+const every = 20 * time.Millisecond
+
+// read hands moments out to their sources until the session is closed.
+func (s *Session) read() {
+	defer close(s.ended)
+	defer s.pass(true)
+	var record ringbuf.Record
+	for {
+		s.reader.SetDeadline(time.Now().Add(every))
+		for {
+			err := s.reader.ReadInto(&record)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				break
+			}
+			if err != nil {
+				return
+			}
+			s.dispatch(record.RawSample)
+			record.RawSample = nil // the moment keeps it
+		}
+		s.pass(false)
+	}
+}
+
+func (s *Session) dispatch(b []byte) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	number := workerOf(b)
+	if number < 0 || number >= len(s.sources) || s.sources[number] == nil {
+		return // it was closed
+	}
+	source := s.sources[number]
+	m, err := decode(b, source.layout.Stack)
+	if err != nil {
+		source.spoiled++
+		return
+	}
+	select {
+	case source.moments <- m:
+	default: // its reader is not keeping up
+		source.spoiled++
+	}
+}
+
+// pass ends a look into the ring: sources that were detached before it have got all of theirs.
+func (s *Session) pass(last bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for i, source := range s.sources {
+		switch {
+		case source == nil:
+		case source.draining || last:
+			close(source.moments)
+			s.sources[i] = nil
+		case source.detached:
+			source.draining = true
+		}
+	}
+}

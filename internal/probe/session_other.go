@@ -1,0 +1,43 @@
+//go:build !linux || !amd64
+
+package probe
+
+import "fmt"
+
+// Elsewhere there is none of it.
+
+type (
+	// A Session is the programs, loaded into the kernel.
+	Session struct{}
+	// A Source is the moments of one worker.
+	Source struct{}
+)
+
+var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
+
+// Open fails.
+func Open() (*Session, error) { return nil, errElsewhere }
+
+// Check tells that it fails.
+func Check() []Checked { return []Checked{{"load the programs", errElsewhere}} }
+
+// Close does nothing.
+func (s *Session) Close() error { return nil }
+
+// Attach fails.
+func (s *Session) Attach(Target, float64) (*Source, error) { return nil, errElsewhere }
+
+// Moments is nil.
+func (s *Source) Moments() <-chan *Moment { return nil }
+
+// SetURI does nothing.
+func (s *Source) SetURI(uint64) error { return nil }
+
+// Lost is 0.
+func (s *Source) Lost() (uint64, error) { return 0, nil }
+
+// Threads does nothing.
+func (s *Source) Threads() error { return nil }
+
+// Detach does nothing.
+func (s *Source) Detach() {}

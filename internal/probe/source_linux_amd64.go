@@ -1,0 +1,177 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+)
+
+// A Source is the moments of one worker.
+type Source struct {
+	session *Session
+	number  int
+	pid     int
+	period  time.Duration
+	layout  luajit.Layout
+	worker  sampleWorker
+	moments chan *Moment
+
+	threads  map[int]*attachment
+	detached bool // under the session's lock, as all below
+	draining bool
+	spoiled  uint64
+}
+
+// Attach begins to sample a worker at so many ticks a second of each thread's CPU time.
+func (s *Session) Attach(t Target, hz float64) (*Source, error) {
+	end, err := stackEnd(t.PID)
+	if err != nil {
+		return nil, err
+	}
+	const argc = 16 // bytes from there that _start may look at
+	source := &Source{
+		session: s, pid: t.PID, layout: t.VM.Layout, period: time.Duration(float64(time.Second) / hz),
+		moments: make(chan *Moment, 1024), threads: map[int]*attachment{},
+		worker: describe(t, end+argc),
+	}
+	s.lock.Lock()
+	source.number = len(s.sources)
+	s.sources = append(s.sources, source)
+	s.lock.Unlock()
+	if source.number >= mostWorkers {
+		err = fmt.Errorf("more than %d workers in one session", mostWorkers)
+	} else if err = source.put(); err == nil {
+		err = source.Threads()
+	}
+	if err != nil {
+		source.detach()
+		return nil, err
+	}
+	return source, nil
+}
+
+// describe puts the target into the words of moment.h.
+func describe(t Target, stackEnd uint64) sampleWorker {
+	l := t.VM.Layout
+	return sampleWorker{
+		Global: t.VM.Global, AsmFrom: t.VM.Asm.From, AsmTo: t.VM.Asm.To, StackEnd: stackEnd, Clock: t.Clock,
+		VmState: l.VMState, Current: l.CurrentL, JitBase: l.JITBase,
+		GlobalState: l.GlobalState, Base: l.Base, Top: l.Top, Stack: l.Stack, Cframe: l.CFrame,
+		Request: l.ExtraData, Uri: t.URI,
+	}
+}
+
+// Moments are the worker's, in the order of each thread's time. The channel is closed after Detach, when all
+// have been read.
+func (s *Source) Moments() <-chan *Moment { return s.moments }
+
+// SetURI tells where a request keeps its URI, once that is known; moments have it from then on.
+func (s *Source) SetURI(offset uint64) error {
+	if s.worker.Uri == offset {
+		return nil
+	}
+	s.worker.Uri = offset
+	return s.put()
+}
+
+func (s *Source) put() error {
+	return explain("describe the worker", s.session.objects.Workers.Put(uint32(s.number), &s.worker))
+}
+
+// Lost is how many moments have not come to Moments, because nobody took them out of the ring in time.
+func (s *Source) Lost() (uint64, error) {
+	var c sampleCounts
+	err := s.session.objects.Tallies.Lookup(uint32(s.number), &c)
+	s.session.lock.Lock()
+	defer s.session.lock.Unlock()
+	return c.Lost + s.spoiled, err
+}
+
+// Threads attaches to threads that the worker has started since. Those that ended meanwhile are no error.
+func (s *Source) Threads() error {
+	folders, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.pid))
+	if err != nil {
+		return err
+	}
+	for _, f := range folders {
+		thread, err := strconv.Atoi(f.Name())
+		if err != nil || s.threads[thread] != nil {
+			continue
+		}
+		cookie := uint64(s.number)
+		if thread != s.pid {
+			cookie |= 1 << 32
+		}
+		a, err := attach(s.session.objects.OnCpu, thread, s.period, cookie)
+		if errors.Is(err, unix.ESRCH) && thread != s.pid {
+			continue
+		}
+		if err != nil {
+			return explain("attach to the worker's CPU clock", err)
+		}
+		s.threads[thread] = a
+	}
+	return nil
+}
+
+// Detach ends the sampling. What has been sampled still comes to Moments, which is closed then.
+func (s *Source) Detach() { s.detach() }
+
+func (s *Source) detach() {
+	for _, a := range s.threads {
+		a.close()
+	}
+	s.session.lock.Lock()
+	defer s.session.lock.Unlock()
+	s.threads, s.detached = nil, true
+}
+
+// An attachment is a program at a thread's CPU clock.
+type attachment struct{ event, link int }
+
+func attach(program *ebpf.Program, thread int, period time.Duration, cookie uint64) (*attachment, error) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: uint64(period),
+	}
+	const anyProcessor, noGroup = -1, -1
+	event, err := unix.PerfEventOpen(&attr, thread, anyProcessor, noGroup, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("perf_event_open: %w", err)
+	}
+	link, err := linkPerfEvent(program.FD(), event, cookie)
+	if err != nil {
+		unix.Close(event)
+		return nil, fmt.Errorf("BPF_LINK_CREATE: %w", err)
+	}
+	return &attachment{event, link}, nil
+}
+
+func (a *attachment) close() {
+	unix.Close(a.link)
+	unix.Close(a.event)
+}
+
+// linkPerfEvent attaches a program to a perf event with a cookie, which ebpf's link package does for
+// kernel and user probes only. See struct link_create of union bpf_attr in linux/bpf.h.
+func linkPerfEvent(program, event int, cookie uint64) (int, error) {
+	const create, perfEvent = 28, 41 // BPF_LINK_CREATE, BPF_PERF_EVENT
+	attr := struct {
+		program, target, attachType, flags uint32
+		cookie                             uint64
+	}{uint32(program), uint32(event), perfEvent, 0, cookie}
+	fd, _, errno := unix.Syscall(unix.SYS_BPF, create, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	if errno != 0 {
+		return 0, errno
+	}
+	unix.CloseOnExec(int(fd))
+	return int(fd), nil
+}

@@ -1,0 +1,57 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+)
+
+// A Target is a worker that is to be sampled.
+type Target struct {
+	PID   int
+	VM    *luajit.VM
+	Clock uint64 // address of nginx's clock, ngx_current_msec; 0: it has none
+	URI   uint64 // offset of uri in nginx's request; 0: not known, see Source.SetURI
+}
+
+// ErrUnsupported is the error of a machine that cannot be sampled through eBPF.
+var ErrUnsupported = errors.New("no eBPF here")
+
+// stackEnd is where the main thread's stack begins: the address of the program's arguments. See
+// startstack in proc_pid_stat(5).
+func stackEnd(pid int) (uint64, error) {
+	file := fmt.Sprintf("/proc/%d/stat", pid)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	_, after, ok := cutLast(string(b), ") ")
+	fields := strings.Fields(after)
+	const startStack = 28 - 3 // counted from the state on, the third field
+	if !ok || len(fields) <= startStack {
+		return 0, fmt.Errorf("%s is too short", file)
+	}
+	end, err := strconv.ParseUint(fields[startStack], 10, 64)
+	if err != nil || end == 0 {
+		return 0, fmt.Errorf("%s does not tell where the stack is: that takes CAP_SYS_PTRACE", file)
+	}
+	return end, nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// A Checked is one thing that sampling takes.
+type Checked struct {
+	Name string // "load the programs"
+	Err  error  // why it does not work; nil: it does
+}

@@ -1,0 +1,269 @@
+/*
+ * Which memory a walk of the stacks will want. This is compiled twice: for the kernel, and as plain C
+ * for tests that replay it on saved memory. Whoever includes it defines
+ *
+ *     int read_user(void *to, u32 size, u64 address)
+ *     loop(times, long (*body)(u32 i, void *context), context)
+ *
+ * read_user copies memory of the worker and returns 0, or another number where it cannot; loop calls
+ * body until it returns 1. Every loop is bounded, so that a corrupt heap ends a walk and nothing else.
+ *
+ * It goes the way of internal/luajit's Stack, but names nothing and decides nothing: a function that
+ * it keeps is known by its prototype, which lives on when the closure is collected.
+ */
+#include "moment.h"
+
+#ifndef barrier_var
+#define barrier_var(x)
+#endif
+#define inlined static inline __attribute__((always_inline))
+
+/* Offsets that never changed, and values, as in internal/luajit/layout.go. */
+#define OBJECT_TYPE 9
+#define TYPE_THREAD 6
+#define TYPE_FUNCTION 8
+#define POINTER_MASK ((1ULL << 47) - 1)
+#define COROUTINE_SIZE 0x70
+#define FUNCTION_KEPT 8 /* type, ID, and the bytecode or C function, are the 40 bytes from here on */
+#define FRAME_LUA_BITS 3
+#define FRAME_VARARG 3
+#define FRAME_TYPES 7
+#define STACK_SIZE_MOST (1 << 20)
+#define BASE_REACH (8 * 256)
+#define CFRAME_SIZE 0x50
+#define CFRAME_L 0x10
+#define CFRAME_PC 0x18
+#define CFRAME_RETURN 0x48
+#define GC_TOTAL 0x10
+#define STATE_INTERPRETED (~0)
+
+#define REQUEST_SIGNATURE 0x50545448 /* "HTTP" */
+#define TEXT_SIZE 16                 /* ngx_str_t: length, pointer */
+#define METHOD_AFTER_URI (4 * TEXT_SIZE)
+#define REQUEST_TEXTS (6 * TEXT_SIZE)
+#define METHOD_MOST 32
+
+inlined u64 word(u64 address) {
+    u64 value = 0;
+
+    return read_user(&value, sizeof value, address) ? 0 : value;
+}
+
+/* keep copies memory of a constant size, a multiple of 8, and returns the copy, or NULL. */
+inlined void *keep(struct scratch *s, u32 what, u64 address, u32 size) {
+    u32 at = s->moment.bytes;
+    struct chunk *chunk;
+
+    if (at > CHUNKS - sizeof *chunk - size) {
+        s->moment.flags |= CUT;
+        return 0;
+    }
+    chunk = (struct chunk *)(s->chunks + at);
+    if (read_user(chunk + 1, size, address)) {
+        s->moment.unread++;
+        return 0;
+    }
+    chunk->address = address;
+    chunk->size = size;
+    chunk->what = what;
+    s->moment.bytes = at + sizeof *chunk + size;
+    return chunk + 1;
+}
+
+/* keep_text copies the text of an ngx_str_t, if it is none that is longer than most. */
+inlined void keep_text(struct scratch *s, const u64 *text, u32 most) {
+    u64 size = text[0];
+    u32 at = s->moment.bytes;
+    struct chunk *chunk;
+
+    if (size == 0 || size > most || at > CHUNKS - sizeof *chunk - TEXT_MOST)
+        return;
+    barrier_var(size);
+    if (size > TEXT_MOST)
+        return;
+    chunk = (struct chunk *)(s->chunks + at);
+    if (read_user(chunk + 1, size, text[1])) {
+        s->moment.unread++;
+        return;
+    }
+    chunk->address = text[1];
+    chunk->size = size;
+    chunk->what = MEMORY;
+    s->moment.bytes = at + sizeof *chunk + (((u32)size + 7) & ~7U);
+}
+
+/* keep_stack copies the machine stack from its pointer to its end, page by page: the end may not be
+ * known. It has to be the first thing that is kept. */
+inlined void keep_stack(struct scratch *s, u64 from, u64 end) {
+    struct chunk *chunk = (struct chunk *)s->chunks;
+    u64 have = 0;
+    int i;
+
+    from &= ~7ULL;
+    for (i = 0; i < STACK_PAGES && from + have < end; i++) {
+        u64 left = end - from - have;
+        u64 size = 4096 - ((from + have) & 4095);
+
+        if (left < size)
+            size = left;
+        barrier_var(size);
+        if (size > 4096 || have > STACK_MOST - 4096 || read_user((u8 *)(chunk + 1) + have, size, from + have))
+            break;
+        have += size;
+    }
+    if (from + have < end)
+        s->moment.flags |= CUT;
+    chunk->address = from;
+    chunk->size = have;
+    chunk->what = STACK;
+    s->moment.bytes = sizeof *chunk + (((u32)have + 7) & ~7U);
+}
+
+/* keep_request copies what tells which request nginx serves. */
+inlined void keep_request(struct scratch *s, const struct worker *w, u64 coroutine) {
+    u64 request, *texts;
+    u32 *signature;
+
+    if (w->request == 0)
+        return;
+    request = word(coroutine + w->request);
+    if (request == 0)
+        return;
+    signature = keep(s, MEMORY, request, 8);
+    if (signature == 0 || *signature != REQUEST_SIGNATURE || w->uri == 0)
+        return;
+    texts = keep(s, MEMORY, request + w->uri, REQUEST_TEXTS);
+    if (texts == 0)
+        return;
+    keep_text(s, texts, TEXT_MOST);
+    keep_text(s, texts + METHOD_AFTER_URI / 8, METHOD_MOST);
+}
+
+/* A walk is where a walk of Lua frames has come to. */
+struct walk {
+    struct scratch *s;
+    const struct worker *w;
+    u64 second; /* base to begin again from, if this walk comes to nothing; 0: none */
+    u64 coroutine;
+    u64 at;     /* slot of the frame's link; the function is in the one below */
+    u64 bottom; /* of the coroutine's stack */
+    u64 cframe; /* the interpreter's C frame that runs the coroutine */
+};
+
+/* begin takes up a coroutine, from its innermost function's base on. */
+inlined int begin(struct walk *k, u64 base) {
+    u8 *l = keep(k->s, COROUTINE, k->coroutine, COROUTINE_SIZE);
+
+    if (l == 0 || l[OBJECT_TYPE] != TYPE_THREAD || word(k->coroutine + k->w->global_state) != k->w->global)
+        return -1;
+    k->bottom = word(k->coroutine + k->w->stack) + 8;
+    if (base == 0)
+        base = word(k->coroutine + k->w->base);
+    k->at = base - 8;
+    return base > k->bottom + STACK_SIZE_MOST || (base & 7) ? -1 : 0;
+}
+
+/* frame keeps a frame and goes on to the one that called it. */
+inlined int frame(struct walk *k) {
+    u64 *slots = keep(k->s, FRAME, k->at - 16, 24);
+    u64 before = k->at, function, link;
+
+    if (slots == 0)
+        return -1;
+    function = slots[1] & POINTER_MASK;
+    link = slots[2];
+    if ((link & FRAME_TYPES) != FRAME_VARARG && function != k->coroutine) {
+        u8 *kept = keep(k->s, MEMORY, function + FUNCTION_KEPT, 40);
+
+        if (kept == 0 || kept[OBJECT_TYPE - FUNCTION_KEPT] != TYPE_FUNCTION)
+            return -1;
+    }
+    if ((link & FRAME_LUA_BITS) == 0) { /* the call's operand A is the distance of the bases */
+        u32 call;
+
+        if (read_user(&call, sizeof call, link - 4))
+            return -1;
+        k->at -= 8 * (2 + (call >> 8 & 0xff));
+    } else {
+        k->at -= link & ~(u64)FRAME_TYPES & 0xffffffff;
+    }
+    return k->at < before ? 0 : -1;
+}
+
+/* resumer goes on to the coroutine that resumed this one: its C frame lies right below. */
+inlined int resumer(struct walk *k) {
+    u64 back = word(k->cframe + CFRAME_RETURN);
+
+    if (back < k->w->asm_from || back >= k->w->asm_to)
+        return -1;
+    k->cframe += CFRAME_SIZE;
+    k->coroutine = word(k->cframe + CFRAME_L);
+    return begin(k, 0);
+}
+
+/* step is the body of the loop over all frames. */
+static long step(u32 i, void *context) {
+    struct walk *k = context;
+    int failed;
+
+    if (k->at <= k->bottom) {
+        k->second = 0;
+        failed = resumer(k);
+    } else {
+        failed = frame(k);
+    }
+    if (failed && k->second) {
+        k->at = k->second - 8;
+        k->second = 0;
+        failed = 0;
+    }
+    if (i == FRAMES_MOST - 1 && !failed)
+        k->s->moment.flags |= CUT;
+    return failed ? 1 : 0;
+}
+
+/* keep_lua copies what the frames of the running coroutine, and of those that resumed it, consist of. */
+inlined void keep_lua(struct scratch *s, const struct worker *w) {
+    struct walk k = {.s = s, .w = w};
+    u64 *running, *state, base;
+
+    keep(s, MEMORY, w->global + GC_TOTAL, 8);
+    state = keep(s, MEMORY, w->global + w->vm_state, 8);
+    running = keep(s, MEMORY, w->global + w->current, 16); /* cur_L, and next to it jit_base */
+    if (state == 0 || running == 0 || running[0] == 0)
+        return;
+    k.coroutine = running[0];
+    k.cframe = word(k.coroutine + w->cframe) & ~3ULL;
+    base = running[1];
+    if (k.cframe == 0) {
+        keep(s, COROUTINE, k.coroutine, COROUTINE_SIZE);
+        return;
+    }
+    /* BASE is in rdx while the interpreter runs, but for its entry: if that walk comes to nothing, a
+     * second one begins where the coroutine says. */
+    if (base == 0 && (s32)*state == STATE_INTERPRETED && s->moment.registers.rip >= w->asm_from &&
+        s->moment.registers.rip < w->asm_to) {
+        u64 rdx = s->moment.registers.rdx;
+
+        if (rdx > word(k.coroutine + w->stack) && rdx <= word(k.coroutine + w->top) + BASE_REACH) {
+            base = rdx;
+            k.second = word(k.coroutine + w->base);
+        }
+    }
+    if (begin(&k, base))
+        return;
+    keep_request(s, w, k.coroutine);
+    loop(FRAMES_MOST, step, &k);
+}
+
+/* walk fills a moment whose head, with the registers, is set. */
+inlined void walk(struct scratch *s, const struct worker *w) {
+    int thread = s->moment.flags & IN_THREAD;
+
+    keep_stack(s, s->moment.registers.rsp, thread ? ~7ULL : w->stack_end);
+    if (thread)
+        return;
+    if (w->clock)
+        keep(s, MEMORY, w->clock, 8);
+    keep_lua(s, w);
+}

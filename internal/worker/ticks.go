@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// Kernel is the kind of a frame in the kernel.
+const Kernel luajit.Kind = "kernel"
+
+// A Sampler samples workers through eBPF: the kernel copies what a thread does at each tick of its CPU
+// clock, and nothing is stopped.
+type Sampler struct {
+	session *probe.Session
+	kernel  *probe.Symbols
+	Hidden  error // why frames of the kernel have no names; nil: they have
+}
+
+// NewSampler loads the programs. Its error tells what is missing, see probe.Check.
+func NewSampler() (*Sampler, error) {
+	session, err := probe.Open()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{session: session}
+	s.kernel, s.Hidden = probe.KernelSymbols()
+	return s, nil
+}
+
+// Close ends the sampling of all workers.
+func (s *Sampler) Close() error { return s.session.Close() }
+
+// Ticks samples the worker at so many ticks of its CPU time a second for a while, and tells tick the
+// time that has passed. Where an error ends it early, Looks holds what was seen until then.
+func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, hz float64, tick func(time.Duration)) (Looks, error) {
+	l := Looks{Every: time.Duration(float64(time.Second) / hz)}
+	before, err := w.Stat()
+	if err != nil {
+		return l, err
+	}
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock, URI: w.request.uri}, hz)
+	if err != nil {
+		return l, err
+	}
+	start := time.Now()
+	last := before // an ended worker's can't be read any more
+	during, stop := context.WithTimeout(ctx, duration)
+	defer stop()
+	over := during.Done()
+	chores := time.NewTicker(100 * time.Millisecond)
+	defer chores.Stop()
+	for moments := source.Moments(); moments != nil; {
+		select {
+		case m, ok := <-moments:
+			if !ok {
+				moments = nil
+				break
+			}
+			sample, failed := w.moment(s, m)
+			if failed != nil {
+				l.Failed++
+				l.LastErr = failed
+				break
+			}
+			l.Samples = append(l.Samples, sample.light())
+		case <-chores.C:
+			tick(time.Since(start))
+			if last, err = w.follow(source, last, start); err != nil {
+				stop()
+			}
+		case <-over:
+			over = nil
+			source.Detach()
+			l.Elapsed = time.Since(start)
+			if after, e := w.Stat(); e == nil {
+				last = after
+			}
+		}
+	}
+	l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
+	l.CPU = float64(l.Used) / float64(l.Elapsed)
+	lost, lostErr := source.Lost()
+	l.Lost = int(lost)
+	return l, cmp.Or(err, ctx.Err(), lostErr)
+}
+
+// follow keeps up with what a worker that runs does: threads that it has started, the place of the URI
+// in its requests, its end.
+func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time) (process.Stat, error) {
+	stat, err := w.Stat()
+	if err != nil || stat.Ended() {
+		return last, errEnded(start)
+	}
+	return stat, errors.Join(source.Threads(), source.SetURI(w.request.uri))
+}
+
+// moment makes a sample of what the kernel copied.
+func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) {
+	w.Kept(func() {
+		memory := m.Over(w.Process)
+		var v view
+		if !m.Main {
+			v.inner, v.partial = w.unwind(memory, m.Registers, false, false)
+		} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
+			return
+		}
+		sample.Stack = s.frames(m.Kernel)
+		w.describe(&sample, v)
+	})
+	if w.unmapped {
+		w.refresh()
+	}
+	return sample, err
+}
+
+// hidden stands for functions of a kernel that does not tell where they are.
+const hidden = "(kernel, its functions are hidden)"
+
+// frames names the kernel's.
+func (s *Sampler) frames(addresses []uint64) []Frame {
+	if len(addresses) > 0 && s.kernel == nil {
+		return []Frame{{Kind: Kernel, Function: hidden, File: "kernel"}}
+	}
+	var all []Frame
+	for i, address := range addresses {
+		if i > 0 {
+			address-- // a return address
+		}
+		all = append(all, Frame{Kind: Kernel, Function: s.kernel.Name(address), File: "kernel"})
+	}
+	return all
+}
