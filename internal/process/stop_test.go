@@ -13,11 +13,13 @@ import (
 	"time"
 )
 
+const token = "the moon is known"
+
 // child starts this test's program as a process that waits until the test ends.
 func child(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "MOONLAP_CHILD=1")
+	cmd.Env = append(os.Environ(), "MOONLAP_CHILD="+token)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +38,15 @@ func child(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
+// kept is memory of the child that is known by what it holds.
+var kept []byte
+
+const tokens = 1 << 16
+
 // TestMain is the child too: it says that it runs, and waits.
 func TestMain(m *testing.M) {
-	if os.Getenv("MOONLAP_CHILD") != "" {
+	if token := os.Getenv("MOONLAP_CHILD"); token != "" {
+		kept = bytes.Repeat([]byte(token), tokens)
 		os.Stdout.Write([]byte("!"))
 		os.Stdin.Read(make([]byte, 1))
 		return
