@@ -31,6 +31,7 @@ func Calibrate(library *process.Object) (Layout, error) {
 	if err := l.fromGC(library); err != nil {
 		return l, fmt.Errorf("%s: %w: lua_gc: %w", library.Path, ErrLayout, err)
 	}
+	l.fromNewState(library)
 	l.JITBase = l.CurrentL + 8 // next to each other in every version
 	return l, nil
 }
@@ -148,4 +149,21 @@ func (l *Layout) fromGC(library *process.Object) error {
 	}
 	l.VMState = set.offset()
 	return nil
+}
+
+// fromNewState: lua_newstate begins to count the bytes in use with those of GG_State, which it has just
+// allocated. The walk of stacks does without.
+func (l *Layout) fromNewState(library *process.Object) {
+	code, err := disassemble(library, "lua_newstate")
+	if err != nil {
+		return
+	}
+	const least, most = 0x1000, 0x4000 // of a structure with a table of a hundred dispatch addresses and more
+	set, ok := code.find(0, func(i instruction) bool {
+		v, ok := i.Args[1].(x86asm.Imm)
+		return ok && v > least && v < most && i.stores(i.memory().Base, int64(v), 8) && i.memory().Disp > 0
+	})
+	if ok {
+		l.StateSize, l.StateTotal = uint64(set.Args[1].(x86asm.Imm)), set.offset()
+	}
 }

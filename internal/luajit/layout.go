@@ -25,6 +25,11 @@ type Layout struct {
 	JITBase    uint64 // base of the running trace's first frame; 0: no trace runs
 	Traces     uint64 // J.trace: array of the traces by number
 
+	// The collector's state begins with the bytes in use. Its place and the size of a machine's own
+	// structures (GG_State) are known where lua_newstate says them: for the heap alone.
+	StateSize  uint64 // 0: unknown
+	StateTotal uint64 // of gc.total, from the beginning of those structures
+
 	// SnapshotPC tells that snapshots know the machine code they belong to (mcofs, since 2021-12),
 	// from which the exact line inside a trace follows.
 	SnapshotPC bool

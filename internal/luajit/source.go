@@ -37,7 +37,7 @@ func (s *Sources) Name(f Frame) string {
 		return "main chunk"
 	}
 	lines := s.read(f.File)
-	if f.FirstLn > len(lines) {
+	if f.FirstLn < 1 || f.FirstLn > len(lines) { // LuaJIT's own functions that are written in Lua have -1
 		return ""
 	}
 	return functionName(lines[f.FirstLn-1])

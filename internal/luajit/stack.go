@@ -214,28 +214,40 @@ const (
 	frameLuaBits = 3 // frameLua and its protected twin
 )
 
-// walk lists the frames of one coroutine, innermost first. A slot pair holds a function and the link
-// to the frame before: for calls from Lua the caller's bytecode address, else a distance.
+// walk lists the frames of one coroutine, innermost first.
 func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
 	r := vm.reader()
+	var frames []Frame
+	err := vm.eachCall(r, coroutine, s, func(_, function, pc uint64) {
+		if len(frames) == 0 && s.trace != nil {
+			frames = vm.compiledFrames(r, s.trace, s.machine, function)
+		} else {
+			frames = append(frames, vm.frame(r, function, pc))
+		}
+	})
+	return frames, err
+}
+
+// eachCall calls found with each function on a coroutine's stack, innermost first: its base, and the
+// instruction after the one that it executes, 0 where that is unknown. A slot pair below the base holds the
+// function and the link to the frame before: for calls from Lua the caller's bytecode address, else a
+// distance.
+func (vm *VM) eachCall(r *process.Reader, coroutine uint64, s start, found func(base, function, pc uint64)) error {
 	bottom := r.U64(coroutine+vm.Layout.Stack) + 8
 	if s.base > bottom+maxStack {
-		return nil, errStack
+		return errStack
 	}
-	var frames []Frame
+	calls := 0
 	pc := s.pc
 	for at := s.base - 8; at > bottom && r.Err == nil; {
-		if len(frames) > maxFrames || at%8 != 0 {
-			return frames, errStack
+		if calls > maxFrames || at%8 != 0 {
+			return errStack
 		}
 		link := r.U64(at)
 		function := r.U64(at-8) & pointerMask
 		if link&frameTypes != frameVararg && function != coroutine {
-			if len(frames) == 0 && s.trace != nil {
-				frames = vm.compiledFrames(r, s.trace, s.machine, function)
-			} else {
-				frames = append(frames, vm.frame(r, function, pc))
-			}
+			found(at+8, function, pc)
+			calls++
 		}
 		before := at
 		if link&frameLuaBits == frameLua {
@@ -253,10 +265,10 @@ func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
 			at -= link &^ frameTypes & (1<<32 - 1)
 		}
 		if at >= before {
-			return frames, errStack
+			return errStack
 		}
 	}
-	return frames, r.Err
+	return r.Err
 }
 
 // frame describes a function that is about to execute the instruction at pc, or has called from the

@@ -64,3 +64,28 @@ end
 jit.off(deep)
 if path == "/deep" then pcall(deep, 5000) end
 if path == "/endless" then while not last.ended do sum(1e5) end end
+
+-- What heap_test.go looks for: known objects at known places.
+if path == "/heap" then
+    local store, boxes = {}, {}
+    package.loaded["app.cache"] = {
+        get = function(key) return store[key] end, boxes = boxes,
+        buffer = require("ffi").new("uint8_t[?]", 50000),
+        weak = setmetatable({ first = {} }, { __mode = "v" }),
+        suspended = coroutine.create(function() local held = { string.rep("held ", 1000) } coroutine.yield(held) end),
+    }
+    coroutine.resume(package.loaded["app.cache"].suspended)
+    for i = 1, 10000 do store["key " .. i] = string.rep("x", 90) .. string.format("%010d", i) end
+    for i = 1, 1000 do boxes[i] = { name = "box " .. i, { i } } end
+end
+if path == "/leak" then
+    local leak = package.loaded["app.leak"] or { kept = {} }
+    package.loaded["app.leak"] = leak
+    for i = 1, 5000 do leak.kept[#leak.kept + 1] = { text = "leaked " .. #leak.kept } end
+end
+-- What Lua itself says: bytes in use after a full collection.
+if path == "/count" then
+    collectgarbage()
+    collectgarbage()
+    ngx.header.bytes = collectgarbage("count") * 1024
+end

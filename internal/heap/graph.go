@@ -1,0 +1,82 @@
+// Package heap says who holds the memory of a heap of objects: what each object keeps alive, along which
+// path, and what has grown between two snapshots. It knows objects by their numbers alone.
+package heap
+
+// Objects are those of a heap, numbered from 0.
+type Objects interface {
+	Len() int
+	Size(object int) int64 // bytes
+	// Roots and References call found with what is alive by itself, and what an object keeps alive.
+	Roots(found func(to int, how uint64))
+	References(object int, found func(to int, how uint64))
+	// Passing tells that an object holds others only for a while, as a coroutine does: who wants to know
+	// who holds something would rather hear of another path.
+	Passing(object int) bool
+}
+
+// A Graph is the objects that are alive, and who keeps them so. Objects are called by their rank here: the
+// order in which a search comes to them, from 1 on. 0 stands for all roots together.
+type Graph struct {
+	object []int    // by rank; of 0 none
+	rank   []int32  // by object; 0: nothing holds it
+	parent []int32  // by rank: the object before it on a short path from the roots
+	how    []uint64 // by rank: that object's reference to it
+	holder []int32  // by rank: its immediate dominator
+	held   []int64  // by rank: bytes that would be free without it, its own included
+}
+
+// Build finds for every object a short path from the roots, and the object that all paths to it go
+// through last: its immediate dominator, without which it would be garbage. The path is a shortest one of
+// those that do not go through a passing object; where there is none, it is a short one.
+func Build(objects Objects) *Graph {
+	g := &Graph{rank: make([]int32, objects.Len()), object: []int{none}, parent: []int32{none}, how: []uint64{0}}
+	edges := &digraph{}
+	var from int32
+	found := func(to int, how uint64) {
+		if g.rank[to] == 0 {
+			g.rank[to] = int32(len(g.object))
+			g.object = append(g.object, to)
+			g.parent = append(g.parent, from)
+			g.how = append(g.how, how)
+			edges.first, edges.last = append(edges.first, 0), append(edges.last, 0)
+		}
+		edges.to = append(edges.to, g.rank[to])
+	}
+	edges.first, edges.last = []int{0}, []int{0}
+	objects.Roots(found)
+	edges.last[0] = len(edges.to)
+	var later []int32 // passing objects
+	for next := int32(1); int(next) < len(g.object) || len(later) > 0; {
+		if int(next) < len(g.object) {
+			from = next
+			next++
+			if objects.Passing(g.object[from]) {
+				later = append(later, from)
+				continue
+			}
+		} else {
+			from, later = later[0], later[1:]
+		}
+		first := len(edges.to)
+		objects.References(g.object[from], found)
+		edges.first[from], edges.last[from] = first, len(edges.to)
+	}
+	g.holder = dominators(edges)
+	g.held = make([]int64, len(g.object))
+	for r := len(g.object) - 1; r > 0; r-- { // a holder's rank is lower: it is on the path, too
+		g.held[r] += objects.Size(g.object[r])
+		g.held[g.holder[r]] += g.held[r]
+	}
+	return g
+}
+
+// Alive tells whether anything holds an object.
+func (g *Graph) Alive(object int) bool { return g.rank[object] != 0 }
+
+// Held is how many bytes would be free without the object.
+func (g *Graph) Held(object int) int64 {
+	if r := g.rank[object]; r != 0 {
+		return g.held[r]
+	}
+	return 0
+}

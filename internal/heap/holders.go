@@ -1,0 +1,257 @@
+package heap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Names put references and objects into words. From -1 are the roots.
+type Names interface {
+	Step(from int, how uint64, exact bool) string         // ".name", "upvalue store"
+	Describe(object int) string                           // "table", "function get@cache.lua:3"
+	Class(from int, how uint64, object int) (same uint64) // equal where the words are
+}
+
+// A Holder is a place of a program that keeps memory alive: all objects that are held in the same way by
+// the same holder, and below it what they alone hold.
+type Holder struct {
+	Name      string    `json:"name"`
+	Count     int64     `json:"count"`      // objects of its own
+	Bytes     int64     `json:"bytes"`      // their sizes
+	HeldCount int64     `json:"held_count"` // with all below it
+	HeldBytes int64     `json:"held_bytes"`
+	Inner     []*Holder `json:"inner,omitempty"` // the largest first
+}
+
+const (
+	maxDepth   = 64  // of holders; deeper structures count to the last
+	maxRepeats = 3   // of a name on one path: lists and trees fold into themselves
+	maxInner   = 500 // different names below one holder, before the others are called alike
+	maxSteps   = 6   // of a path in one name, before its beginning is left out
+)
+
+// A tree of holders under construction.
+type tree struct {
+	graph   *Graph
+	objects Objects
+	names   Names
+
+	holders []holder
+	text    map[uint64]int32 // name by class
+	known   map[string]int32 // name by text
+	words   []string         // names
+	child   map[[2]int32]int32
+}
+
+type holder struct {
+	parent, name int32
+	depth, inner int32
+	count, bytes int64
+}
+
+// Holders merges the tree of immediate dominators by names: what the program holds alike counts together.
+// What has no single holder but the roots stands directly below them, by its shortest path.
+func (g *Graph) Holders(objects Objects, names Names) *Holder {
+	t := &tree{graph: g, objects: objects, names: names,
+		holders: []holder{{parent: none, name: none}},
+		text:    map[uint64]int32{}, known: map[string]int32{}, child: map[[2]int32]int32{},
+	}
+	of := make([]int32, len(g.object)) // holder of a rank's object
+	for r := int32(1); int(r) < len(g.object); r++ {
+		h := t.below(of[g.holder[r]], t.name(r))
+		of[r] = h
+		t.holders[h].count++
+		t.holders[h].bytes += objects.Size(g.object[r])
+	}
+	return t.result()
+}
+
+// name numbers the words for how an object is held by its holder.
+func (t *tree) name(r int32) int32 {
+	g := t.graph
+	class := t.names.Class(t.from(r), g.how[r], g.object[r])
+	steps := 1
+	for up := g.parent[r]; up != g.holder[r] && steps < maxSteps; up = g.parent[up] {
+		class = class*31 + t.names.Class(t.from(up), g.how[up], g.object[up])
+		steps++
+	}
+	if n, ok := t.text[class]; ok {
+		return n
+	}
+	n := t.intern(t.words1(r))
+	t.text[class] = n
+	return n
+}
+
+// words1 puts it into words: the steps from the holder to the object, and what that is. Strings that
+// several hold have no place worth telling.
+func (t *tree) words1(r int32) string {
+	g := t.graph
+	what := t.names.Describe(g.object[r])
+	switch {
+	case g.parent[r] == 0: // a root has a name
+		return t.names.Step(none, g.how[r], false)
+	case g.parent[r] != g.holder[r] && what == "string":
+		return "strings held in several ways"
+	}
+	return describe(t.path(r, g.holder[r], maxSteps, false), what)
+}
+
+// path joins the steps from one rank to another that the shortest path to it goes through; the first are
+// left out where there are too many.
+func (t *tree) path(r, holder int32, most int, exact bool) string {
+	g := t.graph
+	var steps []string
+	for up := r; up != holder; up = g.parent[up] {
+		if len(steps) == most {
+			steps = append(steps, "…")
+			break
+		}
+		steps = append(steps, t.names.Step(t.from(up), g.how[up], exact))
+	}
+	slices.Reverse(steps)
+	return joined(steps)
+}
+
+// joined writes a path as a program would: a.b["c"], with arrows where it could not.
+func joined(steps []string) string {
+	var b strings.Builder
+	for _, s := range steps {
+		if s == "" { // as the value of an upvalue
+			continue
+		}
+		if b.Len() > 0 && s[0] != '.' && s[0] != '[' {
+			b.WriteString(" → ")
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// describe joins a path and what stands at its end, unless the path says that already.
+func describe(path, what string) string {
+	last := path[strings.LastIndex(path, " ")+1:]
+	switch {
+	case path == "":
+		return what
+	case what == "upvalue", last == what, last == "metatable", last == "environment", last == "code":
+		return path
+	}
+	return path + " " + what
+}
+
+// from is the object before a rank on its shortest path, or -1.
+func (t *tree) from(r int32) int {
+	if p := t.graph.parent[r]; p > 0 {
+		return t.graph.object[p]
+	}
+	return none
+}
+
+func (t *tree) intern(s string) int32 {
+	n, ok := t.known[s]
+	if !ok {
+		n = int32(len(t.words))
+		t.known[s] = n
+		t.words = append(t.words, s)
+	}
+	return n
+}
+
+// below returns the holder of a name below another one, which is itself or one above it where the names
+// repeat.
+func (t *tree) below(parent, name int32) int32 {
+	key := [2]int32{parent, name}
+	if h, ok := t.child[key]; ok {
+		return h
+	}
+	h := t.place(parent, name)
+	t.child[key] = h
+	return h
+}
+
+func (t *tree) place(parent, name int32) int32 {
+	p := t.holders[parent]
+	if p.depth >= maxDepth {
+		return parent
+	}
+	repeats, nearest := 0, int32(none)
+	for at := parent; at > 0; at = t.holders[at].parent {
+		if t.holders[at].name == name {
+			if repeats++; nearest == none {
+				nearest = at
+			}
+		}
+	}
+	if repeats >= maxRepeats {
+		return nearest
+	}
+	if p.inner >= maxInner {
+		if other := t.intern("other keys"); name != other {
+			return t.below(parent, other)
+		}
+	}
+	t.holders = append(t.holders, holder{parent: parent, name: name, depth: p.depth + 1})
+	t.holders[parent].inner++
+	return int32(len(t.holders) - 1)
+}
+
+// result makes Holders of it, with sums.
+func (t *tree) result() *Holder {
+	all := make([]*Holder, len(t.holders))
+	for i, h := range t.holders {
+		all[i] = &Holder{Count: h.count, Bytes: h.bytes, HeldCount: h.count, HeldBytes: h.bytes}
+		if i > 0 {
+			all[i].Name = t.words[h.name]
+		}
+	}
+	for i := len(all) - 1; i > 0; i-- { // those above have lower numbers
+		up := all[t.holders[i].parent]
+		up.HeldCount += all[i].HeldCount
+		up.HeldBytes += all[i].HeldBytes
+		up.Inner = append(up.Inner, all[i])
+	}
+	for _, h := range all {
+		h.sort()
+	}
+	all[0].Name = "Lua heap"
+	return all[0]
+}
+
+func (h *Holder) sort() {
+	slices.SortFunc(h.Inner, func(a, b *Holder) int {
+		return cmp.Or(cmp.Compare(b.HeldBytes, a.HeldBytes), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Prune puts together, at each place, what is smaller than so many bytes.
+func (h *Holder) Prune(least int64) {
+	small := &Holder{Name: "smaller ones"}
+	kept := h.Inner[:0]
+	for _, inner := range h.Inner {
+		if inner.HeldBytes >= least {
+			inner.Prune(least)
+			kept = append(kept, inner)
+			continue
+		}
+		small.Count += inner.HeldCount
+		small.Bytes += inner.HeldBytes
+	}
+	if small.Count > 0 {
+		small.HeldCount, small.HeldBytes = small.Count, small.Bytes
+		kept = append(kept, small)
+	}
+	h.Inner = kept
+}
+
+// Path is a shortest path to an object, with all its keys, and what it is.
+func (g *Graph) Path(objects Objects, names Names, object int) string {
+	const most = 40 // steps
+	t := &tree{graph: g, objects: objects, names: names}
+	r := g.rank[object]
+	if r == 0 {
+		return "nothing holds it"
+	}
+	return t.path(r, 0, most, true)
+}

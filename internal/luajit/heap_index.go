@@ -1,0 +1,114 @@
+package luajit
+
+import (
+	"math/bits"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// An index numbers objects by their address: a bit for every eight bytes of the copied memory, and how
+// many are set before each word of bits. It takes a fiftieth of the memory, where a map of the addresses
+// would take more than the objects themselves.
+type index struct {
+	parts []indexPart // in the order of their addresses
+	count int
+	last  int // part that was used last
+}
+
+type indexPart struct {
+	from, to uint64
+	bits     []uint64
+	rank     []uint32 // objects before a word of bits
+}
+
+const granule = 8 // bytes that every object is aligned to
+
+func newIndex(copied *process.Copy) *index {
+	x := &index{}
+	for _, p := range copied.Parts() {
+		words := len(p.Bytes)/granule/64 + 1
+		x.parts = append(x.parts, indexPart{
+			from: p.Address, to: p.Address + uint64(len(p.Bytes)),
+			bits: make([]uint64, words), rank: make([]uint32, words),
+		})
+	}
+	return x
+}
+
+// part finds the part that an address lies in, or nil.
+func (x *index) part(address uint64) *indexPart {
+	if x.last < len(x.parts) {
+		if p := &x.parts[x.last]; p.from <= address && address < p.to {
+			return p
+		}
+	}
+	low, high := 0, len(x.parts)
+	for low < high {
+		middle := (low + high) / 2
+		if x.parts[middle].to <= address {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(x.parts) || address < x.parts[low].from {
+		return nil
+	}
+	x.last = low
+	return &x.parts[low]
+}
+
+// add notes an object; false: it is known already, or no object can be there.
+func (x *index) add(address uint64) bool {
+	p := x.part(address)
+	if p == nil || address%granule != 0 {
+		return false
+	}
+	n := (address - p.from) / granule
+	if p.bits[n/64]&(1<<(n%64)) != 0 {
+		return false
+	}
+	p.bits[n/64] |= 1 << (n % 64)
+	x.count++
+	return true
+}
+
+// has tells whether an object was added.
+func (x *index) has(address uint64) bool {
+	p := x.part(address)
+	if p == nil || address%granule != 0 {
+		return false
+	}
+	n := (address - p.from) / granule
+	return p.bits[n/64]&(1<<(n%64)) != 0
+}
+
+// number gives the objects their numbers, in the order of their addresses, which it returns. After it
+// nothing may be added.
+func (x *index) number() []uint64 {
+	all := make([]uint64, 0, x.count)
+	for i := range x.parts {
+		p := &x.parts[i]
+		for w, word := range p.bits {
+			p.rank[w] = uint32(len(all))
+			for ; word != 0; word &= word - 1 {
+				all = append(all, p.from+uint64(64*w+bits.TrailingZeros64(word))*granule)
+			}
+		}
+	}
+	return all
+}
+
+// of returns the number of the object at an address.
+func (x *index) of(address uint64) (int, bool) {
+	p := x.part(address)
+	if p == nil || address%granule != 0 {
+		return 0, false
+	}
+	n := (address - p.from) / granule
+	word := p.bits[n/64]
+	if word&(1<<(n%64)) == 0 {
+		return 0, false
+	}
+	return int(p.rank[n/64]) + bits.OnesCount64(word&(1<<(n%64)-1)), true
+}

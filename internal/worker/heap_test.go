@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// patient is a pause that is long enough on any machine: what is tested is what is found.
+const patient = time.Minute
+
+func heapOf(t *testing.T, w *Worker) heap.Heap {
+	t.Helper()
+	h, err := w.Heap(patient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// get asks the worker for a path once.
+func get(t *testing.T, client *http.Client, path string) http.Header {
+	t.Helper()
+	res, err := client.Get("http://worker" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", path, res.Status, err)
+	}
+	return res.Header
+}
+
+// holder finds a holder whose path, with arrows between its names, ends with a text.
+func holder(h *heap.Holder, path, end string) *heap.Holder {
+	for _, inner := range h.Inner {
+		at := path + " → " + inner.Name
+		if strings.HasSuffix(at, end) {
+			return inner
+		}
+		if found := holder(inner, at, end); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// TestHeap: every byte that Lua counts is found, and what testdata/app.lua builds is where it put it.
+func TestHeap(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	get(t, client, "/heap")
+	before := get(t, client, "/count").Get("Bytes")
+	h := heapOf(t, w)
+	if h.Total != h.Accounted() || h.Broken != 0 || h.Cut != 0 {
+		t.Errorf("Lua counts %d bytes, %d were found; %d broken, %d cut", h.Total, h.Accounted(), h.Broken, h.Cut)
+	}
+	if !h.Stopped || h.PauseNS <= 0 || h.Copied < h.Total {
+		t.Errorf("stopped %v for %d ns, %d bytes copied", h.Stopped, h.PauseNS, h.Copied)
+	}
+	// Between the count and the look only the request's own garbage has come.
+	if count, err := strconv.ParseFloat(before, 64); err != nil || math.Abs(count-float64(h.Total)) > 20_000 {
+		t.Errorf("Lua counted %s bytes, then %d, %v", before, h.Total, err)
+	}
+	_, garbage := h.Garbage()
+	if garbage > 20_000 {
+		t.Errorf("%d bytes of garbage right after a collection", garbage)
+	}
+	for _, want := range []struct {
+		path         string
+		count, bytes int64
+	}{
+		// A string is 24 bytes and its text with a zero behind it, in steps of 4: 24 + 104.
+		{`upvalue store → table → […] string`, 10_000, 128 * 10_000},
+		// "key 1" … "key 10000": 9 of 32, 990 of 32, 9000 of 36 and one of 36 bytes.
+		{`upvalue store → table → key string`, 10_000, 32*999 + 36*9001},
+		{`.boxes table`, 1, 64 + 8*1025},
+		{`.boxes table → […] table → .name string`, 1_000, 32*999 + 36}, // "box 1000" takes one step more
+		{`.boxes table → […] table → […] table`, 1_000, 0},
+		{`.buffer cdata uint8_t[]`, 1, 50_000 + 16 + 8},
+		{`.suspended coroutine`, 1, 0},
+		{`.suspended coroutine → local of @app.lua:75 table → […] string`, 1, 24 + 5004},
+	} {
+		found := holder(h.Holders, "", want.path)
+		if found == nil {
+			t.Errorf("%s was not found", want.path)
+			continue
+		}
+		if found.Count != want.count || want.bytes > 0 && found.Bytes != want.bytes {
+			t.Errorf("%s: %d objects of %d bytes, want %d of %d", want.path, found.Count, found.Bytes, want.count, want.bytes)
+		}
+	}
+	if weak := holder(h.Holders, "", ".weak table → .first table"); weak != nil {
+		t.Errorf("a weak reference is said to hold %d bytes", weak.HeldBytes)
+	}
+	store := h.Tables[0]
+	if !strings.HasPrefix(store.Path, `package.loaded["app.cache"].get → upvalue store`) || store.Entries != 10_000 ||
+		store.Bytes != 64+24*16384 || store.Held != store.Bytes+128*10_000+32*999+36*9001 {
+		t.Errorf("the largest table is %+v", store)
+	}
+	if c := h.CData[0]; c.What != "uint8_t[]" || c.Bytes != 50_024 || !strings.Contains(c.Path, "app.cache") {
+		t.Errorf("the largest C data is %+v", c)
+	}
+}
+
+// TestHeapUnderLoad: a worker that allocates, collects and compiles is stopped anywhere. Nearly all is
+// found all the same: a list may be cut only where it was about to be changed.
+func TestHeapUnderLoad(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	for _, path := range []string{"/garbage", "/helper", "/interpreted"} {
+		stop := request(t, client, path)
+		exact := 0
+		const looks = 10
+		for range looks {
+			h := heapOf(t, w)
+			if off := math.Abs(float64(h.Total-h.Accounted())) / float64(h.Total); off == 0 {
+				exact++
+			} else if off > 0.05 && h.Cut == 0 && h.Broken == 0 {
+				t.Errorf("%s: %.1f %% of %d bytes were not found, and nothing tells it", path, 100*off, h.Total)
+			}
+			time.Sleep(3 * time.Millisecond)
+		}
+		if exact < looks/2 {
+			t.Errorf("%s: only %d of %d looks found every byte", path, exact, looks)
+		}
+		// While it runs, a copy is of no one moment, and a part may be missing; it ends, and says so.
+		h, err := w.Heap(0)
+		if err == nil && (h.Stopped || h.PauseNS != 0 || h.Objects == 0) {
+			t.Errorf("%s, not stopped: %+v", path, h)
+		}
+		stop()
+	}
+}
+
+// TestHeapTooLong: a pause that is too short is refused, and the worker goes on.
+func TestHeapTooLong(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	_, err := w.Heap(1)
+	var long *process.PauseError
+	if !errors.As(err, &long) || long.Needed <= 1 {
+		t.Errorf("a pause of a nanosecond: %v", err)
+	}
+	get(t, client, "/none")
+}
+
+// TestHeapGrows: of two snapshots the difference names the leak that lies between them.
+func TestHeapGrows(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	get(t, client, "/heap")
+	get(t, client, "/leak")
+	before := heapOf(t, w)
+	for range 3 {
+		get(t, client, "/leak")
+	}
+	after := heapOf(t, w)
+	const path = `["app.leak"] table → .kept table`
+	for what, objects := range map[string]int64{
+		path + ` → […] table`:                15_000,
+		path + ` → […] table → .text string`: 15_000,
+	} {
+		one, two := holder(before.Holders, "", what), holder(after.Holders, "", what)
+		if one == nil || two == nil {
+			t.Errorf("%s was not found", what)
+		} else if two.Count-one.Count != objects {
+			t.Errorf("%s grew by %d objects, want %d", what, two.Count-one.Count, objects)
+		}
+	}
+}
+
+// TestHeapCorrupted: objects are scribbled over with garbage. The look ends, and says how much makes no
+// sense.
+func TestHeapCorrupted(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	get(t, client, "/heap")
+	s, err := w.Snapshot(patient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean, err := w.VM.ReadHeap(s.Copy, s.Registers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := clean.Len()
+	const garbage = 0xa5
+	for n, part := range s.Parts() {
+		for at := 4096 + 512*n; at+16 <= len(part.Bytes); at += 50_000 {
+			for i := range 16 {
+				part.Bytes[at+i] = garbage
+			}
+		}
+	}
+	h, err := w.VM.ReadHeap(s.Copy, s.Registers)
+	if err != nil {
+		t.Log(err) // also an answer
+		return
+	}
+	census := heap.Census(h)
+	if h.Broken == 0 && h.Cut == 0 {
+		t.Errorf("%d of %d objects, and all of them make sense", h.Len(), objects)
+	}
+	if census.Holders.HeldCount == 0 || h.Len() > 2*objects {
+		t.Errorf("%d objects, %d held; there were %d", h.Len(), census.Holders.HeldCount, objects)
+	}
+	if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err != nil {
+		t.Error(err)
+	}
+}
