@@ -29,6 +29,7 @@ type profileOptions struct {
 	format, out, title string
 	diff, lines        bool
 	baseline           string
+	by                 string
 }
 
 func newProfileCommand(sys Sys) *cobra.Command {
@@ -45,13 +46,16 @@ configuration.
              ngx.sleep and cosockets don't
   --wall     both, and waiting for events
 
-Each look stops a worker for a fraction of a millisecond; the pauses are measured and shown, and
-the rate falls where they would take more than 5 % of its time. With --master and --all, workers
+Where a worker computes is sampled through eBPF: the kernel copies its stacks at each tick of its
+CPU clock, and nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and
+Linux 5.17. Elsewhere, with --by ptrace, and off the processor, each look stops a worker for a
+fraction of a millisecond; the pauses are measured and shown, and the rate falls where they would
+take more than 5 % of its time. With --master and --all, workers
 that a reload starts are looked at, too. The file's ending, or --format,
 says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
 'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
 In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
-compiled. Without --out there is only the summary.
+compiled, and _[k] stands behind functions of the kernel. Without --out there is only the summary.
 
 --diff compares two profiles that --format json wrote, and --baseline FILE compares what is seen
 with one: a table of the lines, functions and stacks whose share differs by more than sampling
@@ -76,7 +80,8 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f := cmd.Flags()
 	o.addFlags(f)
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look")
-	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second")
+	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second; through eBPF, a second of its\nCPU time")
+	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto: eBPF where it works")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
 	f.BoolVar(&o.offCPU, "off-cpu", false, "where Lua puts workers to sleep")
 	f.BoolVar(&o.wall, "wall", false, "all moments")
@@ -123,6 +128,10 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--duration must be longer than 0")
 	case o.hz <= 0 || o.hz > 1000:
 		return usageErrorf("--hz must be above 0 and at most 1000")
+	case oneOf("--by", o.by, byAuto, byEBPF, byPtrace) != nil:
+		return oneOf("--by", o.by, byAuto, byEBPF, byPtrace)
+	case o.by == byEBPF && o.which() != worker.OnCPU:
+		return usageErrorf("--by ebpf is for --on-cpu; other moments are looked at by ptrace")
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.out == "":
@@ -162,8 +171,13 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 			return err
 		}
 	}
+	by, err := o.openLooker(sys)
+	if err != nil {
+		return err
+	}
+	defer by.close()
 	start := sys.Now()
-	all := lookAtAll(ctx, sys, pids, o)
+	all := lookAtAll(ctx, sys, pids, o, by)
 	out := &profile.Profile{Title: o.title, Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
 	if out.Title == "" {
 		out.Title = fmt.Sprintf("nginx %s, %s", plainPIDs(pids), o.which())
@@ -175,12 +189,12 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		if l.err != nil {
 			errs = append(errs, fmt.Errorf("worker %d: %w", l.pid, l.err))
 		}
-		if len(l.looks.Samples) > 0 {
+		if l.looks.Elapsed > 0 {
 			seen = append(seen, l.pid)
 		}
 		together = together.And(l.looks)
 	}
-	if len(together.Samples) == 0 {
+	if len(together.Samples) == 0 && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	chosen := together.Only(o.which())
@@ -196,8 +210,8 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	if o.out != "-" && baseline == nil {
 		summary := report.Profile{
-			PIDs: seen, Which: o.which(), File: o.out, Duration: out.Duration, Hz: o.hz,
-			Looks: len(together.Samples) + together.Failed, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
+			PIDs: seen, Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
+			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
 			Explanation: explain.Shares(chosen),
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
@@ -214,7 +228,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 }
 
 // lookAtAll looks at the workers side by side, and at those that a reload puts in their place.
-func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions) []looked {
+func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by looker) []looked {
 	end := time.Now().Add(o.duration)
 	p := newProgress(sys)
 	var all []looked
@@ -225,7 +239,7 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions) []loo
 		w, err := worker.Open(pid)
 		if l.err = err; err == nil {
 			defer w.Close()
-			l.looks, l.err = w.Look(ctx, time.Until(end), o.hz, func(time.Duration) {
+			l.looks, l.err = by.look(ctx, w, time.Until(end), o.hz, func(time.Duration) {
 				lock.Lock()
 				defer lock.Unlock()
 				left := time.Until(end)

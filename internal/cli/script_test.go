@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"github.com/moonlap/moonlap/internal/probe/probetest"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
@@ -46,6 +47,12 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return offered(t, condition)
 			case "stoppable":
 				return stoppable(t)
+			case "ebpf":
+				ok, why, err := probetest.Works()
+				if why != nil {
+					t.Logf("not tested: %v", why)
+				}
+				return ok, err
 			}
 			return false, fmt.Errorf("unknown condition %q", condition)
 		},

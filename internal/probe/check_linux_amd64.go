@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -15,11 +14,10 @@ import (
 var needs = []struct {
 	name   string
 	number uint
-	why    string
 }{
-	{"CAP_BPF", 39, "loads the programs"},
-	{"CAP_PERFMON", 38, "lets them read memory, and attaches them"},
-	{"CAP_SYS_PTRACE", 19, "looks into other users' processes"},
+	{"CAP_BPF", 39},        // loads the programs
+	{"CAP_PERFMON", 38},    // lets them read memory, and attaches them
+	{"CAP_SYS_PTRACE", 19}, // looks into other users' processes
 }
 
 const capSysAdmin = 21 // stands for the first two
@@ -32,9 +30,9 @@ func explain(step string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch missing := missing(); {
 	case (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)) && len(missing) > 0:
-		return fmt.Errorf("%w: %s: this takes root, or %s (%w)", ErrUnsupported, step, strings.Join(missing, " and "), err)
+		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("%w: %s: this takes Linux 5.17 or newer, with its own BTF (%w)", ErrUnsupported, step, err)
+		return fmt.Errorf("%w: %s: it takes Linux 5.17 or newer, built with BTF (%w)", ErrUnsupported, step, err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnsupported, step, err)
 }
@@ -46,7 +44,7 @@ func missing() []string {
 		if has(c.number) || c.number >= 38 && has(capSysAdmin) {
 			continue
 		}
-		all = append(all, c.name+" (it "+c.why+")")
+		all = append(all, c.name)
 	}
 	return all
 }
@@ -67,19 +65,15 @@ func has(capability uint) bool {
 	return false
 }
 
-// Check tries what sampling takes on this machine, on this program itself: to load the programs, and
-// to attach them to a thread's CPU clock; and whether names of kernel functions can be read.
+// Check tries what sampling takes on this machine, with this process's rights.
 func Check() []Checked {
-	s, err := Open()
-	all := []Checked{{"load the programs", err}}
+	session, err := Open()
 	if err == nil {
-		defer s.Close()
-		a, err := attach(s.objects.OnCpu, os.Getpid(), time.Second, mostWorkers) // a number that no worker has
-		if err == nil {
-			a.close()
-		}
-		all = append(all, Checked{"attach to a CPU clock", explain("attach to a CPU clock", err)})
+		err = session.Close()
 	}
-	_, err = KernelSymbols()
-	return append(all, Checked{"name kernel functions", err})
+	_, names := KernelSymbols()
+	return []Checked{
+		{"sample through eBPF", err},
+		{"name kernel functions", names},
+	}
 }

@@ -25,11 +25,10 @@ type Session struct {
 	sources []*Source // by number; nil: closed
 }
 
-// Open loads the programs. Its error tells what is missing on this machine; see Check.
+// Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
+// this process; see Check.
 func Open() (*Session, error) {
-	if err := rlimit.RemoveMemlock(); err != nil { // older kernels count the memory of maps
-		return nil, explain("lock memory", err)
-	}
+	_ = rlimit.RemoveMemlock() // kernels before 5.11 count the memory of maps; if it was needed, loading fails
 	spec, err := loadSample()
 	if err != nil {
 		return nil, err
@@ -45,6 +44,12 @@ func Open() (*Session, error) {
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return nil, explain("load the programs", err)
 	}
+	trial, err := attach(s.objects.OnCpu, os.Getpid(), time.Second, mostWorkers) // a number that no worker has
+	if err != nil {
+		s.objects.Close()
+		return nil, explain("attach to a CPU clock", err)
+	}
+	trial.close()
 	if s.reader, err = ringbuf.NewReader(s.objects.Ring); err != nil {
 		s.objects.Close()
 		return nil, explain("open the ring", err)

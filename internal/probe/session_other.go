@@ -19,7 +19,7 @@ var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only
 func Open() (*Session, error) { return nil, errElsewhere }
 
 // Check tells that it fails.
-func Check() []Checked { return []Checked{{"load the programs", errElsewhere}} }
+func Check() []Checked { return []Checked{{"sample through eBPF", errElsewhere}} }
 
 // Close does nothing.
 func (s *Session) Close() error { return nil }

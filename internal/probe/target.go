@@ -19,7 +19,10 @@ type Target struct {
 }
 
 // ErrUnsupported is the error of a machine that cannot be sampled through eBPF.
-var ErrUnsupported = errors.New("no eBPF here")
+var ErrUnsupported = errors.New("no eBPF")
+
+// ErrForbidden is the error of a process that lacks a capability which sampling takes.
+var ErrForbidden = errors.New("this user lacks")
 
 // stackEnd is where the main thread's stack begins: the address of the program's arguments. See
 // startstack in proc_pid_stat(5).
@@ -52,6 +55,6 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 
 // A Checked is one thing that sampling takes.
 type Checked struct {
-	Name string // "load the programs"
+	Name string // "sample through eBPF"
 	Err  error  // why it does not work; nil: it does
 }

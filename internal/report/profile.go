@@ -12,10 +12,13 @@ import (
 type Profile struct {
 	PIDs        []int
 	Which       string // on-cpu, off-cpu or wall
+	By          string // how workers were looked at: ebpf or ptrace
+	Note        string // what else there is to know of the stacks
 	File        string // where the profile was written; "": nowhere
 	Duration    time.Duration
 	Hz          float64       // looks a second at each worker that were asked for
 	Looks       int           // at all workers, of all moments, those that failed included
+	Lost        int           // looks more that the kernel took, and nobody read in time
 	Looked      time.Duration // how long all workers together were looked at
 	Paused      time.Duration // how long of that they stood still, at most
 	Used        time.Duration // CPU time of all workers
@@ -30,8 +33,30 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	if len(s.PIDs) > 1 {
 		who = fmt.Sprintf("%d workers", len(s.PIDs))
 	}
-	each := ""
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
+	if s.By == "ebpf" {
+		s.ticks(p)
+	} else {
+		s.stops(p)
+	}
+	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
+	if e.Samples == 0 {
+		p.fact("result", "nothing: no look found a worker "+s.Which)
+	}
+	if s.Note != "" {
+		p.fact("kernel", clean(s.Note))
+	}
+	if s.File != "" {
+		p.fact("file", clean(s.File))
+	}
+	p.allShares(e)
+	return p.writeTo(w)
+}
+
+// stops is about looks that stopped the workers.
+func (s Profile) stops(p *page) {
+	e := s.Explanation
+	each := ""
 	rate := float64(s.Looks) / s.Looked.Seconds()
 	if len(s.PIDs) > 1 {
 		each = " at each worker"
@@ -41,13 +66,26 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		fmt.Sprintf("%.0f a second%s, of %.0f wanted", rate, each, s.Hz),
 		fmt.Sprintf("%s are %s", count(e.Samples), s.Which), p.lost(e)))
 	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(s.Paused.Seconds()/s.Looked.Seconds())))
-	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	if e.Samples == 0 {
-		p.fact("result", "nothing: no look found a worker "+s.Which)
+}
+
+// ticks is about looks of the kernel at each so much CPU time.
+func (s Profile) ticks(p *page) {
+	e := s.Explanation
+	p.fact("looks", p.join(
+		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
+		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.time(1e9/s.Hz))))
+	if s.Lost+e.Failed+e.Partial == 0 {
+		p.fact("missing", "nothing: each look has its whole stack")
+		return
 	}
-	if s.File != "" {
-		p.fact("file", clean(s.File))
+	of := func(n int, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s of the looks (%s) %s", percent(float64(n)/float64(max(1, s.Looks+s.Lost))), count(n), what)
 	}
-	p.allShares(e)
-	return p.writeTo(w)
+	p.fact("missing", p.join(
+		of(s.Lost, "not taken from the kernel in time"),
+		of(e.Failed, "without a Lua stack that makes sense"),
+		of(e.Partial, "without all C frames")))
 }

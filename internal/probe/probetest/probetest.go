@@ -1,0 +1,22 @@
+// Package probetest tells tests whether this machine lets them sample through eBPF.
+package probetest
+
+import (
+	"errors"
+	"os"
+
+	"github.com/moonlap/moonlap/internal/probe"
+)
+
+// Works tells whether it does, and why not. With MOONLAP_TEST_REQUIRE_ALL set, it is an error where
+// nothing is missing that it takes: then the programs are at fault.
+func Works() (ok bool, why, err error) {
+	session, why := probe.Open()
+	if why == nil {
+		return true, nil, session.Close()
+	}
+	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" && !errors.Is(why, probe.ErrForbidden) {
+		return false, why, why
+	}
+	return false, why, nil
+}
