@@ -166,3 +166,23 @@ func TestBrowserEmpty(t *testing.T) {
 	b.Await("it says so", `document.getElementById("told").textContent == "No samples."`)
 	b.Clean()
 }
+
+// TestBrowserBytes: the page of a heap speaks of bytes.
+func TestBrowserBytes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.html")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := memoryExample().WriteHTML(f); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.OpenTab(t)
+	b.Open(file)
+	b.Await("the size", fmt.Sprintf(`%s?.title.includes("99.7 %% · 1.20 MB")`, box("[…] string")))
+	b.Await("the legend", `document.getElementById("legend").textContent == "tablesstrings"`)
+	b.Await("a colour", fmt.Sprintf(`getComputedStyle(%s).backgroundColor != getComputedStyle(%s).backgroundColor`,
+		box("[…] string"), box(`package.loaded["app.cache"] table`)))
+	b.Clean()
+}

@@ -20,6 +20,7 @@ var (
 // page is what the script of the page reads.
 type page struct {
 	Title  string      `json:"title"`
+	Unit   Unit        `json:"unit,omitempty"`
 	Period int64       `json:"period"` // ns
 	Frames []pageFrame `json:"frames"`
 	Stacks []pageStack `json:"stacks"`
@@ -93,6 +94,7 @@ func (p *page) write(to io.Writer) error {
 // and the other way up shows who called.
 func (p *Profile) WriteHTML(to io.Writer) error {
 	out := newHTML(p.Title, p.Period.Nanoseconds())
+	out.Unit = p.Unit
 	for _, s := range p.Stacks {
 		out.Stacks = append(out.Stacks, out.stack(s.Frames, s.Count, s.Labels))
 	}

@@ -23,6 +23,11 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		Period:            p.Period.Nanoseconds(),
 		Comments:          []string{p.Title},
 	}
+	if p.Unit == Bytes { // by the names that Go's heap profiles have
+		space := &profile.ValueType{Type: "inuse_space", Unit: "bytes"}
+		out.SampleType, out.DefaultSampleType = []*profile.ValueType{space}, space.Type
+		out.PeriodType, out.Period = space, 1
+	}
 	type code struct {
 		function, file string
 		first          int
@@ -69,6 +74,9 @@ func (p *Profile) WritePprof(to io.Writer) error {
 	}
 	for _, s := range p.Stacks {
 		sample := &profile.Sample{Value: []int64{s.Count, s.Count * p.Period.Nanoseconds()}}
+		if p.Unit == Bytes {
+			sample.Value = sample.Value[:1]
+		}
 		for _, f := range slices.Backward(s.Frames) { // innermost first
 			sample.Location = append(sample.Location, location(f))
 		}

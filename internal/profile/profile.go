@@ -24,6 +24,40 @@ const (
 
 var kinds = []Kind{Lua, Builtin, C, Kernel}
 
+// Kinds of frames that hold memory.
+const (
+	Tables  Kind = "table"
+	Strings Kind = "text"
+	Code    Kind = "code" // functions and what belongs to them
+	CData   Kind = "cdata"
+	Other   Kind = "other"
+)
+
+// A Unit is what a profile counts.
+type Unit string
+
+// Units.
+const (
+	Samples Unit = "samples" // also ""
+	Bytes   Unit = "bytes"   // of memory; a frame is what holds it
+)
+
+// amount puts a count into words.
+func (u Unit) amount(n int64) string {
+	if u != Bytes {
+		return fmt.Sprintf("%d samples", n)
+	}
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.2f MB", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
 // A Frame is one function on a stack. Frames are compared as values.
 type Frame struct {
 	Function string
@@ -71,10 +105,11 @@ const Slices = 20
 // A Profile is what was sampled.
 type Profile struct {
 	Title    string
+	Unit     Unit
 	Moments  string // which ones it is about: on-cpu, off-cpu, wall; "" where that is not said
 	Start    time.Time
 	Duration time.Duration
-	Period   time.Duration // mean time between two samples
+	Period   time.Duration // mean time between two samples; not of bytes
 	Stacks   []Stack       // each different stack once, the most frequent first
 }
 
@@ -125,7 +160,7 @@ func addSlices(a, b []int64) []int64 {
 	return a
 }
 
-// Total is the number of samples.
+// Total is the number of samples, or of bytes.
 func (p *Profile) Total() int64 {
 	var n int64
 	for _, s := range p.Stacks {

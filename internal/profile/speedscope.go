@@ -26,6 +26,10 @@ func (p *Profile) WriteSpeedscope(to io.Writer) error {
 	frames := []frame{}
 	index := map[Frame]int{}
 	out := sampled{Type: "sampled", Name: p.Title, Unit: "nanoseconds", Samples: [][]int{}, Weights: []int64{}}
+	each := p.Period.Nanoseconds()
+	if p.Unit == Bytes {
+		out.Unit, each = "bytes", 1
+	}
 	for _, s := range p.Stacks {
 		stack := make([]int, len(s.Frames))
 		for i, f := range s.Frames {
@@ -37,7 +41,7 @@ func (p *Profile) WriteSpeedscope(to io.Writer) error {
 			}
 			stack[i] = n
 		}
-		weight := s.Count * p.Period.Nanoseconds()
+		weight := s.Count * each
 		out.Samples = append(out.Samples, stack)
 		out.Weights = append(out.Weights, weight)
 		out.EndValue += weight

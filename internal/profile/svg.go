@@ -30,8 +30,17 @@ var colours = []colour{
 	{"kernel", "kernel", "#c9a6d8"},
 }
 
+// memoryColours are those of frames that hold memory.
+var memoryColours = []colour{
+	{"table", "tables", "#f2a65a"},
+	{"text", "strings", "#7cc576"},
+	{"code", "functions", "#e9d16c"},
+	{"cdata", "C data", "#9db8d9"},
+	{"other", "other", "#c9a6d8"},
+}
+
 func colourOf(kind string) string {
-	for _, c := range colours {
+	for _, c := range append(colours, memoryColours...) {
 		if c.kind == kind {
 			return c.colour
 		}
@@ -43,11 +52,15 @@ func colourOf(kind string) string {
 // frames that it called stand on it. A frame tells its name and share when the pointer rests on it.
 func (p *Profile) WriteSVG(to io.Writer) error {
 	root := p.Tree()
+	legend := colours
+	if p.Unit == Bytes {
+		legend = memoryColours
+	}
 	picture := svg{
-		title: p.Title, legend: colours,
+		title: p.Title, legend: legend,
 		colour: func(n *Node) string { return colourOf(n.Kind) },
 		describe: func(n *Node) string {
-			return fmt.Sprintf("%d samples, %.1f %%", n.Count, 100*float64(n.Count)/float64(root.Count))
+			return fmt.Sprintf("%s, %.1f %%", p.Unit.amount(n.Count), 100*float64(n.Count)/float64(root.Count))
 		},
 	}
 	return picture.write(to, root)

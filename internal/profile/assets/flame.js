@@ -8,7 +8,9 @@
   const row = 17, narrowest = 0.6; // pixels
   const kinds = {
     jit: "Lua, compiled", lua: "Lua, interpreted", builtin: "LuaJIT's own functions", c: "C", kernel: "kernel",
+    table: "tables", text: "strings", code: "functions", cdata: "C data", other: "other",
   };
+  const bytes = data.unit === "bytes"; // of memory; else samples
   // Where data.diff is there, stacks have a second count b, before, and both have theirs by slice.
   // Frames are coloured where their share differs by more than so many standard errors.
   const diff = data.diff;
@@ -78,6 +80,12 @@
     const ns = samples * data.period;
     return ns >= 1e9 ? (ns / 1e9).toFixed(2) + " s" : (ns / 1e6).toFixed(1) + " ms";
   };
+  const size = (n) => {
+    if (n >= 1e9) return (n / 1e9).toFixed(2) + " GB";
+    if (n >= 1e6) return (n / 1e6).toFixed(2) + " MB";
+    return n >= 1e4 ? (n / 1e3).toFixed(1) + " kB" : n + " B";
+  };
+  const amount = (n) => (bytes ? size(n) : `${n} samples, ${time(n)}`);
   const share = (node) => (root.count ? (100 * node.count) / root.count : 0).toFixed(1) + " %";
 
   // variance of a share, as CompareShares of internal/stat has it: by how it varies from slice to
@@ -128,7 +136,7 @@
 
   function describe(node) {
     if (diff) return describeDiff(node);
-    let text = `${node.name} · ${share(node)} · ${node.count} samples, ${time(node.count)}`;
+    let text = `${node.name} · ${share(node)} · ${amount(node.count)}`;
     if (node.place) text += ` · ${node.place}`;
     return text;
   }
@@ -168,7 +176,7 @@
     graph.style.height = (below.length + depthOf(zoomed)) * row + "px";
     below.forEach((node, i) => place(node, 0, width, i * row, true));
     if (root.count) place(zoomed, 0, width, below.length * row, false);
-    else told.textContent = "No samples.";
+    else told.textContent = bytes ? "No bytes." : "No samples.";
     found();
   }
 
@@ -182,7 +190,7 @@
       else node.inner.forEach(visit);
     };
     visit(root);
-    out.textContent = `${(root.count ? (100 * n) / root.count : 0).toFixed(1)} % of the samples match`;
+    out.textContent = `${(root.count ? (100 * n) / root.count : 0).toFixed(1)} % of the ${bytes ? "bytes" : "samples"} match`;
   }
 
   function search(text) {
@@ -207,7 +215,7 @@
       choice.id = "label-" + key;
       choice.append(new Option("all", all));
       const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-      for (const [value, count] of sorted.slice(0, mostValues)) choice.append(new Option(`${value || "none"} (${count})`, value));
+      for (const [value, count] of sorted.slice(0, mostValues)) choice.append(new Option(`${value || "none"} (${bytes ? size(count) : count})`, value));
       if (sorted.length > mostValues) choice.append(new Option(`and ${sorted.length - mostValues} rarer ones`, all));
       chosen[key] = all;
       choice.addEventListener("change", () => { chosen[key] = choice.value; merge(); draw(); });
