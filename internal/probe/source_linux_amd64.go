@@ -96,6 +96,7 @@ func (s *Source) Lost() (uint64, error) {
 }
 
 // Threads attaches to threads that the worker has started since. Those that ended meanwhile are no error.
+// It is not to be called after Detach.
 func (s *Source) Threads() error {
 	folders, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.pid))
 	if err != nil {

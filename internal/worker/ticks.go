@@ -70,6 +70,9 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 			}
 			l.Samples = append(l.Samples, sample.light())
 		case <-chores.C:
+			if over == nil {
+				break
+			}
 			tick(time.Since(start))
 			if last, err = w.follow(source, last, start); err != nil {
 				stop()
