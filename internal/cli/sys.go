@@ -23,6 +23,8 @@ type Sys struct {
 	StderrTerminal bool
 	// Width is the number of columns of the terminal, 80 where there is none.
 	Width func() int
+	// Height is the number of its lines, 0 where there is none.
+	Height func() int
 }
 
 // RealSys is the process's own stdio, environment and clock.
@@ -42,6 +44,10 @@ func RealSys() Sys {
 				}
 			}
 			return 80
+		},
+		Height: func() int {
+			_, lines, _ := term.GetSize(int(os.Stdout.Fd()))
+			return lines
 		},
 	}
 }

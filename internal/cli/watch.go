@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -18,37 +20,39 @@ import (
 
 type watchOptions struct {
 	chosenWorkers
-	every time.Duration
-	once  bool
-	json  bool
+	every  time.Duration
+	once   bool
+	json   bool
+	listen string
 }
 
 func newWatchCommand(sys Sys) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:   "watch [--pid PID|--master PID|--all] [flags]",
-		Short: "Watch running nginx workers: CPU, Lua, memory, switches, I/O",
-		Long: `Watch running nginx workers, one line each, again and again until Ctrl-C: what share of a processor
-they use and wait for, what Lua does in them and for which request, its heap and traces, their
-memory, sockets, context switches and bytes read and written.
+		Short: "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
+		Long: `Watch running nginx workers, again and again until Ctrl-C: what share of a processor they use and
+wait for, what Lua does in them, in which phase and for which request; the requests in flight and
+the line where each waits; connections; how long events wait for the event loop; timers; how full
+shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
+I/O, and what the kernel and the processor count for each request.
 
-Workers are not stopped: Lua's state is read about a hundred times a second as it stands. What
-is needed for that is the same as for 'moonlap explain'. On a terminal the table is drawn in
-place; elsewhere one follows the other. With --json each interval is one line.`,
+Workers are not stopped: their memory is read as it stands, about a hundred times a second. What
+is needed for that is the same as for 'moonlap explain'. On a terminal the page is drawn in
+place; elsewhere one follows the other. With --json each interval is one line. With --listen
+nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metrics.`,
 		Example: `  moonlap watch
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
-  moonlap watch --pid 4711 --json | jq .workers[0].lua_share`,
+  moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
+  moonlap watch --listen 127.0.0.1:9145`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
 				o.all = true
 			}
-			if err := o.chosenWorkers.check(); err != nil {
+			if err := o.check(); err != nil {
 				return err
-			}
-			if o.every < 100*time.Millisecond {
-				return usageErrorf("--every must be at least 100ms")
 			}
 			return runWatch(cmd.Context(), sys, o)
 		},
@@ -58,60 +62,87 @@ place; elsewhere one follows the other. With --json each interval is one line.`,
 	f.DurationVar(&o.every, "every", 2*time.Second, "length of an interval")
 	f.BoolVar(&o.once, "once", false, "one interval, and done")
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
+	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
 	return cmd
 }
 
-// watched is what --json writes for an interval.
-type watched struct {
-	Schema  string      `json:"schema"`
-	Kind    string      `json:"kind"`
-	At      time.Time   `json:"at"` // its end
-	Workers []watch.Row `json:"workers"`
+func (o *watchOptions) check() error {
+	if err := o.chosenWorkers.check(); err != nil {
+		return err
+	}
+	if o.every < 100*time.Millisecond {
+		return usageErrorf("--every must be at least 100ms")
+	}
+	if o.listen == "" {
+		return nil
+	}
+	if o.once {
+		return usageErrorf("--listen serves until Ctrl-C, --once ends: choose one of them")
+	}
+	return checkLoopback(o.listen)
 }
 
 func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
-	open := map[int]*worker.Worker{}
+	open := map[int]*watch.Watcher{}
 	defer func() {
 		for _, w := range open {
 			w.Close()
 		}
 	}()
-	lines := 0 // that the last table took
+	show := (&screen{sys: sys}).show
+	if o.json {
+		show = func(s watch.Snapshot) error { return json.NewEncoder(sys.Stdout).Encode(s) }
+	}
+	var err error
+	if o.listen != "" {
+		metrics := &watch.Metrics{}
+		failed := make(chan error, 1)
+		if ctx, err = serveMetrics(ctx, sys, o.listen, metrics, failed); err != nil {
+			return err
+		}
+		write := show
+		show = func(s watch.Snapshot) error {
+			metrics.Observe(s)
+			if o.json {
+				return write(s)
+			}
+			return nil
+		}
+		err = watchUntil(ctx, sys, o, open, show)
+		select {
+		case served := <-failed:
+			return served
+		default:
+			return err
+		}
+	}
+	return watchUntil(ctx, sys, o, open, show)
+}
+
+// watchUntil shows interval after interval, until the context ends, or there is no worker: but a page
+// that is served waits for others.
+func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watch.Watcher, show func(watch.Snapshot) error) error {
 	for {
 		pids, err := o.find() // anew, because a reload starts other workers
-		if err != nil {
+		if err != nil && o.listen == "" {
 			return err
 		}
 		rows := watchAll(ctx, open, pids, o.every)
+		if len(pids) == 0 {
+			pause(ctx, o.every)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		seen := 0
-		for _, r := range rows {
-			if r.Error == "" {
-				seen++
-			}
-		}
-		if seen == 0 {
+		snapshot := watch.NewSnapshot(sys.Now(), rows, worker.Of)
+		if snapshot.Seen() == 0 && o.listen == "" {
 			return errors.New(rows[0].Error)
 		}
-		if o.json {
-			if err := json.NewEncoder(sys.Stdout).Encode(watched{record.Schema, "watch", sys.Now().UTC(), rows}); err != nil {
-				return err
-			}
-		} else {
-			if sys.StdoutTerminal && lines > 0 {
-				fmt.Fprintf(sys.Stdout, "\x1b[%dA\x1b[J", lines) // over the last one
-			}
-			lines, err = report.Watch(sys.Stdout, rows, sys.Now(), report.Options{
-				Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-			})
-			if err != nil {
-				return err
-			}
+		if err := show(snapshot); err != nil {
+			return err
 		}
 		if o.once {
-			if seen < len(rows) {
+			if snapshot.Seen() < len(rows) {
 				return exitWith(ExitPartial, nil)
 			}
 			return nil
@@ -119,20 +150,27 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 	}
 }
 
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // watchAll watches the workers side by side for an interval. open keeps those that are known.
-func watchAll(ctx context.Context, open map[int]*worker.Worker, pids []int, every time.Duration) []watch.Row {
+func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, every time.Duration) []watch.Row {
 	rows := make([]watch.Row, len(pids))
 	var wait sync.WaitGroup
 	for i, pid := range pids {
 		if open[pid] == nil {
-			w, err := worker.Open(pid)
+			w, err := watch.Open(pid)
 			if err != nil {
 				rows[i] = watch.Row{PID: pid, Error: err.Error()}
 				continue
 			}
 			open[pid] = w
 		}
-		wait.Go(func() { rows[i] = watch.Interval(ctx, open[pid], every) })
+		wait.Go(func() { rows[i] = open[pid].Interval(ctx, every) })
 	}
 	wait.Wait()
 	for i, r := range rows {
@@ -142,4 +180,40 @@ func watchAll(ctx context.Context, open map[int]*worker.Worker, pids []int, ever
 		}
 	}
 	return rows
+}
+
+// A screen draws one page after the other: in place on a terminal, else below one another.
+type screen struct {
+	sys   Sys
+	lines int // of the page before
+}
+
+func (s *screen) show(snapshot watch.Snapshot) error {
+	var b bytes.Buffer
+	err := report.Watch(&b, snapshot, s.sys.Now(), report.Options{
+		Width: s.sys.Width(), Color: s.sys.StdoutTerminal && s.sys.Getenv("NO_COLOR") == "",
+	})
+	if err != nil {
+		return err
+	}
+	page := b.String()
+	if s.sys.StdoutTerminal {
+		page = fit(page, s.sys.Height())
+		if s.lines > 0 {
+			page = fmt.Sprintf("\x1b[%dA\x1b[J", s.lines) + page // over the last one
+		}
+		s.lines = strings.Count(page, "\n")
+	}
+	_, err = io.WriteString(s.sys.Stdout, page)
+	return err
+}
+
+// fit cuts a page to what a terminal shows of it: a line that has left at the top can't be drawn over.
+func fit(page string, height int) string {
+	lines := strings.SplitAfter(page, "\n")
+	if n := len(lines) - 1; height > 2 && n >= height { // the cursor stands on a line of its own
+		left := n - (height - 2)
+		return strings.Join(lines[:height-2], "") + fmt.Sprintf("  %d more lines in a higher window, or with --once\n", left)
+	}
+	return page
 }

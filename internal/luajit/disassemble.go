@@ -1,8 +1,6 @@
 package luajit
 
 import (
-	"fmt"
-
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/moonlap/moonlap/internal/process"
@@ -17,25 +15,17 @@ type instruction struct {
 // A listing is a function's instructions in the order of their addresses.
 type listing []instruction
 
-// disassemble decodes an exported function, as far as it can be: some functions end in data.
+// disassemble decodes an exported function.
 func disassemble(library *process.Object, function string) (listing, error) {
-	code, _, err := library.Code(function)
+	all, err := library.Instructions(function)
 	if err != nil {
 		return nil, err
 	}
-	var all listing
-	for at := 0; at < len(code); {
-		i, err := x86asm.Decode(code[at:], 64)
-		if err != nil {
-			i = x86asm.Inst{Len: 1} // a byte at a time until it is code again
-		}
-		at += i.Len
-		all = append(all, instruction{i, at})
+	list := make(listing, len(all))
+	for i, one := range all {
+		list[i] = instruction{one.Inst, one.End}
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s is empty", function)
-	}
-	return all, nil
+	return list, nil
 }
 
 // find returns the first instruction from the offset on that is wanted.

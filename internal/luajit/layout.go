@@ -40,7 +40,11 @@ const (
 	objectType = 0x09 // gct of every collectable object
 	functionID = 0x0a // ffid: 0 Lua, 1 C, more: built in
 
+	threadStatus = 0x0b // of lua_State
+
 	protoSizeBC       = 0x0c // instructions
+	protoSizeAll      = 0x38 // sizept: bytes of all
+	protoFlags        = 0x3d
 	protoChunkName    = 0x40
 	protoFirstLine    = 0x48
 	protoLines        = 0x4c
@@ -70,6 +74,7 @@ const (
 	traceCode         = 0x58
 	traceStackAdj     = 0x66 // spadjust
 	traceNumber       = 0x68
+	traceRoot         = 0x6c // 0: it is one
 	snapshotSize      = 12
 	snapshotOffset    = 6  // mcofs
 	snapshotEntries   = 10 // nent

@@ -3,43 +3,291 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/watch"
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Watch draws a table of workers over an interval that ended at a time, and returns the number of its
-// lines. Its only error is that of w.
-func Watch(w io.Writer, rows []watch.Row, at time.Time, opt Options) (lines int, err error) {
+// Watch draws what was seen of workers over an interval: a line for each in two tables, then lists of
+// what there is to name. Its only error is that of w.
+func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p := newPage(opt)
 	p.line(p.strong.Render("moonlap watch") + p.faint.Render(p.dot+at.Format(time.TimeOnly)))
-	headers := []string{"worker", "CPU", "queue", "Lua", "mostly", "heap", "traces", "RSS", "sockets", "switches/s", "I/O /s"}
-	var table [][]string
-	var notes []string
-	for _, r := range rows {
-		if r.Error != "" {
-			notes = append(notes, fmt.Sprintf("worker %d: %s", r.PID, r.Error))
-			continue
-		}
-		sockets := p.none
+	p.watchUse(s)
+	p.watchServing(s)
+	p.watchMasters(s)
+	p.watchRequests(s)
+	p.watchZones(s)
+	p.watchCompiler(s)
+	p.watchNotes(s)
+	return p.writeTo(w)
+}
+
+// watchUse is what each worker took.
+func (p *page) watchUse(s watch.Snapshot) {
+	headers := []string{"worker", "CPU", "queue", "Lua", "mostly", "heap", "GC at", "traces", "RSS", "sockets", "switches/s", "I/O /s"}
+	p.rows(s, headers, func(r watch.Row) []string {
+		sockets, next := p.none, p.none
 		if r.Sockets >= 0 {
 			sockets = fmt.Sprint(r.Sockets)
 		}
-		table = append(table, []string{
-			fmt.Sprint(r.PID), percent(r.CPU), percent(r.Wait), percent(r.Lua), r.StateOf(), p.size(float64(r.Heap)),
+		if r.GC != nil && r.GC.Stopped {
+			next = "stopped"
+		} else if r.GC != nil {
+			next = p.size(float64(r.GC.Threshold))
+		}
+		return []string{
+			fmt.Sprint(r.PID), percent(r.CPU), percent(r.Wait), percent(r.Lua), r.StateOf(), p.size(float64(r.Heap)), next,
 			fmt.Sprint(r.Traces), p.size(float64(r.RSS)), sockets,
 			fmt.Sprintf("%.0f", r.Voluntary+r.Involuntary), p.size(r.Read + r.Write),
-		})
-		if r.Busiest != "" {
-			notes = append(notes, fmt.Sprintf("worker %d ran Lua mostly for %s", r.PID, r.Busiest))
+		}
+	}, 4)
+}
+
+// watchServing is what each worker serves, and how fast its event loop turns.
+func (p *page) watchServing(s watch.Snapshot) {
+	headers := []string{"worker", "in flight", "oldest", "connections", "most", "of", "loop p50", "p99", "most", "timers", "next"}
+	p.rows(s, headers, func(r watch.Row) []string {
+		row := []string{fmt.Sprint(r.PID), p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none}
+		if r.InFlight >= 0 {
+			row[1] = fmt.Sprint(r.InFlight)
+		}
+		if len(r.Requests) > 0 && r.Requests[0].Age > 0 {
+			row[2] = p.time(float64(r.Requests[0].Age))
+		}
+		if c := r.Connections; c != nil {
+			row[3], row[4], row[5] = fmt.Sprintf("%.1f", c.Average), fmt.Sprint(c.Most), fmt.Sprint(c.Limit)
+		}
+		if l := r.Loop; l != nil {
+			row[6], row[7], row[8] = p.millis(l.P50), p.millis(l.P99), p.millis(l.Most)
+		}
+		if t := r.Timers; t != nil {
+			row[9] = fmt.Sprint(t.Pending)
+			if t.Next != nil {
+				row[10] = p.time(float64(*t.Next))
+			}
+		}
+		return row
+	})
+}
+
+// millis is a time that is known in whole ticks of nginx's clock.
+func (p *page) millis(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return p.time(float64(d))
+}
+
+// rows draws a table with a line for each worker that was seen.
+func (p *page) rows(s watch.Snapshot, headers []string, line func(watch.Row) []string, left ...int) {
+	var table [][]string
+	for _, r := range s.Workers {
+		if r.Error == "" {
+			table = append(table, line(r))
 		}
 	}
 	if len(table) > 0 {
-		p.table(headers, table, 4)
+		p.table(headers, table, left...)
+	}
+}
+
+func (p *page) watchMasters(s watch.Snapshot) {
+	for _, m := range s.Masters {
+		if m.Counters == nil {
+			continue
+		}
+		c := m.Counters
+		p.para("  ", p.join(fmt.Sprintf("nginx %d", m.PID), p.rate(m.Requests)+" requests/s",
+			fmt.Sprintf("%d connections of clients: %d reading, %d writing, %d waiting", c.Active, c.Reading, c.Writing, c.Waiting)), p.faint)
+		if q := m.PerRequest; q != nil {
+			parts := []string{p.time(q.CPU) + " CPU"}
+			for _, event := range slices.Concat(process.SoftwareEvents, process.HardwareEvents) {
+				if n, ok := q.Events[event]; ok {
+					parts = append(parts, p.rate(n)+" "+strings.ReplaceAll(string(event), "_", " "))
+				}
+			}
+			p.para("    ", "a request took "+p.join(parts...), p.faint)
+		}
+	}
+}
+
+func (p *page) faintLine(text string) { p.para("  ", clean(text), p.faint) }
+
+// mostListed is how many entries of a list are shown; JSON has more.
+const mostListed = 5
+
+// watchRequests lists the oldest requests in flight.
+func (p *page) watchRequests(s watch.Snapshot) {
+	type one struct {
+		pid int
+		worker.InFlight
+	}
+	var all []one
+	for _, r := range s.Workers {
+		for _, q := range r.Requests {
+			all = append(all, one{r.PID, q})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return int(b.Age - a.Age) })
+	p.section("requests in flight")
+	var table [][]string
+	for _, q := range all[:min(len(all), mostListed)] {
+		age := p.none
+		if q.Age > 0 {
+			age = p.time(float64(q.Age))
+		}
+		what := strings.TrimSpace(q.Method + " " + q.URI)
+		if what == "" {
+			what = "(no text yet)"
+			if q.Phase == "timer" {
+				what = "(timer)"
+			}
+		}
+		table = append(table, []string{fmt.Sprint(q.pid), age, q.Phase, p.shorten(clean(what), 30), p.shorten(clean(waitsAt(q.InFlight)), 50)})
+	}
+	p.table([]string{"worker", "age", "phase", "request", "waits at"}, table, 2, 3, 4)
+	p.more(len(all))
+}
+
+func waitsAt(q worker.InFlight) string {
+	switch {
+	case q.Running:
+		return "runs"
+	case q.Lua == nil:
+		return ""
+	}
+	at := fmt.Sprintf("%s:%d", path.Base(q.Lua.File), q.Lua.Line)
+	if q.Lua.Function != "" {
+		at = q.Lua.Function + " " + at
+	}
+	if q.Waits != "" {
+		at += " in " + q.Waits
+	}
+	return at
+}
+
+func (p *page) more(count int) {
+	if count > mostListed {
+		p.line(p.faint.Render(fmt.Sprintf("  and %d more", count-mostListed)))
+	}
+}
+
+// watchZones lists the shared memory, the fullest first.
+func (p *page) watchZones(s watch.Snapshot) {
+	for _, m := range s.Masters {
+		if len(m.Zones) == 0 {
+			continue
+		}
+		zones := slices.Clone(m.Zones)
+		slices.SortStableFunc(zones, func(a, b nginx.Zone) int {
+			switch d := b.Fill() - a.Fill(); {
+			case d > 0:
+				return 1
+			case d < 0:
+				return -1
+			}
+			return 0
+		})
+		p.section("shared memory")
+		var table [][]string
+		for _, z := range zones[:min(len(zones), mostListed)] {
+			table = append(table, []string{clean(z.Name), percent(z.Fill()), p.size(float64(z.Free)), p.size(float64(z.Size)),
+				fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), z.Module})
+		}
+		p.table([]string{"zone", "full", "free", "size", "pieces", "failed", "of"}, table, 6)
+		p.more(len(zones))
+	}
+}
+
+// watchCompiler lists what LuaJIT gave up to compile.
+func (p *page) watchCompiler(s watch.Snapshot) {
+	for _, r := range s.Workers {
+		if r.JIT == nil || len(r.JIT.Blacklisted) == 0 {
+			continue
+		}
+		p.section(fmt.Sprintf("never compiled any more in worker %d", r.PID))
+		for _, a := range r.JIT.Blacklisted[:min(len(r.JIT.Blacklisted), mostListed)] {
+			p.line(p.shorten("  "+clean(placeOf(a)), p.opt.Width))
+		}
+		p.more(len(r.JIT.Blacklisted))
+	}
+}
+
+func placeOf(a watch.Abort) string {
+	text := fmt.Sprintf("%s:%d", path.Base(a.File), a.Line)
+	if a.Function != "" {
+		text = a.Function + " " + text
+	}
+	if a.Loop {
+		text += ", a loop"
+	}
+	if a.Reason == "" {
+		return text + ": LuaJIT has forgotten why"
+	}
+	return text + ": " + a.Reason
+}
+
+func (p *page) watchNotes(s watch.Snapshot) {
+	var notes []string
+	for _, r := range s.Workers {
+		if r.Error != "" {
+			notes = append(notes, fmt.Sprintf("worker %d: %s", r.PID, r.Error))
+		}
+		if r.Busiest != "" {
+			notes = append(notes, fmt.Sprintf("worker %d ran Lua mostly for %s", r.PID, r.Busiest)+phasesOf(r))
+		}
+		for _, u := range r.Unknown {
+			notes = append(notes, fmt.Sprintf("worker %d: not known: %s", r.PID, u))
+		}
+	}
+	for _, m := range s.Masters {
+		if m.Unknown != "" {
+			notes = append(notes, fmt.Sprintf("nginx %d: %s", m.PID, m.Unknown))
+		}
+	}
+	reasons := map[string][]string{}
+	for _, event := range slices.Concat(process.SoftwareEvents, process.HardwareEvents) {
+		if why := s.Missing[event]; why != "" {
+			reasons[why] = append(reasons[why], strings.ReplaceAll(string(event), "_", " "))
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		notes = append(notes, "not counted: "+strings.Join(reasons[why], ", ")+": "+why)
+	}
+	if len(notes) > 0 {
+		p.blank()
 	}
 	for _, n := range notes {
-		p.line(p.faint.Render(p.shorten("  "+clean(n), p.opt.Width)))
+		p.faintLine(n)
 	}
-	return strings.Count(p.b.String(), "\n"), p.writeTo(w)
+}
+
+// phasesOf says the shares of the phases with their intervals, the largest first.
+func phasesOf(r watch.Row) string {
+	names := slices.SortedFunc(maps.Keys(r.Phases), func(a, b string) int {
+		if r.Phases[a].Estimate != r.Phases[b].Estimate {
+			return int(1e6 * (r.Phases[b].Estimate - r.Phases[a].Estimate))
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, name := range names {
+		s := r.Phases[name]
+		parts = append(parts, fmt.Sprintf("%s %s (%s to %s)", name, percent(s.Estimate), percent(s.Low), percent(s.High)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; of the time in " + strings.Join(parts, ", ")
 }

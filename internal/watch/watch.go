@@ -1,4 +1,4 @@
-// Package watch turns what is read of nginx workers at the ends of an interval into rates.
+// Package watch turns what is read of nginx workers over an interval into rates, shares and lists.
 package watch
 
 import (
@@ -9,101 +9,190 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// A Row is one worker over one interval. Shares are parts of the interval, from 0 to 1; rates are per
-// second.
-type Row struct {
-	PID         int                `json:"pid"`
-	CPU         float64            `json:"cpu_share"`
-	Wait        float64            `json:"run_queue_share"` // wanted to run, but other processes did
-	Lua         float64            `json:"lua_share"`       // Lua was on the stack
-	States      map[string]float64 `json:"states"`          // of that time: compiled, interpreted, …
-	Busiest     string             `json:"busiest_request"` // URI that Lua ran for most often; "": none
-	Heap        uint64             `json:"lua_heap_bytes"`
-	Traces      int                `json:"traces"`
-	RSS         uint64             `json:"rss_bytes"`
-	Sockets     int                `json:"sockets"` // -1: not known
-	Voluntary   float64            `json:"voluntary_switches"`
-	Involuntary float64            `json:"involuntary_switches"`
-	MajorFaults float64            `json:"major_faults"`
-	Read        float64            `json:"read_bytes"`
-	Write       float64            `json:"write_bytes"`
-	Error       string             `json:"error,omitempty"` // why the other fields are empty
+// A Watcher watches one worker, interval after interval.
+type Watcher struct {
+	w      *worker.Worker
+	events *process.EventCounts
+	health health
 }
 
-// Interval watches a worker for an interval.
-func Interval(ctx context.Context, w *worker.Worker, duration time.Duration) Row {
-	before, err := w.Usage()
+// Open opens a worker to watch it. Close it afterwards.
+func Open(pid int) (*Watcher, error) {
+	w, err := worker.Open(pid)
 	if err != nil {
-		return Row{PID: w.PID, Error: err.Error()}
+		return nil, err
 	}
-	glances := w.Glance(ctx, duration)
-	after, err := w.Usage()
-	if err != nil {
-		return Row{PID: w.PID, Error: fmt.Sprintf("it ended meanwhile: %v", err)}
-	}
-	return row(w.PID, before, after, glances)
+	return &Watcher{w: w, events: process.CountEvents(pid), health: health{w: w}}, nil
 }
 
-func row(pid int, before, after worker.Usage, g worker.Glances) Row {
+// Close gives back what Open took.
+func (w *Watcher) Close() {
+	w.events.Close()
+	w.w.Close()
+}
+
+// Interval watches the worker for an interval.
+func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
+	r := Row{PID: w.w.PID, Master: process.Parent(w.w.PID)}
+	before, err := w.w.Usage()
+	if err != nil {
+		return Row{PID: w.w.PID, Error: err.Error()}
+	}
+	eventsBefore := w.events.Read()
+	var s span
+	s.from, s.err = w.w.Nginx.Counters()
+	glances := w.w.Glance(ctx, duration)
+	after, err := w.w.Usage()
+	if err != nil {
+		return Row{PID: w.w.PID, Error: fmt.Sprintf("it ended meanwhile: %v", err)}
+	}
+	s.to, _ = w.w.Nginx.Counters()
+	if s.zones, err = w.w.Nginx.Zones(); err != nil {
+		r.unknown("shared memory", err)
+	}
+	r.usage(before, after)
+	r.count(eventsBefore, w.events.Read())
+	r.glances(glances)
+	r.state(w)
+	r.moment.span, r.moment.missing = s, w.events.Missing
+	return r
+}
+
+// A span is what nginx tells of all its workers, at both ends of an interval.
+type span struct {
+	from, to nginx.Counters
+	err      error
+	zones    []nginx.Zone
+}
+
+func (r *Row) unknown(what string, err error) {
+	r.Unknown = append(r.Unknown, fmt.Sprintf("%s: %v", what, err))
+}
+
+// usage fills in what the kernel has counted over the interval.
+func (r *Row) usage(before, after worker.Usage) {
 	elapsed := after.At.Sub(before.At)
-	rate := func(from, to uint64) float64 {
-		if to < from || elapsed <= 0 {
-			return 0
-		}
-		return float64(to-from) / elapsed.Seconds()
-	}
+	rate := func(from, to uint64) float64 { return perSecond(from, to, elapsed) }
 	share := func(from, to time.Duration) float64 {
 		return max(0, min(1, float64(to-from)/float64(max(elapsed, 1))))
 	}
-	r := Row{
-		PID: pid, CPU: share(before.CPU, after.CPU), Wait: share(before.Wait, after.Wait),
-		States: map[string]float64{}, Busiest: busiest(g.Requests), Heap: g.InUse, Traces: g.Traces,
-		RSS: after.RSS, Sockets: after.Sockets,
-		Voluntary: rate(before.Voluntary, after.Voluntary), Involuntary: rate(before.Involuntary, after.Involuntary),
-		MajorFaults: rate(before.MajorFaults, after.MajorFaults),
-		Read:        rate(before.Read, after.Read), Write: rate(before.Write, after.Write),
+	r.CPU, r.Wait = share(before.CPU, after.CPU), share(before.Wait, after.Wait)
+	r.RSS, r.Sockets = after.RSS, after.Sockets
+	r.Voluntary, r.Involuntary = rate(before.Voluntary, after.Voluntary), rate(before.Involuntary, after.Involuntary)
+	r.MajorFaults = rate(before.MajorFaults, after.MajorFaults)
+	r.Read, r.Write = rate(before.Read, after.Read), rate(before.Write, after.Write)
+	r.DiskRead, r.DiskWrite = rate(before.DiskRead, after.DiskRead), rate(before.DiskWrite, after.DiskWrite)
+	r.moment.usage, r.moment.began = after, before
+}
+
+func perSecond(from, to uint64, elapsed time.Duration) float64 {
+	if to < from || elapsed <= 0 {
+		return 0
 	}
+	return float64(to-from) / elapsed.Seconds()
+}
+
+func (r *Row) count(before, after map[process.Event]uint64) {
+	r.Events = map[process.Event]float64{}
+	for event, n := range after {
+		r.Events[event] = perSecond(before[event], n, r.moment.usage.At.Sub(r.moment.began.At))
+	}
+	r.moment.events, r.moment.eventsBegan = after, before
+}
+
+// glances fills in what was seen during the interval.
+func (r *Row) glances(g worker.Glances) {
+	r.States, r.Phases, r.Busiest = map[string]float64{}, map[string]Share{}, most(g.Requests)
 	if g.Count > 0 {
 		r.Lua = float64(g.Lua) / float64(g.Count)
 	}
 	for state, n := range g.States {
 		r.States[state.String()] = float64(n) / float64(g.Lua)
 	}
-	return r
+	for phase, n := range g.Phases {
+		i := stat.Share(n, g.Count)
+		r.Phases[phase] = Share{i.Estimate, i.Low, i.High}
+	}
+	if err := g.Connections.Err; err != nil {
+		r.unknown("connections", err)
+	} else {
+		r.Connections = &Connections{g.Connections.Average, g.Connections.Most, g.Connections.Limit}
+	}
+	if err := g.Loop.Err; err != nil {
+		r.unknown("event loop", err)
+	} else {
+		r.Loop = loopOf(g.Loop)
+	}
+	r.moment.waits = g.Loop.Wait
 }
 
-// busiest is the request of most glances, the first by name of several.
-func busiest(requests map[string]int) (uri string) {
-	for name, n := range requests {
-		if best := requests[uri]; n > best || n == best && strings.Compare(name, uri) < 0 {
-			uri = name
+func loopOf(l worker.Loop) *Loop {
+	waits := slices.Sorted(slices.Values(l.Wait))
+	if len(waits) == 0 {
+		return nil
+	}
+	// The value that a share of all are at or below.
+	at := func(share float64) time.Duration { return waits[min(len(waits)-1, int(share*float64(len(waits))))] }
+	return &Loop{
+		P50: at(0.5), P90: at(0.9), P99: at(0.99), Most: waits[len(waits)-1],
+		Samples: len(waits), Turns: l.Turns, Resolution: l.Resolution,
+	}
+}
+
+// mostRequests is how many requests a row lists.
+const mostRequests = 100
+
+// state fills in what is there at the interval's end.
+func (r *Row) state(w *Watcher) {
+	gc, err := w.w.VM.GC()
+	r.Heap = gc.InUse
+	if err != nil {
+		r.unknown("garbage collector", err)
+	} else {
+		r.GC = &GC{Phase: gc.Phase.String(), Threshold: gc.Threshold, Stopped: gc.Stopped()}
+	}
+	if r.JIT, err = w.health.read(); err != nil {
+		r.unknown("compiler", err)
+	} else {
+		r.Traces = r.JIT.Root + r.JIT.Side
+	}
+	requests, err := w.w.InFlight()
+	r.InFlight, r.Requests = len(requests), requests[:min(len(requests), mostRequests)]
+	if err != nil {
+		r.InFlight = -1
+		r.unknown("requests in flight", err)
+	}
+	timers, err := w.w.LuaTimers()
+	if err != nil {
+		r.unknown("timers", err)
+	} else {
+		r.Timers = &timers
+	}
+}
+
+// most is the name with the largest number, the first by name of several.
+func most(counts map[string]int) (name string) {
+	for other, n := range counts {
+		if best := counts[name]; n > best || n == best && strings.Compare(other, name) < 0 {
+			name = other
 		}
 	}
-	return uri
+	return name
 }
 
 // StateOf is the state that Lua was in most often, or "".
 func (r Row) StateOf() string {
-	names := make([]string, 0, len(r.States))
+	best := ""
 	for _, s := range []luajit.State{luajit.Compiled, luajit.Interpreted, luajit.InC, luajit.Collect} {
-		if r.States[s.String()] > 0 {
-			names = append(names, s.String())
+		if r.States[s.String()] > r.States[best] {
+			best = s.String()
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch d := r.States[b] - r.States[a]; {
-		case d > 0:
-			return 1
-		case d < 0:
-			return -1
-		}
-		return 0
-	})
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
+	return best
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -16,6 +17,7 @@ type Request struct {
 // requestLayout is where ngx_http_request_t keeps its texts; it depends on how nginx was built.
 type requestLayout struct {
 	uri   uint64 // offset of uri; 0: not found yet
+	main  uint64 // of main; 0: not found yet
 	tried int
 }
 
@@ -27,6 +29,13 @@ const (
 	methodAfterURI   = 4 * textSize
 	protocolAfterURI = 5 * textSize
 	maxText          = 2048
+	// Before uri stand start_sec, start_msec, method, http_version, request_line.
+	secondsBeforeURI = 0x30
+	millisBeforeURI  = 0x28
+	versionBeforeURI = 0x18
+	// After http_protocol come schema, since nginx 1.21, out, main, parent.
+	mainAfterURI = protocolAfterURI + textSize
+	mainWords    = 5
 )
 
 // Request reads the request at an address, as LuaJIT's machine has it for its coroutine; ok is false
@@ -52,8 +61,8 @@ func (w *Worker) Request(memory process.Memory, address uint64) (request Request
 // find looks for the sequence of texts that only a request has: a path, and at its distances a
 // method and a protocol.
 func (l *requestLayout) find(memory process.Memory, request uint64) {
-	const enough = 100 // requests of timers have no texts; do not search for ever
-	if l.tried++; l.tried > enough {
+	const enough = 100 // requests of timers have no texts: search seldom where there are only those
+	if l.tried++; l.tried > enough && l.tried%enough != 0 {
 		return
 	}
 	for at := uint64(8); at+protocolAfterURI < requestSize; at += 8 {
@@ -82,4 +91,44 @@ func text(memory process.Memory, at uint64) string {
 		return ""
 	}
 	return string(b)
+}
+
+// started is when nginx read a request's first bytes, by its clock; ok is false where that is not
+// known, as for requests that nginx made itself.
+func (w *Worker) started(request uint64) (at time.Time, ok bool) {
+	uri := w.request.uri
+	if uri == 0 {
+		return at, false
+	}
+	r := &process.Reader{Memory: w.Process}
+	seconds, millis := r.U64(request+uri-secondsBeforeURI), r.U64(request+uri-millisBeforeURI)
+	version := r.U64(request + uri - versionBeforeURI)
+	if r.Err != nil || seconds == 0 || seconds >= 1<<40 || millis >= 1000 || version > 10_000 {
+		return at, false
+	}
+	return time.Unix(int64(seconds), int64(millis)*int64(time.Millisecond)), true
+}
+
+// mainRequest is the request that a subrequest is part of, or the request itself. A main request's
+// main is itself, and it has no parent.
+func (w *Worker) mainRequest(request uint64) uint64 {
+	uri := w.request.uri
+	if uri == 0 {
+		w.request.find(w.Process, request)
+		if uri = w.request.uri; uri == 0 {
+			return request
+		}
+	}
+	r := &process.Reader{Memory: w.Process}
+	for i := uint64(0); w.request.main == 0 && i < mainWords; i++ {
+		if at := uri + mainAfterURI + 8*i; r.U64(request+at) == request && r.U64(request+at+8) == 0 {
+			w.request.main = at
+		}
+	}
+	if w.request.main != 0 {
+		if main := r.U64(request + w.request.main); r.U32(main) == requestSignature && r.Err == nil {
+			return main
+		}
+	}
+	return request
 }

@@ -80,7 +80,7 @@ type view struct {
 
 // view reads what the worker did when its main thread had the registers and its memory was this.
 func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers) (v view, err error) {
-	v.turn = (&process.Reader{Memory: memory}).U64(w.clock)
+	v.turn = (&process.Reader{Memory: memory}).U64(w.Nginx.Symbols.Clock)
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
 	}
@@ -245,3 +245,6 @@ func (w *Worker) open(file string) ([]byte, error) {
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }
+
+// Named puts a Lua frame into words, its function's name read from its source.
+func (w *Worker) Named(f luajit.Frame) Frame { return w.luaFrame(f) }

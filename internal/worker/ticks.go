@@ -44,7 +44,7 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 	if err != nil {
 		return l, err
 	}
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock, URI: w.request.uri}, hz)
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.Nginx.Symbols.Clock, URI: w.request.uri}, hz)
 	if err != nil {
 		return l, err
 	}

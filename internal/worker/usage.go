@@ -17,6 +17,8 @@ type Usage struct {
 	Involuntary uint64        // because another process was to run
 	MajorFaults uint64        // page faults that had to read a disk
 	Read, Write uint64        // bytes by system calls, network included
+	DiskRead    uint64        // bytes that came from a disk
+	DiskWrite   uint64        // bytes that have to go to a disk
 	RSS         uint64        // bytes of memory
 	Sockets     int           // open ones, listening ones included; -1: not known
 }
@@ -45,6 +47,7 @@ func (w *Worker) Usage() (Usage, error) {
 	u.RSS = status["VmRSS"] << 10
 	io := fieldsOf(read("io"))
 	u.Read, u.Write = io["rchar"], io["wchar"]
+	u.DiskRead, u.DiskWrite = io["read_bytes"], io["write_bytes"]
 	u.Sockets = sockets(w.PID)
 	if err := errors.Join(errs...); err != nil {
 		return u, fmt.Errorf("worker %d: %w", w.PID, err)

@@ -10,16 +10,22 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	ngx "github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
 // A Worker is an nginx process with a Lua machine in it.
 type Worker struct {
 	*process.Process
-	VM *luajit.VM
+	VM    *luajit.VM
+	Nginx *ngx.Nginx
 
-	clock   uint64 // address of ngx_current_msec
+	luaConf uint64          // address of ngx_http_lua_main_conf_t
+	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t
+	module  *process.Object // that exports it
+
 	request requestLayout
+	luaCtx  luaContext
 	sources luajit.Sources
 	frames  map[luajit.Frame]Frame // those seen, with their names
 	stacks  stacks
@@ -52,6 +58,7 @@ func Open(pid int) (*Worker, error) {
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {
 	w.VM.LearnNames()
+	w.luaCtx.readContext(w.module)
 	w.readObjects()
 }
 
@@ -76,7 +83,7 @@ func (w *Worker) findVM() error {
 		return fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
 			p.PID, workersOf(p.PID))
 	}
-	nginx, err := p.FindObject("ngx_cycle", "ngx_http_module", "ngx_current_msec")
+	program, err := p.FindObject("ngx_cycle", "ngx_http_module", "ngx_current_msec")
 	if err != nil {
 		return fmt.Errorf("%w: was it built without exported symbols?", err)
 	}
@@ -93,16 +100,16 @@ func (w *Worker) findVM() error {
 		return err
 	}
 	r := &process.Reader{Memory: p}
-	w.clock, _, _ = nginx.Symbol("ngx_current_msec")
-	cycle, _, _ := nginx.Symbol("ngx_cycle")
-	http, _, _ := nginx.Symbol("ngx_http_module")
+	w.Nginx = ngx.New(p, program)
+	http, _, _ := program.Symbol("ngx_http_module")
 	lua, _, _ := module.Symbol("ngx_http_lua_module")
 	// ngx_module_t begins with ctx_index, index; ngx_cycle_t with conf_ctx; ngx_http_conf_ctx_t with
 	// main_conf.
-	configurations := r.U64(r.U64(cycle))
+	configurations := r.U64(r.U64(w.Nginx.Symbols.Cycle))
 	mainConf := r.U64(r.U64(configurations + 8*r.U64(http+8)))
 	luaConf := r.U64(mainConf + 8*r.U64(lua))
 	mainThread := r.U64(luaConf)
+	w.luaConf, w.lua, w.module = luaConf, lua, module
 	if r.Err != nil || mainThread == 0 {
 		return fmt.Errorf("the nginx of process %d has %w: its configuration has no http block, or it is just starting",
 			p.PID, ErrNoLua)

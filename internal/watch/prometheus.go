@@ -1,0 +1,66 @@
+package watch
+
+import (
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Metrics keeps what a page for Prometheus shows: the last snapshot, and a histogram for each worker's
+// event loop since it was first seen.
+type Metrics struct {
+	lock  sync.Mutex
+	last  Snapshot
+	loops map[int]*histogram // by process ID
+}
+
+// waitBounds are the upper bounds of the histogram's buckets; nginx's clock ticks by 1 to 10 ms.
+var waitBounds = []time.Duration{
+	0, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
+}
+
+// A histogram counts values up to each of waitBounds.
+type histogram struct {
+	counts []uint64 // one more than bounds
+	sum    time.Duration
+}
+
+func (h *histogram) add(values []time.Duration) {
+	if h.counts == nil {
+		h.counts = make([]uint64, len(waitBounds)+1)
+	}
+	for _, v := range values {
+		i, _ := slices.BinarySearch(waitBounds, v)
+		h.counts[i]++
+		h.sum += v
+	}
+}
+
+// Observe takes in the snapshot of another interval.
+func (m *Metrics) Observe(s Snapshot) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	loops := map[int]*histogram{}
+	for _, r := range s.Workers {
+		h := m.loops[r.PID]
+		if h == nil {
+			h = &histogram{}
+		}
+		h.add(r.moment.waits)
+		loops[r.PID] = h
+	}
+	m.last, m.loops = s, loops // workers that ended are forgotten
+}
+
+// WriteTo writes the page in Prometheus's text format, version 0.0.4.
+func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
+	m.lock.Lock()
+	var e exposition
+	e.snapshot(m.last, m.loops)
+	m.lock.Unlock()
+	n, err := io.WriteString(w, e.b.String())
+	return int64(n), err
+}

@@ -1,0 +1,44 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A Snapshot is what was seen of all watched workers over one interval.
+type Snapshot struct {
+	Schema  string    `json:"schema"`
+	Kind    string    `json:"kind"`
+	At      time.Time `json:"at"` // its end
+	Workers []Row     `json:"workers"`
+	Masters []Master  `json:"masters"`
+	// Missing are the events that this machine does not count, with the reason.
+	Missing map[process.Event]string `json:"events_missing,omitempty"`
+}
+
+// NewSnapshot puts the rows of an interval together.
+func NewSnapshot(at time.Time, rows []Row, workers func(master int) ([]int, error)) Snapshot {
+	s := Snapshot{Schema: record.Schema, Kind: "watch", At: at.UTC(), Workers: rows, Masters: Masters(rows, workers)}
+	for _, r := range rows {
+		for event, err := range r.moment.missing {
+			if s.Missing == nil {
+				s.Missing = map[process.Event]string{}
+			}
+			s.Missing[event] = err.Error()
+		}
+	}
+	return s
+}
+
+// Seen is the number of workers that could be watched.
+func (s Snapshot) Seen() int {
+	n := 0
+	for _, r := range s.Workers {
+		if r.Error == "" {
+			n++
+		}
+	}
+	return n
+}

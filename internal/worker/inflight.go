@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// InFlight is a request that a worker has begun and not finished.
+type InFlight struct {
+	Method  string        `json:"method,omitempty"`
+	URI     string        `json:"uri,omitempty"`      // "": its head is being read, or it is a timer's
+	Age     time.Duration `json:"age_ns"`             // since nginx read its first bytes, to a millisecond; 0: not known
+	Phase   string        `json:"phase,omitempty"`    // whose Lua runs or waits: access, content, timer, …
+	Running bool          `json:"running"`            // Lua runs for it right now
+	Waits   string        `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
+	Lua     *Frame        `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
+}
+
+// InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
+// at each connection. Requests of HTTP/2 have connections of their own, which nginx keeps elsewhere:
+// they are not seen.
+func (w *Worker) InFlight() ([]InFlight, error) {
+	now := time.Now()
+	seen := map[uint64]bool{}
+	var all []InFlight
+	err := w.Nginx.EachConnection(func(connection, data uint64, fd int) {
+		r := &process.Reader{Memory: w.Process}
+		if r.U32(data) != requestSignature || r.U64(data+requestConnection) != connection || r.Err != nil {
+			return
+		}
+		request := w.mainRequest(data)
+		if !seen[request] {
+			seen[request] = true
+			all = append(all, w.inFlight(request, now))
+		}
+	})
+	slices.SortStableFunc(all, func(a, b InFlight) int { return cmp.Compare(b.Age, a.Age) })
+	return all, err
+}
+
+func (w *Worker) inFlight(address uint64, now time.Time) InFlight {
+	request, _ := w.Request(w.Process, address)
+	f := InFlight{Method: request.Method, URI: request.URI}
+	if start, ok := w.started(address); ok {
+		f.Age = max(0, now.Sub(start))
+	}
+	co, ok := w.coroutine(address)
+	if !ok {
+		return f
+	}
+	status, err := w.VM.Status()
+	if err != nil {
+		return f
+	}
+	if status.Running && status.Current == co {
+		f.Running, f.Phase = true, w.phaseNow(address)
+		return f
+	}
+	frames, err := w.VM.Suspended(co)
+	if err != nil {
+		return f // its Lua has ended, or goes on right now
+	}
+	f.Phase = w.phaseNow(address)
+	for _, frame := range frames {
+		named := w.luaFrame(frame)
+		if frame.Kind == luajit.Lua {
+			f.Lua = &named
+			break
+		}
+		if f.Waits == "" {
+			f.Waits = named.Function
+		}
+	}
+	return f
+}

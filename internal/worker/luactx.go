@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// luaContext is where a request's context of the Lua module (ngx_http_lua_ctx_t) keeps what is wanted
+// of it, which differs between its versions.
+type luaContext struct {
+	phase      uint64 // offset of context, the directive that runs; 0: not found
+	phaseBytes int
+	entry      uint64 // of the coroutine that a phase began with; 0: not found yet
+	current    uint64 // of the pointer to the record of the coroutine that ran last; 0: not found yet
+	coroutine  uint64 // of the coroutine in such a record
+}
+
+// luaDirectives are the bits of context (NGX_HTTP_LUA_CONTEXT_…), in the words of luaPhases.
+var luaDirectives = [...]string{
+	"set", "rewrite", "access", "content", "log", "header_filter", "body_filter", "timer", "init_worker", "balancer",
+	"ssl_cert", "ssl_sess_store", "ssl_sess_fetch", "exit_worker", "ssl_client_hello", "server_rewrite",
+}
+
+// readContext finds the phase in the machine code of ngx_http_lua_ffi_get_phase, which does nothing
+// but load it, behind ctx[ngx_http_lua_module.ctx_index].
+func (l *luaContext) readContext(module *process.Object) {
+	all, err := module.Instructions("ngx_http_lua_ffi_get_phase")
+	if err != nil {
+		return // a version of before 2019, without the function
+	}
+	var context x86asm.Reg // holds the context
+	for _, i := range all {
+		m, ok := i.Args[1].(x86asm.Mem)
+		to, register := i.Args[0].(x86asm.Reg)
+		switch {
+		case !ok || !register || i.Op != x86asm.MOV && i.Op != x86asm.MOVZX:
+		case m.Index != 0 && m.Scale == 8:
+			context = to
+		case context != 0 && m.Base == context && m.Disp > 0 && i.MemBytes <= 4:
+			l.phase, l.phaseBytes = uint64(m.Disp), i.MemBytes
+			return
+		}
+	}
+}
+
+const (
+	requestConnection = 0x08 // of ngx_http_request_t
+	requestContexts   = 0x10 // ctx, an array by module
+	contextSize       = 0x140
+	recordSize        = 0x20 // of a coroutine's record, as far as it is read
+)
+
+// context returns the address of a request's context of the Lua module; 0: Lua has not run for it.
+func (w *Worker) context(request uint64) uint64 {
+	r := &process.Reader{Memory: w.Process}
+	index := r.U64(w.lua) // ctx_index
+	at := r.U64(r.U64(request+requestContexts) + 8*index)
+	if r.Err != nil {
+		return 0
+	}
+	return at
+}
+
+// phaseNow is the phase whose Lua runs, waits, or ran last for a request; "" where that is not known.
+func (w *Worker) phaseNow(request uint64) string {
+	context := w.context(request)
+	if context == 0 || w.luaCtx.phase == 0 {
+		return ""
+	}
+	r := &process.Reader{Memory: w.Process}
+	bits := r.U32(context + w.luaCtx.phase)
+	if w.luaCtx.phaseBytes == 2 {
+		bits &= 1<<16 - 1
+	}
+	for i, name := range luaDirectives {
+		if bits == 1<<i && r.Err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// coroutine returns the coroutine that ran last for a request, or the one that its phase began with.
+func (w *Worker) coroutine(request uint64) (coroutine uint64, ok bool) {
+	context := w.context(request)
+	if context == 0 {
+		return 0, false
+	}
+	w.findCoroutines(context, request)
+	r := &process.Reader{Memory: w.Process}
+	if w.luaCtx.current != 0 {
+		if co := r.U64(r.U64(context+w.luaCtx.current) + w.luaCtx.coroutine); r.Err == nil && w.VM.Coroutine(co) {
+			return co, true
+		}
+	}
+	r.Err = nil
+	co := r.U64(context + w.luaCtx.entry)
+	return co, w.luaCtx.entry != 0 && r.Err == nil && w.VM.Coroutine(co)
+}
+
+// findCoroutines looks for the record of the entry coroutine, which is a part of the context: the
+// coroutine in it knows its request. Before it stands a pointer to the current coroutine's record,
+// mostly that very one.
+func (w *Worker) findCoroutines(context, request uint64) {
+	l := &w.luaCtx
+	if l.current != 0 {
+		return
+	}
+	r := &process.Reader{Memory: w.Process}
+	word := func(at uint64) uint64 { return r.U64(context + at) }
+	for entry := uint64(8); entry < contextSize && r.Err == nil; entry += 8 {
+		co := word(entry)
+		if !w.VM.Coroutine(co) {
+			continue
+		}
+		if of, err := w.VM.Request(co); err != nil || of != request {
+			continue
+		}
+		l.entry = entry
+		for at := uint64(8); at < entry; at += 8 {
+			if record := word(at); record > context+at && record <= context+entry && context+entry-record < recordSize {
+				l.current, l.coroutine = at, context+entry-record
+				return
+			}
+		}
+		return
+	}
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// LuaTimers are the timers that Lua has set with ngx.timer.at and every.
+type LuaTimers struct {
+	Pending      int            `json:"pending"` // as ngx.timer.pending_count() says
+	Running      int            `json:"running"`
+	MostPending  int            `json:"most_pending"` // lua_max_pending_timers
+	MostRunning  int            `json:"most_running"` // lua_max_running_timers
+	Next         *time.Duration `json:"next_ns"`      // until the next one is due; none: not known
+	NextFunction *Frame         `json:"next_function,omitempty"`
+	Events       int            `json:"nginx_timers"` // timers of nginx's of all kinds: timeouts, sleeps, these
+}
+
+const (
+	confWords   = 0x20 // of ngx_http_lua_main_conf_t that are searched for the counts
+	timerWords  = 0x10 // of ngx_http_lua_timer_ctx_t that are searched
+	mostCounted = 1 << 31
+)
+
+var errTimers = fmt.Errorf("%w: the counts of Lua's timers were not found", ngx.ErrLayout)
+
+// LuaTimers reads the timers that Lua has set.
+func (w *Worker) LuaTimers() (LuaTimers, error) {
+	t, err := w.timerCounts()
+	if err != nil {
+		return t, err
+	}
+	now, err := monotonic()
+	if err != nil {
+		return t, err
+	}
+	events, err := w.Nginx.Timers(now)
+	if err != nil {
+		return t, err
+	}
+	t.Events = len(events)
+	for _, e := range events {
+		if co, ok := w.timerCoroutine(e.Data); ok {
+			t.Next = &e.Due
+			if f, err := w.VM.Entry(co); err == nil {
+				named := w.luaFrame(f)
+				t.NextFunction = &named
+			}
+			break
+		}
+	}
+	return t, nil
+}
+
+// timerCounts finds max_pending_timers, pending_timers, max_running_timers and running_timers in the
+// Lua module's configuration: they stand behind the cycle and its pool, in some versions after a flag,
+// and before a pointer, or none, to a connection.
+func (w *Worker) timerCounts() (t LuaTimers, err error) {
+	r := &process.Reader{Memory: w.Process}
+	cycle := r.U64(w.Nginx.Symbols.Cycle)
+	pool := r.U64(cycle + 8)
+	var words [confWords]uint64
+	for i := range words {
+		words[i] = r.U64(w.luaConf + 8*uint64(i))
+	}
+	for i := 0; i+8 <= len(words) && r.Err == nil; i++ {
+		if words[i] != cycle || words[i+1] != pool {
+			continue
+		}
+		for flag := range 2 {
+			c := words[i+2+flag:]
+			if len(c) < 5 || c[0] == 0 || c[1] > c[0] || c[2] == 0 || c[3] > c[2] || max(c[0], c[2]) >= mostCounted ||
+				c[4] != 0 && c[4] < mostCounted {
+				continue
+			}
+			return LuaTimers{
+				MostPending: int(c[0]), Pending: int(c[1]), MostRunning: int(c[2]), Running: int(c[3]),
+			}, nil
+		}
+	}
+	return t, errTimers
+}
+
+// timerCoroutine returns the coroutine of a timer of Lua's. What such a timer's event is about knows
+// the module's configuration and a coroutine that has not begun.
+func (w *Worker) timerCoroutine(data uint64) (coroutine uint64, ok bool) {
+	r := &process.Reader{Memory: w.Process}
+	ours := false
+	for i := range uint64(timerWords) {
+		word := r.U64(data + 8*i)
+		ours = ours || word == w.luaConf
+		if coroutine == 0 && w.VM.Coroutine(word) {
+			coroutine = word
+		}
+	}
+	return coroutine, ours && coroutine != 0
+}
+
+// monotonic is nginx's time now in milliseconds: that of the coarse clock where there is one.
+func monotonic() (uint64, error) {
+	var now unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_MONOTONIC_COARSE, &now)
+	return uint64(now.Nano() / int64(time.Millisecond)), err
+}
