@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 4
+#define UVSHIM_ABI 5
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -152,6 +152,13 @@ void uvshim_mailbox_close(uvshim_mailbox *box);
 int uvshim_mailbox_send(uvshim_mailbox *box, const char *message, size_t size);
 /* The message, the caller's now, or NULL. */
 char *uvshim_mailbox_take(uvshim_mailbox *box, size_t *size);
+
+/* Where this library lies, for Lua's package.loadlib; NULL where the host hides Lua's C API. */
+const char *uvshim_path(void);
+/* A Lua function of (into, like, n): puts n userdata into a table at 1 to n, each with the metatable of
+ * the userdata `like` and room for an int32_t, which is 0. */
+struct lua_State;
+int uvshim_userdata(struct lua_State *L);
 
 /* The callbacks to hand to libuv. */
 void uvshim_on_close(uv_handle_t *handle);

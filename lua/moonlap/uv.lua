@@ -11,10 +11,11 @@
 --
 -- The modules, in `moonlap/uv/`: `ffi` (types, loading the library), `errors` (luv's error
 -- results), `check` (arguments), `out` (texts and lists that libuv writes behind pointers), `queue`
--- (event vector, dispatch), `handle` (what handles share), `closing` (their end), `req` (requests:
--- read its head before adding one), `pending` (the order of writes), `loop` (clock, references),
--- `turn` (the phases of uv.run), `dispatch` (compiled or not); each other module holds one kind of
--- handle or a group of functions.
+-- (event vector, dispatch), `handle` (what handles share), `closing` (their end), `userdata`,
+-- `timer_records` and `due` (what timers have instead), `req` (requests: read its head before
+-- adding one), `pending` (the order of writes), `loop` (clock, references), `turn` (the phases of
+-- uv.run), `dispatch` (compiled or not); each other module holds one kind of handle or a group of
+-- functions.
 -- A module with public functions has them in its field `api`, under luv's names; this file
 -- collects them. Methods of handles are set through `handle.class`.
 -- @module moonlap.uv

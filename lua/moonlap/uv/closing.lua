@@ -6,20 +6,18 @@ local C = require "moonlap.uv.ffi"
 local dispatch = require "moonlap.uv.dispatch"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
+local timer_records = require "moonlap.uv.timer_records"
 
 local _M = {}
 
-local q = queue.q
+local q, type = queue.q, type
 local handle_ptr = ffi.typeof "uv_handle_t *"
 local on_close = queue.callback "close"
 
--- Handles to finish, last closed first, as libuv does; then those that a closing phase is at.
+-- What is to finish, last closed first, as libuv does; then what a closing phase is at: a handle's
+-- record, or the place of a timer's.
 local closing, n_closing = {}, 0
 local finishing, at = {}, 0
--- The same handles' places in the list of live ones, where that is all there is to finish: for
--- handles that live in Lua and have no close callback. Of many timers that close, their records
--- need not be fetched into the cache once more.
-local places, finishing_places = {}, {}
 local waits_for_c = false
 
 --- Is a handle waiting for the closing phase?
@@ -30,27 +28,25 @@ end
 local function close_later(h)
     n_closing = n_closing + 1
     closing[n_closing] = h
-    places[n_closing] = h.class.is_active and not h.close_callback and h.place
 end
 
-function handle.moved()
-    for i = 1, n_closing do
-        places[i] = places[i] and closing[i].place
-    end
-    for i = 1, at do
-        finishing_places[i] = finishing_places[i] and finishing[i].place
-    end
-end
+--- Closes a timer that is stopped.
+-- @tparam number place of its record
+_M.close_timer = close_later
 
-local function finish_plain()
+-- Finishes timers up to the first one with a close callback, which it returns; nil for none.
+local function finish_timers()
     while at > 0 do
-        local place = finishing_places[at]
-        if not place then
-            return
+        local place = finishing[at]
+        if type(place) ~= "number" then
+            return nil
         end
         finishing[at] = nil
         at = at - 1
-        handle.forget_place(place)
+        local callback = timer_records.release(place)
+        if callback then
+            return callback
+        end
     end
 end
 
@@ -100,6 +96,29 @@ local function poll()
     C.uvshim_poll(q, 0)
 end
 
+local function finish_first()
+    local h = finishing[at]
+    local last_calls = h.class.last_calls
+    if last_calls then
+        last_calls(h)
+    end
+    while h.ptr and not h.closed_in_c and queue.next_closing() do
+        queue.dispatch_closing()
+    end
+    if last_calls then
+        last_calls(h) -- those that stood behind a request which was cancelled
+    end
+    finishing[at] = nil
+    at = at - 1
+    if h.ptr and not h.closed_in_c then
+        h.is_late = true -- libuv waits for something of its own, such as a stat of fs_poll
+    else
+        dispatch.call(handle.finish(h))
+    end
+end
+
+jit.off(finish_first)
+
 --- The closing phase: every handle that was closed before it, the last one first.
 function _M.run()
     if at == 0 then
@@ -107,7 +126,6 @@ function _M.run()
             return queue.drain_closing()
         end
         closing, finishing = finishing, closing
-        places, finishing_places = finishing_places, places
         at, n_closing = n_closing, 0
         if waits_for_c then
             -- libuv's own closing phase: what it cancels and closes arrives in the second vector.
@@ -115,30 +133,14 @@ function _M.run()
             poll()
         end
     end
-    while true do
-        finish_plain()
-        local h = finishing[at]
-        if not h then
-            break
-        end
-        if h.class.last_calls then
-            h.class.last_calls(h)
-        end
-        while h.ptr and not h.closed_in_c and queue.next_closing() do
-            queue.dispatch_closing()
-        end
-        if h.class.last_calls then
-            h.class.last_calls(h) -- those that stood behind a request which was cancelled
-        end
-        finishing[at] = nil
-        at = at - 1
-        if h.ptr and not h.closed_in_c then
-            h.is_late = true -- libuv waits for something of its own, such as a stat of fs_poll
-        else
-            dispatch.call(handle.finish(h))
+    while at > 0 do
+        local callback = finish_timers()
+        if callback then
+            dispatch.call(callback)
+        elseif at > 0 then
+            finish_first()
         end
     end
-    handle.tidy()
     queue.drain_closing()
 end
 

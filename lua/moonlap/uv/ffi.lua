@@ -91,10 +91,11 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_drained(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
+    const char *uvshim_path(void);
     ]]
 end
 
-local ABI = 4
+local ABI = 5
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

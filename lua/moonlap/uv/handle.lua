@@ -1,7 +1,8 @@
 --- What all handles share: the userdata and its record, their C memory, the list of live ones.
 --
 -- A handle is a userdata, as in luv; its record is a table `h`, which is its metatable: so it is
--- found without a search, and a handle which is closed and forgotten can be collected. While it
+-- found without a search, and a handle which is closed and forgotten can be collected. Timers alone
+-- share a metatable and have records of another kind (`moonlap.uv.timer_records`). While a handle
 -- is not closed, it stands in an array in the order of creation, which keeps it alive, as luv
 -- does. Handles of libuv get their C memory when they first need it (`handle.memory`), because an
 -- accepted connection comes with its own; timer, idle, prepare and check have none.
@@ -13,6 +14,7 @@ local queue = require "moonlap.uv.queue"
 local shimless = require "moonlap.uv.shimless"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
+local timer_records = require "moonlap.uv.timer_records"
 
 local _M = {}
 
@@ -42,6 +44,17 @@ _M.method_tables = {}
 
 --- Is it noted where handles are made?
 _M.traced = false
+
+--- Where those were made: `file:line` by userdata.
+_M.made = setmetatable({}, { __mode = "k" })
+
+local numbered = 0
+
+--- The next number in the order of creation.
+function _M.number()
+    numbered = numbered + 1
+    return numbered
+end
 
 --- Records by the id in an event.
 _M.by_id = by_id
@@ -76,7 +89,7 @@ end
 -- @treturn function() a new record for `new`
 function _M.record_maker(fields)
     return assert(loadstring([[return {
-        __index = false, __tostring = false, class = false, userdata = false, place = 0,
+        __index = false, __tostring = false, class = false, userdata = false, place = 0, number = 0,
         referenced = true, closing = false, closed = false, close_callback = false, ]]
         .. fields .. "}", "=record_maker"))
 end
@@ -92,10 +105,10 @@ function _M.new(class, h)
     h.class, h.userdata = class, userdata
     h.referenced, h.closing, h.closed, h.close_callback = true, false, false, false
     n_live = n_live + 1
-    live[n_live], h.place = h, n_live
+    live[n_live], h.place, h.number = h, n_live, _M.number()
     set_metatable(userdata, h)
     if _M.traced then
-        h.made = check.caller()
+        _M.made[userdata] = check.caller()
     end
     return userdata
 end
@@ -170,24 +183,12 @@ local function close_holes()
     n_live, n_holes = n, 0
 end
 
---- Takes a handle off the list of live ones, by its place; `tidy` has to follow.
--- @tparam number place
-function _M.forget_place(place)
-    live[place] = false
+local function forget(h)
+    live[h.place] = false
     n_holes = n_holes + 1
-end
-
---- Makes that list shorter when it has many holes: places change then, and `handle.moved` is told.
-function _M.tidy()
     if n_holes > 32 and n_holes > n_live / 2 then
         close_holes()
-        _M.moved()
     end
-end
-
-local function forget(h)
-    _M.forget_place(h.place)
-    _M.tidy()
 end
 
 --- C memory for a handle; the caller initialises it at once. Raises an error when there is none.
@@ -248,14 +249,20 @@ end
 -- @treturn {userdata,…}
 -- @treturn number how many
 function _M.list()
-    local list, n = {}, 0
+    local list, n, numbers = {}, 0, {}
+    local function add(userdata, number)
+        n = n + 1
+        list[n], numbers[userdata] = userdata, number
+    end
     for i = 1, n_live do
-        local h = live[i]
-        if h then
-            n = n + 1
-            list[n] = h.userdata
+        if live[i] then
+            add(live[i].userdata, live[i].number)
         end
     end
+    timer_records.each(add)
+    table.sort(list, function(a, b)
+        return numbers[a] < numbers[b]
+    end)
     return list, n
 end
 

@@ -38,6 +38,9 @@ _M.api = api
 -- @treturn boolean
 function api.is_active(userdata)
     local h = check_handle(userdata)
+    if h.own then
+        return h.own.is_active(userdata)
+    end
     local is_active = h.class.is_active
     if is_active then
         return is_active(h)
@@ -49,7 +52,11 @@ end
 -- @tparam userdata handle
 -- @treturn boolean
 function api.is_closing(userdata)
-    return check_handle(userdata).closing
+    local h = check_handle(userdata)
+    if h.own then
+        return h.own.is_closing(userdata)
+    end
+    return h.closing
 end
 
 --- Closes a handle; `callback` comes in the loop's closing phase. Raises an error when it is
@@ -58,6 +65,9 @@ end
 -- @tparam[opt] function callback without arguments
 function api.close(userdata, callback)
     local h = check_handle(userdata)
+    if h.own then
+        return h.own.close(userdata, callback)
+    end
     if h.closing then
         check.misuse(("handle %p is already closing"):format(userdata))
     end
@@ -71,6 +81,9 @@ end
 -- @tparam userdata handle
 function api.ref(userdata)
     local h = check_handle(userdata)
+    if h.own then
+        return h.own.ref(userdata)
+    end
     if h.class.is_active then
         if not h.referenced and h.class.is_active(h) then
             loop.add_ref(1)
@@ -85,6 +98,9 @@ end
 -- @tparam userdata handle
 function api.unref(userdata)
     local h = check_handle(userdata)
+    if h.own then
+        return h.own.unref(userdata)
+    end
     if h.class.is_active then
         if h.referenced and h.class.is_active(h) then
             loop.add_ref(-1)
@@ -99,7 +115,11 @@ end
 -- @tparam userdata handle
 -- @treturn boolean
 function api.has_ref(userdata)
-    return check_handle(userdata).referenced
+    local h = check_handle(userdata)
+    if h.own then
+        return h.own.has_ref(userdata)
+    end
+    return h.referenced
 end
 
 -- luv: no size, or 0, asks; anything else sets.

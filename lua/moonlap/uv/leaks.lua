@@ -6,7 +6,7 @@
 -- @module moonlap.uv.leaks
 
 local handle = require "moonlap.uv.handle"
-local handle_functions = require "moonlap.uv.handle_functions"
+local ask = require("moonlap.uv.handle_functions").api
 local req = require "moonlap.uv.req"
 
 local _M = {}
@@ -25,12 +25,11 @@ end
 --   `closing`, booleans; `made`, where it was made, when `uv.trace_handles` was on
 function api.leaks()
     local list = {}
-    handle_functions.api.walk(function(userdata)
-        local h = handle.record(userdata)
+    ask.walk(function(userdata)
         list[#list + 1] = {
-            handle = userdata, type = h.class.name,
-            active = handle_functions.api.is_active(userdata),
-            referenced = h.referenced, closing = h.closing, made = h.made,
+            handle = userdata, type = (ask.handle_get_type(userdata)),
+            active = ask.is_active(userdata), referenced = ask.has_ref(userdata),
+            closing = ask.is_closing(userdata), made = handle.made[userdata],
         }
     end)
     return list

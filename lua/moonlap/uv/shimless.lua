@@ -67,6 +67,8 @@ local function stand_ins(lib)
 
     function self.uvshim_drained() end
 
+    function self.uvshim_path() end
+
     function self.uvshim_handle() end -- no memory, so an error with the reason
 
     self.uvshim_req = self.uvshim_handle

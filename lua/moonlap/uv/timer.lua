@@ -1,176 +1,127 @@
 --- Timers. They live in Lua altogether: libuv only wakes the loop when the first one is due.
 --
--- Timers that are due in the same millisecond stand in one bucket in the order in which they were
--- started, which is libuv's order too; a binary heap holds the distinct due times only. A timer
--- that is started while timers run waits for the next time they run (libuv from 1.48 on; before, a
--- timer of 0 ms that restarts itself kept the loop from ever polling).
+-- A timer that is started while timers run waits for the next time they run (libuv from 1.48 on;
+-- before, a timer of 0 ms that restarts itself kept the loop from ever polling).
 -- @module moonlap.uv.timer
 
 local check = require "moonlap.uv.check"
+local closing = require "moonlap.uv.closing"
 local dispatch = require "moonlap.uv.dispatch"
+local due = require "moonlap.uv.due"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
+local timer_records = require "moonlap.uv.timer_records"
 
 local _M = {}
 
-local floor, max, min = math.floor, math.max, math.min
+local floor, max, min, type = math.floor, math.max, math.min, type
+local getmetatable = debug.getmetatable
 local EINVAL = errors.api.errno.EINVAL
+
+local records, FIELD = timer_records.records, timer_records.FIELD
+local CALLBACK, NEXT, PREVIOUS, DUE = FIELD.callback, FIELD.next, FIELD.previous, FIELD.due
+local INTERVAL, REFS, HELD = FIELD.interval, FIELD.refs, FIELD.held
+local CLOSED = timer_records.CLOSED
 
 -- Beyond, milliseconds are not whole numbers any more; it is 285,000 years.
 local FOREVER = 2 ^ 53
 
-local buckets = {} -- by due time
-local heap, heaped = {}, 0 -- due times
-local born = 0 -- buckets made so far
+local site = dispatch.site()
+local is_running = false
 
--- What is being run: the bucket, how far, and the newest bucket that may be run now.
-local running = { bucket = false, at = 0, limit = 0, site = dispatch.site() }
-
-local function push(due)
-    heaped = heaped + 1
-    local i = heaped
-    while i > 1 do
-        local parent = floor(i / 2)
-        if heap[parent] <= due then
-            break
-        end
-        heap[i] = heap[parent]
-        i = parent
-    end
-    heap[i] = due
+local function hold(at, refs)
+    loop.refs = loop.refs - records[at + HELD] + refs
+    records[at + HELD] = refs
 end
 
-local function pop()
-    local due = heap[heaped]
-    heap[heaped] = nil
-    heaped = heaped - 1
-    local i = 1
+local function stop(at)
+    timer_records.unlink(at)
+    hold(at, 0)
+end
+
+local function start(at, timeout)
+    records[at + DUE] = min(loop.now() + timeout, FOREVER)
+    due.start(at)
+    hold(at, records[at + REFS])
+end
+
+local function is_active(at)
+    return records[at + NEXT] ~= at and records[at + NEXT] ~= 0
+end
+
+-- -- running ------------------------------------------------------------------------------------
+
+-- Takes the first timer out of a ring. libuv stops it, and starts it again when it repeats, before
+-- the callback.
+local function next_callback(ring)
+    local at = records[ring + NEXT]
+    if at == ring then
+        return nil
+    end
+    stop(at)
+    if records[at + INTERVAL] > 0 then
+        start(at, records[at + INTERVAL])
+    end
+    return records[at + CALLBACK]
+end
+
+local function call_all(ring, next_one)
     while true do
-        local child = i * 2
-        if child > heaped then
-            break
+        local callback = next_one(ring)
+        if not callback then
+            return
         end
-        if child < heaped and heap[child + 1] < heap[child] then
-            child = child + 1
-        end
-        if due <= heap[child] then
-            break
-        end
-        heap[i] = heap[child]
-        i = child
-    end
-    if heaped > 0 then
-        heap[i] = due
-    end
-end
-
-local function start(h, timeout)
-    local due = min(loop.now() + timeout, FOREVER)
-    local bucket = buckets[due]
-    if not bucket then
-        born = born + 1
-        bucket = { n = 0, active = 0, born = born }
-        buckets[due] = bucket
-        push(due)
-    end
-    local n = bucket.n + 1
-    bucket.n, bucket[n] = n, h
-    bucket.active = bucket.active + 1
-    h.due, h.bucket, h.position = due, bucket, n
-    if h.referenced then
-        loop.refs = loop.refs + 1
-    end
-end
-
-local function stop(h)
-    local bucket = h.bucket
-    if not bucket then
-        return
-    end
-    bucket[h.position] = false
-    bucket.active = bucket.active - 1
-    h.bucket = false
-    if h.referenced then
-        loop.refs = loop.refs - 1
-    end
-end
-
-local function is_active(h)
-    return h.bucket ~= false
-end
-
---- When the first timer is due.
--- @treturn number|nil ms on the loop's clock
-function _M.next_due()
-    while heaped > 0 do
-        local due = heap[1]
-        if buckets[due].active > 0 then
-            return due
-        end
-        buckets[due] = nil
-        pop()
-    end
-end
-
--- `running.at` is moved before the call, so that the next run goes on behind a failed callback.
-local function call_all(run, again)
-    local bucket = run.bucket
-    while run.at < bucket.n do
-        local at = run.at + 1
-        run.at = at
-        local h = bucket[at]
-        if h then
-            again(h)
-            h.callback()
-        end
+        callback()
     end
 end
 
 local call_all_interpreted = dispatch.interpreted(call_all)
 
--- libuv stops a timer, and starts it again when it repeats, before the callback.
-local function again(h)
-    stop(h)
-    if h.interval > 0 then
-        start(h, h.interval)
-    end
-end
-
---- Calls every timer that is due.
+--- Calls every timer that is due. After an error in a callback the next run goes on behind it.
 function _M.run()
-    if not running.bucket then
-        if heaped == 0 then
-            return
-        end
-        running.limit = born
+    if not is_running then
+        due.file()
     end
-    local now = loop.now()
-    while true do
-        if not running.bucket then
-            local due = heap[1]
-            if heaped == 0 or due > now or buckets[due].born > running.limit then
-                return
-            end
-            running.bucket, running.at = buckets[due], 0
-            buckets[due] = nil
-            pop()
-        end
-        if running.site.mixed then
-            call_all_interpreted(running, again)
+    is_running = true
+    local ring, time = due.first()
+    local now = ring and loop.now()
+    while ring and time <= now do
+        if site.mixed then
+            call_all_interpreted(ring, next_callback)
         else
-            call_all(running, again)
+            call_all(ring, next_callback)
         end
-        running.bucket = false
+        ring, time = due.first()
     end
+    is_running = false
 end
 
-local new_record = handle.record_maker [[
-    due = 0, bucket = false, position = 0, interval = 0, callback = false
-]]
+--- When the first timer is due.
+-- @treturn number|nil ms on the loop's clock
+function _M.next_due()
+    if not is_running then
+        due.file()
+    end
+    return due.time()
+end
 
-local methods = {}
-local class = handle.class("timer", methods, { stop = stop, is_active = is_active })
+-- -- luv's functions ----------------------------------------------------------------------------
+
+local methods, own = {}, {}
+local class = handle.class("timer", methods, { is_active = is_active })
+local metatable = timer_records.metatable
+
+metatable.__index, metatable.__tostring = methods, class.tostring
+metatable.class, metatable.own = class, own
+
+-- The place of a timer's record.
+local function place(userdata)
+    if getmetatable(userdata) ~= metatable then
+        check.type_error(1, "uv_timer", userdata)
+    end
+    return timer_records.place(userdata)
+end
 
 local function whole(position, ...)
     local value = check.number(position, ...)
@@ -186,7 +137,11 @@ _M.api = api
 --- A new timer.
 -- @treturn userdata
 function api.new_timer()
-    return (handle.new(class, new_record()))
+    local timer = timer_records.new(handle.number())
+    if handle.traced then
+        handle.made[timer] = check.caller()
+    end
+    return timer
 end
 
 --- Starts a timer.
@@ -196,19 +151,19 @@ end
 -- @tparam function callback without arguments
 -- @treturn number 0
 function api.timer_start(userdata, timeout, interval, callback)
-    local h = handle.check(userdata, class)
+    local at = place(userdata)
     timeout = whole(2, userdata, timeout, interval, callback)
     interval = whole(3, userdata, timeout, interval, callback)
     if type(callback) ~= "function" then
         check.callback(4, userdata, timeout, interval, callback)
     end
-    if h.closing then
+    if records[at + NEXT] == 0 then
         return errors.fail(EINVAL)
     end
-    dispatch.learn(running.site, callback)
-    stop(h)
-    h.callback, h.interval = callback, interval
-    start(h, timeout)
+    dispatch.learn(site, callback)
+    stop(at)
+    records[at + CALLBACK], records[at + INTERVAL] = callback, interval
+    start(at, timeout)
     return 0
 end
 
@@ -216,7 +171,10 @@ end
 -- @tparam userdata timer
 -- @treturn number 0
 function api.timer_stop(userdata)
-    stop(handle.check(userdata, class))
+    local at = place(userdata)
+    if records[at + NEXT] ~= 0 then
+        stop(at)
+    end
     return 0
 end
 
@@ -224,13 +182,13 @@ end
 -- @tparam userdata timer
 -- @treturn number 0, or nil and `EINVAL` when it was never started
 function api.timer_again(userdata)
-    local h = handle.check(userdata, class)
-    if not h.callback or h.closing then
+    local at = place(userdata)
+    if not records[at + CALLBACK] or records[at + NEXT] == 0 then
         return errors.fail(EINVAL)
     end
-    if h.interval > 0 then
-        stop(h)
-        start(h, h.interval)
+    if records[at + INTERVAL] > 0 then
+        stop(at)
+        start(at, records[at + INTERVAL])
     end
     return 0
 end
@@ -239,25 +197,74 @@ end
 -- @tparam userdata timer
 -- @tparam number interval ms
 function api.timer_set_repeat(userdata, interval)
-    local h = handle.check(userdata, class)
-    h.interval = whole(2, userdata, interval)
+    local at = place(userdata)
+    interval = whole(2, userdata, interval)
+    if at ~= CLOSED then
+        records[at + INTERVAL] = interval
+    end
 end
 
 --- The interval.
 -- @tparam userdata timer
 -- @treturn number ms, 0 when it does not repeat
 function api.timer_get_repeat(userdata)
-    return handle.check(userdata, class).interval
+    return records[place(userdata) + INTERVAL]
 end
 
 --- How long until it fires.
 -- @tparam userdata timer
 -- @treturn number ms, 0 when it is not active or is due
 function api.timer_get_due_in(userdata)
-    local h = handle.check(userdata, class)
-    return h.bucket and max(0, h.due - loop.now()) or 0
+    local at = place(userdata)
+    return is_active(at) and max(0, records[at + DUE] - loop.now()) or 0
 end
 
+-- -- what all handles can do, as timers do it ----------------------------------------------------
+
+function own.is_active(userdata)
+    return is_active(place(userdata))
+end
+
+function own.is_closing(userdata)
+    return records[place(userdata) + NEXT] == 0
+end
+
+function own.close(userdata, callback)
+    local at = place(userdata)
+    if records[at + NEXT] == 0 then
+        check.misuse(("handle %p is already closing"):format(userdata))
+    end
+    if callback ~= nil and type(callback) ~= "function" then
+        check.callback(2, userdata, callback)
+    end
+    stop(at)
+    records[at + CALLBACK] = callback or false
+    records[at + NEXT], records[at + PREVIOUS] = 0, 0
+    closing.close_timer(at)
+end
+
+local function set_refs(at, refs)
+    if at ~= CLOSED then
+        records[at + REFS] = refs
+        hold(at, is_active(at) and refs or 0)
+    end
+end
+
+function own.ref(userdata)
+    set_refs(place(userdata), 1)
+end
+
+function own.unref(userdata)
+    set_refs(place(userdata), 0)
+end
+
+function own.has_ref(userdata)
+    return records[place(userdata) + REFS] == 1
+end
+
+for name, fn in pairs(own) do
+    methods[name] = fn
+end
 for _, name in ipairs { "start", "stop", "again", "set_repeat", "get_repeat", "get_due_in" } do
     methods[name] = api["timer_" .. name]
 end
