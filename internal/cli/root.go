@@ -27,6 +27,7 @@ var commands = []func(Sys) *cobra.Command{
 	newTimeGuardCommand,
 	newExplainCommand,
 	newProfileCommand,
+	newHeapCommand,
 	newWatchCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,

@@ -91,7 +91,7 @@ func places(root *Holder) []Place {
 			if last := strings.TrimSpace(h.Name[:i]); last != "" {
 				steps = append(path[:len(path):len(path)], last)
 			}
-			all = append(all, Place{What: h.Name[i+len("cdata "):], Path: joined(steps), Count: h.Count, Bytes: h.Bytes})
+			all = append(all, Place{What: h.Name[i+len("cdata "):], Path: strings.Join(steps, " → "), Count: h.Count, Bytes: h.Bytes})
 		}
 		if h != root {
 			path = append(path[:len(path):len(path)], h.Name)

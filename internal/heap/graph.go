@@ -17,7 +17,7 @@ type Objects interface {
 // A Graph is the objects that are alive, and who keeps them so. Objects are called by their rank here: the
 // order in which a search comes to them, from 1 on. 0 stands for all roots together.
 type Graph struct {
-	object []int    // by rank; of 0 none
+	object []int32  // by rank; of 0 none
 	rank   []int32  // by object; 0: nothing holds it
 	parent []int32  // by rank: the object before it on a short path from the roots
 	how    []uint64 // by rank: that object's reference to it
@@ -29,20 +29,23 @@ type Graph struct {
 // through last: its immediate dominator, without which it would be garbage. The path is a shortest one of
 // those that do not go through a passing object; where there is none, it is a short one.
 func Build(objects Objects) *Graph {
-	g := &Graph{rank: make([]int32, objects.Len()), object: []int{none}, parent: []int32{none}, how: []uint64{0}}
-	edges := &digraph{}
+	most := objects.Len() + 1
+	g := &Graph{
+		rank: make([]int32, objects.Len()), object: make([]int32, 1, most), parent: make([]int32, 1, most), how: make([]uint64, 1, most),
+	}
+	g.object[0], g.parent[0] = none, none
+	edges := &digraph{first: make([]int, 1, most), last: make([]int, 1, most), to: make([]int32, 0, 2*most)}
 	var from int32
 	found := func(to int, how uint64) {
 		if g.rank[to] == 0 {
 			g.rank[to] = int32(len(g.object))
-			g.object = append(g.object, to)
+			g.object = append(g.object, int32(to))
 			g.parent = append(g.parent, from)
 			g.how = append(g.how, how)
 			edges.first, edges.last = append(edges.first, 0), append(edges.last, 0)
 		}
 		edges.to = append(edges.to, g.rank[to])
 	}
-	edges.first, edges.last = []int{0}, []int{0}
 	objects.Roots(found)
 	edges.last[0] = len(edges.to)
 	var later []int32 // passing objects
@@ -50,7 +53,7 @@ func Build(objects Objects) *Graph {
 		if int(next) < len(g.object) {
 			from = next
 			next++
-			if objects.Passing(g.object[from]) {
+			if objects.Passing(int(g.object[from])) {
 				later = append(later, from)
 				continue
 			}
@@ -58,13 +61,13 @@ func Build(objects Objects) *Graph {
 			from, later = later[0], later[1:]
 		}
 		first := len(edges.to)
-		objects.References(g.object[from], found)
+		objects.References(int(g.object[from]), found)
 		edges.first[from], edges.last[from] = first, len(edges.to)
 	}
 	g.holder = dominators(edges)
 	g.held = make([]int64, len(g.object))
 	for r := len(g.object) - 1; r > 0; r-- { // a holder's rank is lower: it is on the path, too
-		g.held[r] += objects.Size(g.object[r])
+		g.held[r] += objects.Size(int(g.object[r]))
 		g.held[g.holder[r]] += g.held[r]
 	}
 	return g

@@ -110,7 +110,7 @@ func TestPaths(t *testing.T) {
 			}
 			steps, passing := 0, false
 			for r := g.rank[i]; g.parent[r] != 0; r = g.parent[r] {
-				from, to := g.object[g.parent[r]], g.object[r]
+				from, to := int(g.object[g.parent[r]]), int(g.object[r])
 				if m.refs[from][g.how[r]] != to {
 					t.Fatalf("no reference %d of %d to %d", g.how[r], from, to)
 				}

@@ -62,7 +62,7 @@ func (g *Graph) Holders(objects Objects, names Names) *Holder {
 		h := t.below(of[g.holder[r]], t.name(r))
 		of[r] = h
 		t.holders[h].count++
-		t.holders[h].bytes += objects.Size(g.object[r])
+		t.holders[h].bytes += objects.Size(int(g.object[r]))
 	}
 	return t.result()
 }
@@ -70,10 +70,10 @@ func (g *Graph) Holders(objects Objects, names Names) *Holder {
 // name numbers the words for how an object is held by its holder.
 func (t *tree) name(r int32) int32 {
 	g := t.graph
-	class := t.names.Class(t.from(r), g.how[r], g.object[r])
+	class := t.names.Class(t.from(r), g.how[r], int(g.object[r]))
 	steps := 1
 	for up := g.parent[r]; up != g.holder[r] && steps < maxSteps; up = g.parent[up] {
-		class = class*31 + t.names.Class(t.from(up), g.how[up], g.object[up])
+		class = class*31 + t.names.Class(t.from(up), g.how[up], int(g.object[up]))
 		steps++
 	}
 	if n, ok := t.text[class]; ok {
@@ -88,7 +88,7 @@ func (t *tree) name(r int32) int32 {
 // several hold have no place worth telling.
 func (t *tree) words1(r int32) string {
 	g := t.graph
-	what := t.names.Describe(g.object[r])
+	what := t.names.Describe(int(g.object[r]))
 	switch {
 	case g.parent[r] == 0: // a root has a name
 		return t.names.Step(none, g.how[r], false)
@@ -144,7 +144,7 @@ func describe(path, what string) string {
 // from is the object before a rank on its shortest path, or -1.
 func (t *tree) from(r int32) int {
 	if p := t.graph.parent[r]; p > 0 {
-		return t.graph.object[p]
+		return int(t.graph.object[p])
 	}
 	return none
 }

@@ -90,8 +90,11 @@ func (h *Heap) Step(from int, how Ref, exact bool) string {
 		return "[…]"
 	case refNode:
 		key, record := h.key(from, how)
-		if !record && !exact {
+		if !exact && (!record || isNumber(key)) {
 			return "[…]"
+		}
+		if name := h.nginxTable(from, how, key); name != "" {
+			return "[" + name + "]"
 		}
 		return h.keyName(key)
 	case refKey:
@@ -122,11 +125,47 @@ func (h *Heap) Step(from int, how Ref, exact bool) string {
 	return "" // an upvalue's value is the upvalue
 }
 
+// Tags of values that are no objects.
+const (
+	tagFalse, tagTrue, tagLight = 1, 2, 3
+	tagNumber                   = 13 // or no tag at all
+)
+
+func isNumber(v uint64) bool { tag := tagOf(v); return tag >= tagNumber || tag < 0 }
+
+// nginxTable names the tables that nginx's Lua module keeps in the registry, by what is in them: their keys
+// are addresses in the module.
+func (h *Heap) nginxTable(from int, how Ref, key uint64) string {
+	if tagOf(key) != tagLight || h.at[from] != h.pointer(h.vm.Global+h.layout.registry)&pointerMask {
+		return ""
+	}
+	v := h.pointer(h.pointer(h.at[from]+tableNodes) + numberOf(how)*nodeSize)
+	b := h.copy.View(v&pointerMask, tableSize)
+	if tagOf(v) != typeTable || b == nil {
+		return ""
+	}
+	array, nodes := h.parts(b)
+	values := make([]uint64, 0, 8)
+	for ; len(array) >= 8 && len(values) < cap(values); array = array[8:] {
+		values = append(values, le64(array))
+	}
+	for ; len(nodes) >= nodeSize && len(values) < cap(values); nodes = nodes[nodeSize:] {
+		if isNumber(le64(nodes[nodeKey:])) { // what it keeps is numbered; modules have names
+			values = append(values, le64(nodes))
+		}
+	}
+	for _, v := range values {
+		switch tagOf(v) {
+		case typeThread:
+			return "nginx's coroutines"
+		case typeFunction:
+			return "nginx's loaded code"
+		}
+	}
+	return ""
+}
+
 func (h *Heap) keyName(key uint64) string {
-	const (
-		tagFalse, tagTrue, tagLight = 1, 2, 3
-		tagNumber                   = 13
-	)
 	switch tag := tagOf(key); {
 	case tag == typeString:
 		name := h.text(key & pointerMask)

@@ -1,5 +1,10 @@
 package luajit
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A Ref says how an object holds another: a kind in the upper byte, and which of its kind.
 type Ref = uint64
 
@@ -112,18 +117,53 @@ func (h *Heap) eachOfTable(at uint64, object func(uint64, uint8, Ref)) {
 			value(le64(array), ref(refItem, n), object)
 		}
 	}
-	for n := uint64(0); len(nodes) >= nodeSize; n, nodes = n+1, nodes[nodeSize:] {
-		v := le64(nodes)
+	node := func(n uint64) {
+		v := le64(nodes[n*nodeSize:])
 		if tagOf(v) == tagNil {
-			continue
+			return
 		}
 		if weak&weakValues == 0 {
 			value(v, ref(refNode, n), object)
 		}
 		if weak&weakKeys == 0 {
-			value(le64(nodes[nodeKey:]), ref(refKey, n), object)
+			value(le64(nodes[n*nodeSize+nodeKey:]), ref(refKey, n), object)
 		}
 	}
+	if order := h.order(nodes); order != nil {
+		for _, n := range order {
+			node(n)
+		}
+		return
+	}
+	for n := range uint64(len(nodes) / nodeSize) {
+		node(n)
+	}
+}
+
+// order sorts the nodes of a module by their keys; of other tables it is nil. What several functions hold is
+// found through the first of them, which then is the same in every process.
+func (h *Heap) order(nodes []byte) []uint64 {
+	count := uint64(len(nodes) / nodeSize)
+	if count > maxRecord {
+		return nil
+	}
+	module := false
+	for n := uint64(0); n < count && !module; n++ {
+		module = tagOf(le64(nodes[n*nodeSize:])) == typeFunction
+	}
+	if !module {
+		return nil
+	}
+	order := make([]uint64, count)
+	keys := make([]string, count)
+	for n := range count {
+		order[n] = n
+		if key := le64(nodes[n*nodeSize+nodeKey:]); tagOf(key) == typeString {
+			keys[n] = h.text(key & pointerMask)
+		}
+	}
+	slices.SortFunc(order, func(a, b uint64) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+	return order
 }
 
 // weakness reads the mode of a metatable.

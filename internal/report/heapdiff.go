@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/heap"
+)
+
+// HeapDiff draws what has changed between two snapshots. Its only error is that of w.
+func HeapDiff(w io.Writer, before, after *heap.Snapshot, opt Options) error {
+	p := newPage(opt)
+	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+"what changed in "+after.Time.Sub(before.Time).Round(time.Second).String()))
+	change := heap.Compare(before.Holders(), after.Holders())
+	p.fact("heap", p.join(
+		fmt.Sprintf("%s %s %s", p.size(totalOf(before)), p.arrow, p.size(totalOf(after))),
+		p.signed(int64(totalOf(after)-totalOf(before)))))
+	p.fact("before", who(before))
+	p.fact("after", who(after))
+	var rows [][]string
+	for _, t := range heap.CompareTypes(before, after) {
+		if t.Count != 0 || t.Bytes != 0 {
+			rows = append(rows, []string{t.Name, signedCount(t.Count), p.signed(t.Bytes), p.signed(t.GarbageBytes)})
+		}
+	}
+	if len(rows) > 0 {
+		p.blank()
+		p.table([]string{"type", "objects", "bytes", "of that garbage"}, rows)
+	}
+	p.grown("what grew", change, 1)
+	p.grown("what shrank", change, -1)
+	return p.writeTo(w)
+}
+
+func totalOf(s *heap.Snapshot) (n float64) {
+	for _, h := range s.Heaps {
+		n += float64(h.Total)
+	}
+	return n
+}
+
+func who(s *heap.Snapshot) string {
+	var pids []string
+	for _, h := range s.Heaps {
+		pids = append(pids, fmt.Sprint(h.PID))
+	}
+	word := "worker "
+	if len(pids) > 1 {
+		word = "workers "
+	}
+	return word + strings.Join(pids, ", ") + ", " + s.Time.Format(time.DateTime)
+}
+
+func (p *page) signed(bytes int64) string {
+	switch {
+	case bytes > 0:
+		return "+" + p.size(float64(bytes))
+	case bytes < 0:
+		return "-" + p.size(float64(-bytes))
+	}
+	return "0 B"
+}
+
+func signedCount(n int64) string {
+	if n > 0 {
+		return "+" + count(n)
+	}
+	return count(n)
+}
+
+// grown draws the tree of what changed into one direction, with the places that carry nearly all of what
+// stands above them on one line.
+func (p *page) grown(title string, root *heap.Change, sign int64) {
+	total := int64(0)
+	for _, c := range root.Inner {
+		total += max(0, sign*c.HeldBytes)
+	}
+	if total == 0 {
+		return
+	}
+	p.section(title)
+	p.line(p.faint.Render(fmt.Sprintf("  %9s %10s %9s", "bytes", "objects", "now")))
+	drawn := 0
+	var draw func(c *heap.Change, depth int)
+	draw = func(c *heap.Change, depth int) {
+		shown := 0
+		inner := c.Inner
+		for i := range inner {
+			one := inner[i]
+			if sign < 0 { // the largest growth stands first
+				one = inner[len(inner)-1-i]
+			}
+			if float64(sign*one.HeldBytes) < leastShare*float64(total) || shown == mostBeside || drawn == mostHolders {
+				continue
+			}
+			names := []string{one.Name}
+			for next := carrier(one, sign); next != nil; next = carrier(one, sign) {
+				one = next
+				names = append(names, one.Name)
+			}
+			shown++
+			drawn++
+			text := fmt.Sprintf("  %9s %10s %9s  %s", p.signed(one.HeldBytes), signedCount(one.HeldCount), p.size(float64(one.After)), strings.Repeat("  ", depth))
+			p.path(text, strings.Join(names, " "+p.arrow+" "))
+			draw(one, depth+1)
+		}
+	}
+	draw(root, 0)
+}
+
+// carrier is the one place below another that has nearly all of its change, or nil.
+func carrier(c *heap.Change, sign int64) *heap.Change {
+	for _, inner := range c.Inner {
+		if n := sign * inner.HeldBytes; n > 19*sign*c.HeldBytes/20 && n > 0 {
+			return inner
+		}
+	}
+	return nil
+}
