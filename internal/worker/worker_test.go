@@ -26,7 +26,10 @@ var save = flag.String("save", "", "`FOLDER` to save an image of each scene's Lu
 
 // nginx starts an nginx with Lua whose worker serves testdata/app.lua, and returns the worker's
 // process ID and a client. Without nginx the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func nginx(t *testing.T) (pid int, client *http.Client) {
+func nginx(t *testing.T) (pid int, client *http.Client) { return nginxWith(t, "", "") }
+
+// nginxWith is nginx with more of a configuration, in its http block and in its server's.
+func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client) {
 	t.Helper()
 	skip := t.Skip
 	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
@@ -42,12 +45,13 @@ func nginx(t *testing.T) (pid int, client *http.Client) {
 	main := fmt.Sprintf(`local f = io.open(%q, "w") f:write(ngx.worker.pid(), "\n") f:close() ngx.sleep(1e6)`, ready)
 	ctx, cancel := context.WithCancel(t.Context())
 	started, err := runtime.Start(ctx, runtime.Spec{
-		Job:     runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
-		Runtime: found,
-		HTTPConf: []string{fmt.Sprintf(`server { listen unix:%s; location / { content_by_lua_block {
+		Job:      runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
+		Runtime:  found,
+		MainConf: []string{"events { worker_connections 64; }"},
+		HTTPConf: []string{conf + fmt.Sprintf(` server { listen unix:%s; location / { content_by_lua_block {
 			package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
 			package.loaded.app()
-		} } }`, socket)},
+		} } %s }`, socket, server)},
 		Dir: "testdata",
 	})
 	if err != nil {

@@ -1,0 +1,349 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/process/processtest"
+)
+
+// watched starts an nginx that serves testdata/watched.lua.
+func watched(t *testing.T) (w *Worker, client *http.Client) {
+	t.Helper()
+	location := func(path, phase string) string {
+		return fmt.Sprintf(`location = /%s { %s_by_lua_block { require("watched").%s() } }`, path, phase, path)
+	}
+	pid, client := nginxWith(t, `lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;`,
+		`location = /access { access_by_lua_block { require("watched").sleep() } content_by_lua_block { ngx.say("none") } }
+		 location = /content { content_by_lua_block { require("watched").sleep() } }
+		 location = /inner { content_by_lua_block { require("watched").sleep() } }`+
+			location("thread", "content")+location("capture", "content")+location("timers", "content")+
+			location("blacklist", "content")+location("fill", "content")+location("truth", "content"))
+	return open(t, pid), client
+}
+
+// truth is what nginx says of itself, at /truth.
+type truth struct {
+	Free, Capacity, Keys              int
+	EmptyFree                         int `json:"empty_free"`
+	Pending, Running                  int
+	Active, Reading, Writing, Waiting int
+	Heap                              int
+}
+
+func truthOf(t *testing.T, client *http.Client) (said truth) {
+	t.Helper()
+	text := get(t, client, "/truth").Get("Truth")
+	if err := json.Unmarshal([]byte(text), &said); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return said
+}
+
+// begin sends a request that does not end before the test does.
+func begin(t *testing.T, client *http.Client, path string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path, nil)
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+// await looks again and again until what is seen is what is wanted.
+func await[T any](t *testing.T, what string, want T, see func() (T, error)) {
+	t.Helper()
+	var diff string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		got, err := see()
+		if diff = cmp.Diff(want, got); diff == "" && err == nil {
+			return
+		}
+		diff += fmt.Sprint(err)
+	}
+	t.Errorf("%s: (- want, + got)\n%s", what, diff)
+}
+
+// TestInFlight: requests that wait in several phases, each with its line.
+func TestInFlight(t *testing.T) {
+	w, client := watched(t)
+	for _, path := range []string{"/access", "/content", "/thread", "/capture"} {
+		begin(t, client, path)
+	}
+	get(t, client, "/timers")
+	began := time.Now()
+	want := []string{
+		"/access access sleep:5 ngx.sleep", "/capture content capture:18 ngx.location.capture", "/content content sleep:5 ngx.sleep",
+		"/thread content inner:9 ngx.sleep or thread:14 ngx.thread.wait", " timer tick:22 ngx.sleep",
+	}
+	slices.Sort(want)
+	await(t, "in flight", want, func() (seen []string, err error) {
+		all, err := w.InFlight()
+		for _, f := range all {
+			if strings.HasPrefix(f.URI, "/") && f.Method != http.MethodGet {
+				err = fmt.Errorf("method %q of %s", f.Method, f.URI)
+			}
+			if f.Lua == nil || f.Running || !strings.HasSuffix(f.Lua.File, "watched.lua") {
+				continue // what nginx was started for
+			}
+			at := fmt.Sprintf("%s %s %s:%d %s", f.URI, f.Phase, strings.TrimPrefix(f.Lua.Function, "_M."), f.Lua.Line, f.Waits)
+			if f.URI == "/thread" && (strings.HasSuffix(at, "inner:9 ngx.sleep") || strings.HasSuffix(at, "thread:14 ngx.thread.wait")) {
+				at = want[slices.IndexFunc(want, func(s string) bool { return strings.HasPrefix(s, "/thread") })]
+			}
+			seen = append(seen, at)
+		}
+		slices.Sort(seen)
+		return seen, err
+	})
+	all, err := w.InFlight()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		// nginx's clock is of its loop's last turn, and coarse.
+		if age := time.Since(began); f.URI != "" && (f.Age <= 0 || f.Age > age+time.Minute) {
+			t.Errorf("%s is %v old; all began about %v ago", f.URI, f.Age, age)
+		}
+	}
+	if !slices.IsSortedFunc(all, func(a, b InFlight) int { return int(b.Age - a.Age) }) {
+		t.Error("the oldest is not the first")
+	}
+}
+
+// TestZones: shared memory is as full as the dictionaries say.
+func TestZones(t *testing.T) {
+	w, client := watched(t)
+	zone := func(name string) (ngx.Zone, error) {
+		all, err := w.Nginx.Zones()
+		i := slices.IndexFunc(all, func(z ngx.Zone) bool { return z.Name == name })
+		if i < 0 {
+			return ngx.Zone{}, fmt.Errorf("no zone %s among %d: %w", name, len(all), err)
+		}
+		return all[i], err
+	}
+	empty, err := zone("full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	get(t, client, "/fill")
+	said := truthOf(t, client)
+	full, err := zone("full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(full.Free) != said.Free || int(full.Size) != said.Capacity || full.Module != "ngx_http_lua_module" {
+		t.Errorf("%+v, but the dictionary says %+v", full, said)
+	}
+	// What an empty dictionary takes, for itself, is not among its entries.
+	if int(full.Pieces-empty.Pieces) != said.Keys {
+		t.Errorf("%d pieces more than when it was empty, %d entries", full.Pieces-empty.Pieces, said.Keys)
+	}
+	if full.Failed == 0 || empty.Failed != 0 || full.Fill() < 0.9 {
+		t.Errorf("2000 entries did not fit, but %+v", full)
+	}
+	if other, err := zone("empty"); err != nil || int(other.Free) != said.EmptyFree || other.Fill() > 0.1 {
+		t.Errorf("%+v, %v, but the dictionary says %d", other, err, said.EmptyFree)
+	}
+}
+
+// TestLuaTimers: as many as ngx.timer counts, and the next one is due when it was set for.
+func TestLuaTimers(t *testing.T) {
+	w, client := watched(t)
+	before, err := w.LuaTimers()
+	if err != nil || before.Pending != 0 {
+		t.Errorf("none was set, but %+v, %v", before, err)
+	}
+	get(t, client, "/timers")
+	await(t, "timers", [2]int{3, before.Running + 1}, func() ([2]int, error) {
+		said := truthOf(t, client)
+		got, err := w.LuaTimers()
+		if got.Pending != said.Pending || got.Running != said.Running {
+			return [2]int{}, fmt.Errorf("%+v, but ngx.timer says %+v", got, said)
+		}
+		return [2]int{got.Pending, got.Running}, err
+	})
+	got, err := w.LuaTimers()
+	if err != nil || got.MostPending != 1024 || got.MostRunning != 256 || got.Events < 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got.Next == nil || *got.Next > time.Hour+time.Second || *got.Next < time.Hour-5*time.Minute {
+		t.Errorf("the next one is due in an hour, not in %v", got.Next)
+	}
+	if f := got.NextFunction; f == nil || f.Function != "tick" || f.Line != 21 {
+		t.Errorf("it calls tick, line 21, not %+v", f)
+	}
+}
+
+// TestCounters: connections as nginx counts them.
+func TestCounters(t *testing.T) {
+	w, client := watched(t)
+	before, _, err := w.Nginx.Connections()
+	began, err2 := w.Nginx.Counters()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		begin(t, client, "/content")
+	}
+	// Five requests wait, the one that asks is being answered.
+	var said truth
+	await(t, "writing", 6, func() (int, error) { said = truthOf(t, client); return said.Writing, nil })
+	// Its connection is kept alive.
+	await(t, "counters", ngx.Counters{Active: uint64(said.Active), Writing: 5, Waiting: uint64(said.Active) - 5}, func() (ngx.Counters, error) {
+		c, err := w.Nginx.Counters()
+		if c.Requests < 6 || c.Accepted < 6 {
+			return c, fmt.Errorf("%d requests, %d connections", c.Requests, c.Accepted)
+		}
+		c.Requests, c.Accepted = 0, 0
+		return c, err
+	})
+	requests, err := w.Nginx.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 7 {
+		truthOf(t, client)
+	}
+	if after, err := w.Nginx.Counters(); err != nil || after.Requests-requests.Requests != 7 {
+		t.Errorf("seven requests, %d were counted, %v", after.Requests-requests.Requests, err)
+	}
+	// What nginx has for itself, as listening sockets, stays as it was.
+	after, limit, err := w.Nginx.Connections()
+	if want := before - int(began.Active) + said.Active; after != want || limit != 64 || err != nil {
+		t.Errorf("%d connections of %d in use, want %d of 64; %v", after, limit, want, err)
+	}
+}
+
+// TestJIT: what LuaJIT gave up is named with its line and its reason.
+func TestJIT(t *testing.T) {
+	w, client := watched(t)
+	get(t, client, "/blacklist")
+	const line = 33
+	j, err := w.VM.JIT()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, a := range j.Aborts {
+		if strings.HasSuffix(a.File, "watched.lua") && a.Line == line && a.Loop {
+			found = true
+			if !a.Blacklisted || !strings.HasPrefix(a.Reason, "NYI: bytecode") {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("line %d is not among %+v", line, j.Aborts)
+	}
+	list, err := w.VM.Blacklist(time.Minute)
+	if err != nil || !list.Whole {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	found = false
+	for _, p := range list.Places {
+		found = found || strings.HasSuffix(p.File, "watched.lua") && p.Line == line && p.Loop
+	}
+	if !found {
+		t.Errorf("line %d is not among %+v", line, list.Places)
+	}
+	if traces := w.VM.TraceCount(); traces != j.Root+j.Side || traces > 0 && (j.Code == 0 || j.Area < j.Code) {
+		t.Errorf("%d traces, %+v", traces, j)
+	}
+	said := truthOf(t, client)
+	gc, err := w.VM.GC()
+	if err != nil || gc.Stopped() || gc.InUse < uint64(said.Heap)/2 || gc.InUse > 2*uint64(said.Heap) || gc.Phase.String() == "unknown" {
+		t.Errorf("%+v, %v; collectgarbage says %d bytes", gc, err, said.Heap)
+	}
+}
+
+// TestGlanceLoop: an event waits for the loop while a request computes, and does not while it sleeps.
+func TestGlanceLoop(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	idle := w.Glance(t.Context(), 300*time.Millisecond)
+	if idle.Loop.Err != nil || len(idle.Loop.Wait) == 0 || slices.Min(idle.Loop.Wait) != 0 {
+		t.Errorf("nothing is asked of it: %+v", idle.Loop)
+	}
+	begin(t, client, "/endless")
+	await(t, "a turn that does not end", true, func() (bool, error) {
+		g := w.Glance(t.Context(), 300*time.Millisecond)
+		waits := g.Loop.Wait
+		return len(waits) > 3 && g.Loop.Turns == 1 && slices.IsSorted(waits) && waits[0] > 100*time.Millisecond &&
+			g.Phases["content"] > 0 && g.Requests["/endless"] > 0, g.Loop.Err
+	})
+}
+
+// TestSaveWatched saves what the reading of nginx's structures reads, for the tests of the room nginx,
+// and what that of the compiler's state does, for those of luajit.
+func TestSaveWatched(t *testing.T) {
+	if *save == "" {
+		t.Skip("no -save")
+	}
+	w, client := watched(t)
+	begin(t, client, "/content")
+	get(t, client, "/timers")
+	get(t, client, "/fill")
+	get(t, client, "/blacklist")
+	write := func(name string, r *processtest.Recorder, about any) {
+		b, err := json.Marshal(about)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image := r.Image(process.Registers{})
+		image.About = b
+		var file bytes.Buffer
+		if err := image.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*save, name+".image"), file.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &processtest.Recorder{Memory: w.Process}
+	n := &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
+	now, _ := monotonic()
+	n.Connections()
+	n.EachConnection(func(uint64, uint64, int) {})
+	n.Counters()
+	n.Clock()
+	n.Zones()
+	n.Timers(now)
+	write("watched", r, map[string]any{"Symbols": n.Symbols, "Now": now})
+
+	var coroutine uint64
+	w.Nginx.EachConnection(func(_, data uint64, _ int) {
+		if co, ok := w.coroutine(data); ok && (&process.Reader{Memory: w.Process}).U32(data) == requestSignature {
+			if _, err := w.VM.Suspended(co); err == nil {
+				coroutine = co
+			}
+		}
+	})
+	r = &processtest.Recorder{Memory: w.Process}
+	vm := *w.VM
+	vm.Memory = r
+	vm.GC()
+	vm.JIT()
+	vm.Blacklist(time.Minute)
+	vm.Suspended(coroutine)
+	vm.Entry(coroutine)
+	vm.Memory = nil
+	write("health", r, map[string]any{"VM": &vm, "Coroutine": coroutine})
+}
