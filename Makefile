@@ -4,7 +4,7 @@
 .PHONY: help build test test-uv test-uv-newer uv-exits lint bench prove clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 build: ## bin/moonlap
 	script/build

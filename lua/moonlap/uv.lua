@@ -32,6 +32,8 @@ for _, name in ipairs {
         _M[key] = value
     end
 end
+-- The loop was made before all this was loaded, and timers count from the clock's last reading.
+_M.update_time()
 require("moonlap.uv.go").install(_M, require("moonlap.uv.handle").method_tables)
 
 return _M

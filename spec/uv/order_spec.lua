@@ -251,6 +251,14 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
         uv.run()
     end)
 
+    it("reads the clock in a run that has nothing to do", function()
+        local before = uv.now()
+        uv.sleep(5)
+        assert.equal(before, uv.now())
+        assert.is_false(uv.run())
+        assert.is_true(uv.now() >= before + 4)
+    end)
+
     it("refuses a run within a run", function()
         local timer = uv.new_timer()
         local results

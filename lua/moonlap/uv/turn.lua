@@ -201,6 +201,9 @@ function api.run(how)
         return nil, "loop already running"
     end
     mode = how
+    if not is_alive() then
+        loop.new_turn() -- as in libuv, a run that does nothing still reads the clock
+    end
     if step == 0 and TIMERS_LAST and how == "default" and not stopped and is_alive() then
         guarded(timers_first)
     end
