@@ -251,6 +251,21 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
         uv.run()
     end)
 
+    it("counts the end of a write that has no callback as an event", function()
+        local a, b = pair()
+        local timer = uv.new_timer()
+        timer:start(10000, 0, note "waited")
+        timer:unref()
+        assert.is_false(uv.loop_alive())
+        a:write "x"
+        assert.is_true(uv.loop_alive())
+        uv.run "once" -- returns without waiting
+        assert.is_false(uv.loop_alive())
+        close(a, b, timer)
+        uv.run()
+        assert.same({}, log)
+    end)
+
     it("reads the clock in a run that has nothing to do", function()
         local before = uv.now()
         uv.sleep(5)

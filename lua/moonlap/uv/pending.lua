@@ -15,6 +15,10 @@ local _M = {}
 
 local type = type
 
+--- Has a write ended that has no callback? To libuv its end is an event too: the loop is alive for
+-- it, and does not wait. `turn` takes it back.
+_M.unheard = false
+
 local ROUNDS = 8
 local MOST_BYTES = 128 * 1024
 
@@ -69,10 +73,14 @@ end
 
 --- A write is complete.
 -- @tparam table h its record; the field `done` is false at first
--- @tparam function callback
+-- @tparam function|nil callback
 -- @tparam number size bytes
 -- @tparam[opt] string err
 function _M.add(h, callback, size, err)
+    if not callback then
+        _M.unheard = true
+        return
+    end
     enqueue_when_complete(h, append(h, callback, err or false, size))
 end
 

@@ -49,6 +49,7 @@ end
 -- What Lua has to do before it may wait again.
 local function is_busy()
     return closing.is_due() or queue.waiting() or pending.waiting() or stream.waiting()
+        or pending.unheard
 end
 
 local function is_alive_in_c()
@@ -108,7 +109,8 @@ local function turns()
             step = 2
         end
         if step == 2 then
-            can_wait = idle.active == 0
+            can_wait = idle.active == 0 and not pending.unheard
+            pending.unheard = false
             if pending.waiting() then
                 pending.new_turn()
                 can_wait = not pending.run_once() and can_wait
@@ -141,6 +143,7 @@ local function turns()
             if pending.waiting() then
                 pending.run()
             end
+            pending.unheard = false
             step = 7
         end
         if step == 7 then

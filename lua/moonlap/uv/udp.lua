@@ -243,9 +243,7 @@ function api.udp_send(userdata, data, host, port, callback)
     end
     local done = C.uv_udp_try_send(ptr, list, n, sockaddr)
     if done >= 0 or not REFUSED[done] then
-        if callback then
-            pending.add(h, callback, max(0, done), errors.status(done))
-        end
+        pending.add(h, callback, max(0, done), errors.status(done))
         return sent
     end
     local r, request = req.new("udp_send", callback, pending.ended)

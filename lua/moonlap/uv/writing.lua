@@ -70,17 +70,13 @@ function _M.write(h, list, n, size, keep, callback)
     local ptr = pointer(h)
     local done = C.uv_try_write(ptr, list, n)
     if done == size then
-        if callback then
-            pending.add(h, callback, size)
-        end
+        pending.add(h, callback, size)
         return written
     elseif done > 0 then
         list, n = buffers.rest(list, n, done)
     elseif done < 0 and done ~= EAGAIN and done ~= EBADF and C.uv_is_writable(ptr) ~= 0 then
         -- The kernel refused the bytes. To write again would get another error than the first.
-        if callback then
-            pending.add(h, callback, 0, errors.name(done))
-        end
+        pending.add(h, callback, 0, errors.name(done))
         return written
     end
     return start_write(h, list, n, keep, callback)
