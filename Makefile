@@ -1,10 +1,10 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test test-uv test-uv-newer uv-exits lint bench prove clean
+.PHONY: help build test test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
 
 build: ## bin/moonlap
 	script/build
@@ -17,6 +17,12 @@ test-uv: build ## luv's own tests with moonlap.uv: make test-uv LUV=/path/to/luv
 
 test-uv-newer: build ## moonlap.uv with another libuv: make test-uv-newer LIBUV=/path/to/lib LUV=/path/to/luv
 	script/test-uv-newer "$(LIBUV)" "$(LUV)"
+
+test-uv-programs: build ## luv's, luvit's and lit's programs with moonlap.uv: LUV=, LUVIT=, LIT= with LUVI=
+	$(if $(LUV),script/test-uv-programs luv "$(LUV)")
+	$(if $(LUVIT),script/test-uv-programs luvit "$(LUVIT)" "$(LUVI)")
+	$(if $(LIT),script/test-uv-programs lit "$(LIT)" "$(LUVI)")
+	@$(if $(LUV)$(LUVIT)$(LIT),:,script/test-uv-programs)
 
 uv-exits: build ## 1000 random ends of programs with moonlap.uv: HOW=plain, valgrind or asan
 	script/uv-exits 1000 $(HOW)

@@ -14,7 +14,8 @@ libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv) 1.44.2: pro
 luv run unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. No FFI
 callback is ever made; [the explanation](../explanation/no-callbacks.md) tells how that works and
 what it was measured to save, and [benchmarks/uv](../../benchmarks/uv/README.md) measures it again.
-`make test-uv LUV=FOLDER` runs luv's own tests.
+`make test-uv LUV=FOLDER` runs luv's own tests; `make test-uv-programs` runs luv's examples, luvit's
+tests and lit's coroutine libraries under luv and under `moonlap.uv`, from checkouts of theirs.
 
 It needs LuaJIT, libuv from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` makes with a C
 compiler and puts in `bin/`; it is looked for where the environment's `MOONLAP_UVSHIM` says, beside
@@ -39,7 +40,8 @@ nobody reads gets SIGPIPE, and an error in a callback ends the process, unless
 What differs from luv, apart from the extensions that say so:
 
 - a timer that is started while timers run waits for the next turn, as in libuv from 1.48 on;
-- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on;
+- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on (one of
+  lit's tests, of `coro-channel`, runs the loop so, and fails here as it does there);
 - a handle that has had write callbacks for 128 KiB in a turn gets the others in the next one.
 ]]
 
