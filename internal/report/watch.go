@@ -110,7 +110,7 @@ func (p *page) watchMasters(s watch.Snapshot) {
 		if q := m.PerRequest; q != nil {
 			parts := []string{p.time(q.CPU) + " CPU"}
 			for _, event := range slices.Concat(process.SoftwareEvents, process.HardwareEvents) {
-				if n, ok := q.Events[event]; ok {
+				if n := q.Events[event]; n > 0 {
 					parts = append(parts, p.rate(n)+" "+strings.ReplaceAll(string(event), "_", " "))
 				}
 			}

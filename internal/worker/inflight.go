@@ -27,42 +27,54 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 	now := time.Now()
 	seen := map[uint64]bool{}
 	var all []InFlight
-	err := w.Nginx.EachConnection(func(connection, data uint64, fd int) {
-		r := &process.Reader{Memory: w.Process}
-		if r.U32(data) != requestSignature || r.U64(data+requestConnection) != connection || r.Err != nil {
+	err := w.Nginx.EachConnection(func(connection, data uint64, _ int) {
+		serves := func() bool {
+			r := &process.Reader{Memory: w.Process}
+			return r.U32(data) == requestSignature && r.U64(data+requestConnection) == connection && r.Err == nil
+		}
+		if !serves() {
 			return
 		}
 		request := w.mainRequest(data)
-		if !seen[request] {
-			seen[request] = true
-			all = append(all, w.inFlight(request, now))
+		if seen[request] {
+			return
+		}
+		seen[request] = true
+		const tries = 3 // the worker goes on meanwhile: a request may end, or its Lua wake up
+		for try := 1; ; try++ {
+			f, sure := w.inFlight(request, now)
+			if !serves() {
+				return
+			}
+			if sure || try == tries {
+				all = append(all, f)
+				return
+			}
 		}
 	})
 	slices.SortStableFunc(all, func(a, b InFlight) int { return cmp.Compare(b.Age, a.Age) })
 	return all, err
 }
 
-func (w *Worker) inFlight(address uint64, now time.Time) InFlight {
+// inFlight describes a request. sure is false where its Lua neither runs nor waits: it was about to
+// do one or the other, or it has ended.
+func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool) {
 	request, _ := w.Request(w.Process, address)
-	f := InFlight{Method: request.Method, URI: request.URI}
+	f = InFlight{Method: request.Method, URI: request.URI}
 	if start, ok := w.started(address); ok {
 		f.Age = max(0, now.Sub(start))
 	}
 	co, ok := w.coroutine(address)
 	if !ok {
-		return f
+		return f, true
 	}
-	status, err := w.VM.Status()
-	if err != nil {
-		return f
-	}
-	if status.Running && status.Current == co {
+	if status, err := w.VM.Status(); err == nil && status.Running && status.Current == co {
 		f.Running, f.Phase = true, w.phaseNow(address)
-		return f
+		return f, true
 	}
 	frames, err := w.VM.Suspended(co)
 	if err != nil {
-		return f // its Lua has ended, or goes on right now
+		return f, false
 	}
 	f.Phase = w.phaseNow(address)
 	for _, frame := range frames {
@@ -75,5 +87,5 @@ func (w *Worker) inFlight(address uint64, now time.Time) InFlight {
 			f.Waits = named.Function
 		}
 	}
-	return f
+	return f, true
 }
