@@ -138,10 +138,14 @@ type start struct {
 // and in the interpreter's C frame. Between the instructions of a call the registers are ahead of
 // the stack, so there's a second start for a walk that fails.
 func (vm *VM) begin(r *process.Reader, registers process.Registers, status Status, cframe uint64) []start {
-	if base := r.U64(vm.Global + vm.Layout.JITBase); base != 0 {
-		return []start{vm.beginTrace(r, registers, status, cframe, base)}
-	}
 	interpreter := vm.Asm.Contains(registers.RIP)
+	const saved = 16 // bytes below the interpreter's frame, of the registers that traces save
+	left := interpreter && registers.RSP >= cframe-saved
+	if base := r.U64(vm.Global + vm.Layout.JITBase); base != 0 && !left {
+		return []start{vm.beginTrace(r, registers, status, cframe, base)}
+	} else if base != 0 { // the trace has been left, for the interpreter, which takes note of it in a moment
+		status.State = Interpreted
+	}
 	starts := []start{{
 		base: r.U64(status.Current + vm.Layout.Base),
 		pc:   r.U64(cframe + cframePC),
@@ -311,7 +315,10 @@ func (vm *VM) line(r *process.Reader, proto, pc uint64) int {
 	first, lines := int(int32(r.U32(proto+protoFirstLine))), r.U32(proto+protoLines)
 	info := r.U64(proto + protoLineInfo)
 	code := proto + protoSize
-	if pc <= code || info == 0 {
+	switch {
+	case pc == code: // it is about to begin
+		return first
+	case pc < code || info == 0:
 		return 0
 	}
 	n := (pc-code)/4 - 1

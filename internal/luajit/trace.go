@@ -88,9 +88,13 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 		default:
 			frames = append(frames, Frame{Kind: Builtin, Function: "(unknown function)"})
 		}
-		pc = 0
-		if f.link&frameLuaBits == frameLua {
+		switch {
+		case f.link&frameLuaBits == frameLua:
 			pc = f.link
+		case f.link&frameTypes == frameCont:
+			pc = f.after
+		default:
+			pc = 0
 		}
 	}
 	frames = append(frames, vm.frame(r, function, pc))
@@ -108,7 +112,8 @@ type snapshot struct {
 
 // An inlined function's frame has a slot for the function and one for the link to the frame before.
 // Where a trace serves all closures of a prototype, it computes the function, and proto is known.
-type inlined struct{ function, link, proto uint64 }
+// Below a frame of a continuation, as a metamethod has it, stands the bytecode after the one that called.
+type inlined struct{ function, link, proto, after uint64 }
 
 // Entries of a snapshot (lj_jit.h): slot<<24 | flags | reference into the trace's instructions.
 const (
@@ -145,22 +150,22 @@ func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot,
 	if loop := r.U64(t.address + traceStartPC); s.pc == loop+4 {
 		s.pc = loop
 	}
-	var before, computed uint64 // in the slot before: a constant, or else a reference to what computes it
+	var constants, computed [256]uint64 // by slot: a value, or else a reference to what computes it
 	for i := range n {
 		entry := r.U32(entries + 4*i)
-		var constant uint64
-		reference := uint64(entry & 0xffff)
-		if reference < irBias { // else the trace computes it
-			constant, reference = r.U64(ir+irSize*reference+irSize), 0
+		slot := entry >> 24
+		if reference := uint64(entry & 0xffff); reference < irBias {
+			constants[slot] = r.U64(ir + irSize*reference + irSize)
+		} else { // the trace computes it
+			computed[slot] = reference
 		}
-		if entry&snapFrame != 0 {
-			f := inlined{function: before & pointerMask, link: constant}
+		if entry&snapFrame != 0 && slot > 1 {
+			f := inlined{function: constants[slot-1] & pointerMask, link: constants[slot], after: constants[slot-2]}
 			if f.function == 0 {
-				f.proto = vm.guardedProto(t, ir, computed)
+				f.proto = vm.guardedProto(t, ir, computed[slot-1])
 			}
 			s.frames = append(s.frames, f)
 		}
-		before, computed = constant, reference
 	}
 	return s, r.Err == nil
 }

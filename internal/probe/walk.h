@@ -31,6 +31,7 @@
 #define STACK_SIZE_MOST (1 << 20)
 #define BASE_REACH (8 * 256)
 #define CFRAME_SIZE 0x50
+#define CFRAME_SAVED 16 /* below it, registers that traces save */
 #define CFRAME_L 0x10
 #define CFRAME_PC 0x18
 #define CFRAME_RETURN 0x48
@@ -143,6 +144,7 @@ inlined void keep_request(struct scratch *s, const struct worker *w, u64 corouti
 struct walk {
     struct scratch *s;
     const struct worker *w;
+    u64 base;   /* jit_base: of the trace that runs; 0: none does */
     u64 second; /* base to begin again from, if this walk comes to nothing; 0: none */
     u64 coroutine;
     u64 at;     /* slot of the frame's link; the function is in the one below */
@@ -222,6 +224,18 @@ static long step(u32 i, void *context) {
     return failed ? 1 : 0;
 }
 
+/* runs_interpreter tells that BASE is in rdx, as it is while the interpreter runs, but for its entry; also when
+ * it has just taken over from a trace. */
+static __attribute__((noinline)) int runs_interpreter(struct walk *k, s32 state) {
+    const struct registers *r = &k->s->moment.registers;
+
+    if (r->rip < k->w->asm_from || r->rip >= k->w->asm_to)
+        return 0;
+    if (k->base ? r->rsp < k->cframe - CFRAME_SAVED : state != STATE_INTERPRETED)
+        return 0;
+    return r->rdx > word(k->coroutine + k->w->stack) && r->rdx <= word(k->coroutine + k->w->top) + BASE_REACH;
+}
+
 /* keep_lua copies what the frames of the running coroutine, and of those that resumed it, consist of. */
 inlined void keep_lua(struct scratch *s, const struct worker *w) {
     struct walk k = {.s = s, .w = w};
@@ -239,16 +253,10 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
         keep(s, COROUTINE, k.coroutine, COROUTINE_SIZE);
         return;
     }
-    /* BASE is in rdx while the interpreter runs, but for its entry: if that walk comes to nothing, a
-     * second one begins where the coroutine says. */
-    if (base == 0 && (s32)*state == STATE_INTERPRETED && s->moment.registers.rip >= w->asm_from &&
-        s->moment.registers.rip < w->asm_to) {
-        u64 rdx = s->moment.registers.rdx;
-
-        if (rdx > word(k.coroutine + w->stack) && rdx <= word(k.coroutine + w->top) + BASE_REACH) {
-            base = rdx;
-            k.second = word(k.coroutine + w->base);
-        }
+    k.base = base;
+    if (runs_interpreter(&k, (s32)*state)) {
+        k.second = word(k.coroutine + w->base);
+        base = s->moment.registers.rdx;
     }
     if (begin(&k, base))
         return;
