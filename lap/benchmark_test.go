@@ -14,17 +14,18 @@ var clocks = []struct {
 	laps func(int) *lap.Benchmark
 	open func(time.Duration) *lap.Benchmark
 }{
-	{"monotonic", lap.NewBenchmark, lap.NewBenchmarkFor},
+	{"system", lap.NewBenchmark, lap.NewBenchmarkFor},
 	{"counter", lap.NewBenchmarkTSC, lap.NewBenchmarkTSCFor},
-	{"monotonic, unfenced", func(n int) *lap.Benchmark { return lap.NewBenchmark(n).Unfenced() },
-		func(d time.Duration) *lap.Benchmark { return lap.NewBenchmarkFor(d).Unfenced() }},
-	{"counter, unfenced", func(n int) *lap.Benchmark { return lap.NewBenchmarkTSC(n).Unfenced() },
-		func(d time.Duration) *lap.Benchmark { return lap.NewBenchmarkTSCFor(d).Unfenced() }},
+	{"counter, fenced", func(n int) *lap.Benchmark { return lap.NewBenchmarkTSC(n).Fenced() },
+		func(d time.Duration) *lap.Benchmark { return lap.NewBenchmarkTSCFor(d).Fenced() }},
+	{"kernel", lap.NewKernelBenchmark, lap.NewKernelBenchmarkFor},
+	{"kernel, sampled", func(n int) *lap.Benchmark { return lap.NewKernelBenchmark(n).Sample() },
+		func(d time.Duration) *lap.Benchmark { return lap.NewKernelBenchmarkFor(d).Sample() }},
 }
 
 func TestBenchmarkCountsItsLaps(t *testing.T) {
 	for _, c := range clocks {
-		for _, count := range []int{-1, 0, 1, 2, 1000} {
+		for _, count := range []int{-1, 0, 1, 2, 1000, 1001, 5000} {
 			b, turns := c.laps(count), 0
 			for b.Next() {
 				turns++
@@ -35,8 +36,12 @@ func TestBenchmarkCountsItsLaps(t *testing.T) {
 				}
 			}
 			want := max(0, count)
-			if got := b.Result().Count(); turns != want || got != int64(want) {
-				t.Errorf("%s %d: %d turns, %d laps", c.name, count, turns, got)
+			r, inBuckets := b.Result(), int64(0)
+			for bucket := range r.Buckets {
+				inBuckets += bucket.Count
+			}
+			if turns != want || r.Count() != int64(want) || inBuckets != int64(want) {
+				t.Errorf("%s %d: %d turns, %d laps, %d in buckets", c.name, count, turns, r.Count(), inBuckets)
 			}
 		}
 	}
@@ -142,19 +147,19 @@ func TestLapsFillTheTimeBetweenFirstAndLast(t *testing.T) {
 }
 
 // The two kinds of laps have different overheads, so that one result can't hold both.
-func TestUnfencedStartsOver(t *testing.T) {
-	b := lap.NewBenchmark(10)
+func TestFencedStartsOver(t *testing.T) {
+	b := lap.NewBenchmarkTSC(2000)
 	b.Next()
 	b.Next()
-	b.Unfenced()
+	b.Fenced()
 	if n := b.Result().Count(); n != 0 {
-		t.Errorf("%d fenced laps are kept", n)
+		t.Errorf("%d laps without fences are kept", n)
 	}
 	turns := 0
 	for b.Next() {
 		turns++
 	}
-	if n := b.Result().Count(); turns != 10 || n != 10 {
+	if n := b.Result().Count(); turns != 2000 || n != 2000 {
 		t.Errorf("%d turns, %d laps", turns, n)
 	}
 }

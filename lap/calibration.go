@@ -74,8 +74,8 @@ func chain(links int, x uint64) uint64 {
 
 // chainAlone is the mean of so many chains, in units of the clock that read reads.
 func chainAlone(read func() int64) func(links, laps int) float64 {
-	var x uint64
 	return func(links, laps int) float64 {
+		var x uint64
 		start := read()
 		for range laps {
 			x = chain(links, x)

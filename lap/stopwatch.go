@@ -3,8 +3,10 @@ package lap
 import (
 	"errors"
 	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 // Errors of [Stopwatch.Stop].
@@ -35,10 +37,7 @@ type Stopwatch struct {
 	useCounter bool
 	overhead   calibration
 
-	// An open span is a slot that holds its start; a free slot holds 0. Which slot a
-	// span takes follows from its start, so that no common counter is fought over.
-	slots []slot
-	bits  uint // log2 of len(slots)
+	slots []slot // as many as a power of two
 	full  atomic.Int64
 
 	awaited int64
@@ -46,28 +45,29 @@ type Stopwatch struct {
 	done    chan struct{}
 }
 
-// A slot fills a cache line of its own.
+// A slot is room for an open span, and fills a cache line of its own. Whoever opens or
+// closes it by changing id owns start.
 type slot struct {
-	start atomic.Int64
-	_     [56]byte
+	id    atomic.Int64 // of the open span; negative, of the last one, while free
+	start int64
+	_     [48]byte
 }
 
 // maxOpen keeps the slots below 64 MiB.
 const maxOpen = 1 << 20
 
-// NewStopwatch makes a stopwatch on the monotonic clock with room for count spans
-// open at once, 1 to 1048576; counts outside this get the nearer end's room.
-func NewStopwatch(count int) *Stopwatch { return newStopwatch(monotonic, count) }
+// NewStopwatch makes a stopwatch on the system's clock, as [NewBenchmark] does, with room
+// for count spans open at once, 1 to 1048576; counts outside this get the nearer end's room.
+func NewStopwatch(count int) *Stopwatch { return newStopwatch(systemClock(), count) }
 
-// NewStopwatchTSC is [NewStopwatch] on the processor's counter, where one may be used
+// NewStopwatchTSC is [NewStopwatch] on the processor's counter wherever one may be used
 // ([TSCSupported]).
 func NewStopwatchTSC(count int) *Stopwatch { return newStopwatch(counterClock(), count) }
 
 func newStopwatch(c clock, count int) *Stopwatch {
 	room := min(max(count, 1), maxOpen)
 	s := &Stopwatch{clock: c, useCounter: c.name == counterName, done: make(chan struct{})}
-	s.bits = max(1, uint(bits.Len(uint(room-1))))
-	s.slots = make([]slot, 1<<s.bits)
+	s.slots = make([]slot, 1<<max(1, bits.Len(uint(room-1))))
 	s.overhead = s.calibrate()
 	s.spans.reset()
 	s.awaited = int64(count)
@@ -78,8 +78,8 @@ func newStopwatch(c clock, count int) *Stopwatch {
 
 // calibrate records spans, which have to be forgotten afterwards.
 func (s *Stopwatch) calibrate() calibration {
-	var x uint64
 	return calibrate(func(links, laps int) float64 {
+		var x uint64
 		before := s.spans.sum.Load()
 		for range laps {
 			id := s.Start()
@@ -90,52 +90,61 @@ func (s *Stopwatch) calibrate() calibration {
 	}, chainAlone(s.clock.read))
 }
 
-func (s *Stopwatch) reading() int64 {
-	if s.useCounter {
-		return counter()
-	}
-	return now()
-}
-
 // Start opens a span and returns its id for Stop, or [Full] when all the slots hold
 // open spans; [Stopwatch.Dropped] counts those.
 func (s *Stopwatch) Start() int64 {
-	start := max(s.reading(), 1)
-	mask := uint64(len(s.slots) - 1)
-	// Fibonacci hashing: neighbouring starts land far apart.
-	at := uint64(start) * 0x9E3779B97F4A7C15 >> (64 - s.bits)
-	for range s.slots {
-		at &= mask
-		if s.slots[at].start.CompareAndSwap(0, start) {
-			fence()
-			return s.id(at, start)
+	room := int64(len(s.slots))
+	// Each goroutine begins at a slot of its own, which its stack's address tells, so that
+	// no counter is fought over. Where that is taken, any place will do.
+	var here byte
+	at := int64(uint64(uintptr(unsafe.Pointer(&here))) * 0x9E3779B97F4A7C15 >> 32)
+	for tries := range room + 1 {
+		open := &s.slots[at&(room-1)]
+		if last := open.id.Load(); last <= 0 {
+			id := -last&^(room-1) + room + at&(room-1) // no span had this one
+			if open.id.CompareAndSwap(last, id) {
+				if s.useCounter {
+					open.start = counter()
+				} else {
+					open.start = now()
+				}
+				fence()
+				return id
+			}
 		}
 		at++
+		if tries == 0 {
+			at = rand.Int64()
+		}
 	}
 	s.full.Add(1)
 	s.endWait(s.spans.count.Load())
 	return Full
 }
 
-// id holds the slot in its low bits, and as much of the start as fits above.
-func (s *Stopwatch) id(slot uint64, start int64) int64 {
-	return int64((uint64(start)<<s.bits | slot) &^ (1 << 63))
-}
-
 // Stop closes a span. [Full] is ignored; an id that is not of an open span is an
 // error and changes nothing.
 func (s *Stopwatch) Stop(id int64) error {
 	fence()
-	end := s.reading()
+	var end int64
+	if s.useCounter {
+		end = counter()
+	} else {
+		end = now()
+	}
 	if id < 0 {
 		if id == Full {
 			return nil
 		}
 		return ErrUnknownID
 	}
-	at := uint64(id) & uint64(len(s.slots)-1)
-	start := s.slots[at].start.Load()
-	if start == 0 || s.id(at, start) != id || !s.slots[at].start.CompareAndSwap(start, 0) {
+	room := int64(len(s.slots))
+	open := &s.slots[id&(room-1)]
+	if id < room || open.id.Load() != id {
+		return ErrNotStarted
+	}
+	start := open.start // now: once the slot is free, the next span's may be there
+	if !open.id.CompareAndSwap(id, -id) {
 		return ErrNotStarted
 	}
 	s.endWait(s.spans.add(end - start))
@@ -156,7 +165,7 @@ func (s *Stopwatch) Wait() { <-s.done }
 func (s *Stopwatch) Open() int {
 	open := 0
 	for i := range s.slots {
-		if s.slots[i].start.Load() != 0 {
+		if s.slots[i].id.Load() > 0 {
 			open++
 		}
 	}
@@ -169,7 +178,7 @@ func (s *Stopwatch) Dropped() int64 { return s.full.Load() }
 // Result is the spans stopped so far; it may be taken while others run. It measures
 // the overhead again, for some milliseconds.
 func (s *Stopwatch) Result() *Result {
-	scratch := &Stopwatch{clock: s.clock, useCounter: s.useCounter, slots: make([]slot, 2), bits: 1}
+	scratch := &Stopwatch{clock: s.clock, useCounter: s.useCounter, slots: make([]slot, 2)}
 	overhead := s.overhead.again(scratch.calibrate())
 	return newResult(s.spans.tally(), s.clock, overhead)
 }

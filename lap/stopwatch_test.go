@@ -14,7 +14,7 @@ import (
 var stopwatches = []struct {
 	name string
 	new  func(int) *lap.Stopwatch
-}{{"monotonic", lap.NewStopwatch}, {"counter", lap.NewStopwatchTSC}}
+}{{"system", lap.NewStopwatch}, {"counter", lap.NewStopwatchTSC}, {"kernel", lap.NewKernelStopwatch}}
 
 func TestStopwatchAcrossGoroutines(t *testing.T) {
 	const goroutines, each = 1000, 100
@@ -76,6 +76,32 @@ func TestStopOfWhatIsNotOpen(t *testing.T) {
 		}
 		if err := s.Stop(second); err != nil {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// A slot is used again, its ids are not.
+func TestStopOfAnEarlierSpan(t *testing.T) {
+	for _, c := range stopwatches {
+		s := c.new(1)
+		stopped := map[int64]bool{}
+		for range 1000 {
+			id := s.Start()
+			if stopped[id] {
+				t.Fatalf("%s: id %d twice", c.name, id)
+			}
+			for earlier := range stopped {
+				if err := s.Stop(earlier); !errors.Is(err, lap.ErrNotStarted) {
+					t.Fatalf("%s: Stop of an earlier span: %v", c.name, err)
+				}
+			}
+			if err := s.Stop(id); err != nil {
+				t.Fatal(err)
+			}
+			stopped[id] = true
+		}
+		if n := s.Result().Count(); n != 1000 || s.Open() != 0 {
+			t.Errorf("%s: %d spans, %d open", c.name, n, s.Open())
 		}
 	}
 }

@@ -44,11 +44,7 @@ const ourWays = 2
 
 var lapWays = []way{
 	{"lap", func(n, length int) float64 { return ourLaps(lap.NewBenchmark(n), length) }},
-	{"lap, counter", func(n, length int) float64 { return ourLaps(lap.NewBenchmarkTSC(n), length) }},
-	{"unfenced", func(n, length int) float64 { return ourLaps(lap.NewBenchmark(n).Unfenced(), length) }},
-	{"unfenced, counter", func(n, length int) float64 {
-		return ourLaps(lap.NewBenchmarkTSC(n).Unfenced(), length)
-	}},
+	{"lap, TSC", func(n, length int) float64 { return ourLaps(lap.NewBenchmarkTSC(n), length) }},
 	{"hrtime", func(n, length int) float64 {
 		b := hrtime.NewBenchmark(n)
 		for b.Next() {
@@ -56,7 +52,7 @@ var lapWays = []way{
 		}
 		return mean(b.Laps())
 	}},
-	{"hrtime, counter", func(n, length int) float64 {
+	{"hrtime, TSC", func(n, length int) float64 {
 		b := hrtime.NewBenchmarkTSC(n)
 		for b.Next() {
 			chained = chain(length, chained)
@@ -67,7 +63,7 @@ var lapWays = []way{
 
 var spanWays = []way{
 	{"span", func(n, length int) float64 { return ourSpans(lap.NewStopwatch(1), n, length) }},
-	{"span, counter", func(n, length int) float64 { return ourSpans(lap.NewStopwatchTSC(1), n, length) }},
+	{"span, TSC", func(n, length int) float64 { return ourSpans(lap.NewStopwatchTSC(1), n, length) }},
 	{"hrtime", func(n, length int) float64 {
 		s := hrtime.NewStopwatch(n)
 		for range n {
@@ -77,7 +73,7 @@ var spanWays = []way{
 		}
 		return mean(s.Durations())
 	}},
-	{"hrtime, counter", func(n, length int) float64 {
+	{"hrtime, TSC", func(n, length int) float64 {
 		s := hrtime.NewStopwatchTSC(n)
 		for range n {
 			id := s.Start()

@@ -23,6 +23,21 @@ func perCall(n int, f func()) float64 {
 	return float64(time.Since(start)) / float64(n)
 }
 
+func laps(b *lap.Benchmark) float64 {
+	return perCall(lapsEach, func() {
+		for b.Next() {
+		}
+	})
+}
+
+func spans(s *lap.Stopwatch) float64 {
+	return perCall(lapsEach, func() {
+		for range lapsEach {
+			_ = s.Stop(s.Start())
+		}
+	})
+}
+
 func hrtimeLap() float64 {
 	b := hrtime.NewBenchmark(lapsEach)
 	return perCall(lapsEach, func() {
@@ -31,7 +46,7 @@ func hrtimeLap() float64 {
 	})
 }
 
-func hrtimeCounterLap() float64 {
+func hrtimeTSCLap() float64 {
 	b := hrtime.NewBenchmarkTSC(lapsEach)
 	return perCall(lapsEach, func() {
 		for b.Next() {
@@ -39,75 +54,49 @@ func hrtimeCounterLap() float64 {
 	})
 }
 
-// costs prints what a lap and a span around nothing take from outside.
+func hrtimeSpan() float64 {
+	s := hrtime.NewStopwatch(lapsEach)
+	return perCall(lapsEach, func() {
+		for range lapsEach {
+			s.Stop(s.Start())
+		}
+	})
+}
+
+func hrtimeTSCSpan() float64 {
+	s := hrtime.NewStopwatchTSC(lapsEach)
+	return perCall(lapsEach, func() {
+		for range lapsEach {
+			s.Stop(s.Start())
+		}
+	})
+}
+
+// costs prints what a lap and a span around nothing take from outside, and what the two
+// readings take that any span has at least.
 func costs(rounds int) {
-	// The pairs of one clock stand next to each other: ours, then hrtime's.
+	// The pairs stand next to each other: ours, then hrtime's.
 	candidates := []candidate{
-		{"lap, monotonic clock", func() float64 {
-			b := lap.NewBenchmark(lapsEach)
-			return perCall(lapsEach, func() {
-				for b.Next() {
-				}
-			})
-		}},
+		{"lap", func() float64 { return laps(lap.NewBenchmark(lapsEach)) }},
 		{"hrtime", hrtimeLap},
-		{"lap, monotonic clock, unfenced", func() float64 {
-			b := lap.NewBenchmark(lapsEach).Unfenced()
-			return perCall(lapsEach, func() {
-				for b.Next() {
-				}
-			})
-		}},
-		{"hrtime", hrtimeLap},
-		{"lap, counter", func() float64 {
-			b := lap.NewBenchmarkTSC(lapsEach)
-			return perCall(lapsEach, func() {
-				for b.Next() {
-				}
-			})
-		}},
-		{"hrtime, counter", hrtimeCounterLap},
-		{"lap, counter, unfenced", func() float64 {
-			b := lap.NewBenchmarkTSC(lapsEach).Unfenced()
-			return perCall(lapsEach, func() {
-				for b.Next() {
-				}
-			})
-		}},
-		{"hrtime, counter", hrtimeCounterLap},
-		{"span, monotonic clock", func() float64 {
-			s := lap.NewStopwatch(8)
+		{"lap, TSC", func() float64 { return laps(lap.NewBenchmarkTSC(lapsEach)) }},
+		{"hrtime, TSC", hrtimeTSCLap},
+		{"lap, TSC, all fenced", func() float64 { return laps(lap.NewBenchmarkTSC(lapsEach).Fenced()) }},
+		{"hrtime, TSC", hrtimeTSCLap},
+		{"span", func() float64 { return spans(lap.NewStopwatch(8)) }},
+		{"hrtime span", hrtimeSpan},
+		{"two bare time.Since", func() float64 {
 			return perCall(lapsEach, func() {
 				for range lapsEach {
-					_ = s.Stop(s.Start())
+					last = time.Since(base)
+					last += time.Since(base)
 				}
 			})
 		}},
-		{"hrtime span", func() float64 {
-			s := hrtime.NewStopwatch(lapsEach)
-			return perCall(lapsEach, func() {
-				for range lapsEach {
-					s.Stop(s.Start())
-				}
-			})
-		}},
-		{"span, counter", func() float64 {
-			s := lap.NewStopwatchTSC(8)
-			return perCall(lapsEach, func() {
-				for range lapsEach {
-					_ = s.Stop(s.Start())
-				}
-			})
-		}},
-		{"hrtime span, counter", func() float64 {
-			s := hrtime.NewStopwatchTSC(lapsEach)
-			return perCall(lapsEach, func() {
-				for range lapsEach {
-					s.Stop(s.Start())
-				}
-			})
-		}},
-		{"1000 goroutines, monotonic clock", func() float64 {
+		{"hrtime span", hrtimeSpan},
+		{"span, TSC", func() float64 { return spans(lap.NewStopwatchTSC(8)) }},
+		{"hrtime span, TSC", hrtimeTSCSpan},
+		{"1000 goroutines", func() float64 {
 			s := lap.NewStopwatch(goroutines)
 			return contend(s.Start, func(id int64) { _ = s.Stop(id) })
 		}},
@@ -115,14 +104,19 @@ func costs(rounds int) {
 			s := hrtime.NewStopwatch(goroutines * spansEach)
 			return contend(s.Start, s.Stop)
 		}},
-		{"1000 goroutines, counter", func() float64 {
+		{"1000 goroutines, TSC", func() float64 {
 			s := lap.NewStopwatchTSC(goroutines)
 			return contend(s.Start, func(id int64) { _ = s.Stop(id) })
 		}},
-		{"hrtime, 1000 goroutines, counter", func() float64 {
+		{"hrtime, 1000 goroutines, TSC", func() float64 {
 			s := hrtime.NewStopwatchTSC(goroutines * spansEach)
 			return contend(s.Start, s.Stop)
 		}},
+	}
+	if bareCounterTwice != nil {
+		candidates = append(candidates, candidate{"two bare RDTSC", func() float64 {
+			return perCall(lapsEach, func() { bareCounterTwice(lapsEach, 0) })
+		}}, candidate{"hrtime span, TSC", hrtimeTSCSpan})
 	}
 	samples := interleave(rounds, candidates)
 	fmt.Println("Cost of a lap or span around nothing, ns:")

@@ -10,6 +10,9 @@ func fenceCounterFence(n, links int)
 func ordered(n, links int)
 func orderedFence(n, links int)
 
+// bareCounterTwice is the least that a span on the counter can be.
+var bareCounterTwice = counterTwice
+
 // floor prints what the bare instructions add to a body, without a histogram, a call
 // or a count: no lap on the counter can cost less. A way whose row is not constant has
 // no one overhead to take off.

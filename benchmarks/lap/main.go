@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/moonlap/moonlap/lap"
 )
 
 func main() {
@@ -24,11 +26,14 @@ func main() {
 	}
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d, %s, %d rounds\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.GOMAXPROCS(0), time.Now().UTC().Format(time.DateOnly), *rounds)
+	fmt.Printf("The system's clock is read from: %s; the TSC types read: %s\n\n",
+		lap.NewBenchmark(1).Result().Clock, lap.NewBenchmarkTSC(1).Result().Clock)
 	costs(*rounds)
 	fmt.Println("Bias of laps on a body of known cost, ns (mean of laps, lower quartile of rounds):")
 	biases(*rounds, lapWays)
 	fmt.Println("Bias of spans on the same bodies, ns:")
 	biases(*rounds, spanWays)
+	mixtures(*rounds)
 	readings(*rounds)
 	floor(*rounds)
 	memory()

@@ -39,7 +39,7 @@ type Benchmark struct {
 func NewBenchmark(b *testing.B) *Benchmark {
 	var l *Benchmark
 	untimed(b, func() {
-		l = &Benchmark{b: b, laps: lap.NewBenchmarkTSCFor(0)}
+		l = &Benchmark{b: b, laps: lap.NewBenchmarkTSCFor(0).Fenced()}
 		b.Cleanup(l.Report)
 	})
 	return l

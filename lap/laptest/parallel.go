@@ -45,7 +45,7 @@ type goroutines struct {
 func newGoroutines(n int, body func(*PB)) *goroutines {
 	g := &goroutines{each: make([]PB, n)}
 	for i := range g.each {
-		g.each[i].laps = lap.NewBenchmarkTSCFor(0)
+		g.each[i].laps = lap.NewBenchmarkTSCFor(0).Fenced()
 	}
 	g.run = func(pb *testing.PB) {
 		p := &g.each[g.begun.Add(1)-1]
