@@ -133,22 +133,25 @@ func (l *Layout) fromGetters(library *process.Object) error {
 	return nil
 }
 
-// fromGC: lua_gc sets vmstate to ~LJ_VMST_GC around a collection.
+// fromGC: lua_gc sets vmstate to ~LJ_VMST_GC around a collection, itself or in a function that it calls,
+// lj_gc_fullgc, as the compiler chose.
 func (l *Layout) fromGC(library *process.Object) error {
 	code, err := disassemble(library, "lua_gc")
 	if err != nil {
 		return err
 	}
 	const stateGC = ^int64(2)
-	set, ok := code.find(0, func(i instruction) bool {
-		m := i.memory()
-		return i.stores(m.Base, stateGC, 4) && m.Disp > 0
-	})
-	if !ok {
-		return errors.New("the machine's state not found")
+	for _, listing := range append([]listing{code}, callees(library, "lua_gc")...) {
+		set, ok := listing.find(0, func(i instruction) bool {
+			m := i.memory()
+			return i.stores(m.Base, stateGC, 4) && m.Disp > 0
+		})
+		if ok {
+			l.VMState = set.offset()
+			return nil
+		}
 	}
-	l.VMState = set.offset()
-	return nil
+	return errors.New("the machine's state not found")
 }
 
 // fromNewState: lua_newstate begins to count the bytes in use with those of GG_State, which it has just

@@ -18,14 +18,32 @@ type listing []instruction
 // disassemble decodes an exported function.
 func disassemble(library *process.Object, function string) (listing, error) {
 	all, err := library.Instructions(function)
+	return listingOf(all), err
+}
+
+// callees decodes the functions that an exported function calls directly.
+func callees(library *process.Object, function string) (all []listing) {
+	code, err := library.Instructions(function)
 	if err != nil {
-		return nil, err
+		return nil
 	}
+	for _, i := range code {
+		if i.Op != x86asm.CALL {
+			continue
+		}
+		if called, err := library.Called(function, i); err == nil {
+			all = append(all, listingOf(called))
+		}
+	}
+	return all
+}
+
+func listingOf(all []process.Instruction) listing {
 	list := make(listing, len(all))
 	for i, one := range all {
 		list[i] = instruction{one.Inst, one.End}
 	}
-	return list, nil
+	return list
 }
 
 // find returns the first instruction from the offset on that is wanted.

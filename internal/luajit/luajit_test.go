@@ -156,6 +156,9 @@ func TestCalibrate(t *testing.T) {
 	if asm, err := interpreter(library); err != nil || asm.Size() < 10_000 {
 		t.Errorf("interpreter %+v, %v", asm, err)
 	}
+	if n := len(callees(library, "lua_gc")); n == 0 {
+		t.Error("lua_gc calls no function of its library: not even lj_gc_step")
+	}
 	debian12 := Layout{
 		GlobalState: 0x10, Base: 0x20, Top: 0x28, Stack: 0x38, CFrame: 0x50, ExtraData: 0x60,
 		VMState: 0xb8, MainThread: 0xc0, CurrentL: 0x170, JITBase: 0x178,

@@ -1,6 +1,8 @@
 package process
 
 import (
+	"debug/elf"
+	"errors"
 	"fmt"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -19,6 +21,34 @@ func (o *Object) Instructions(function string) ([]Instruction, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(code)
+}
+
+// Called decodes the function that a function's instruction calls, where it is one of the same file
+// that .eh_frame knows. The caller is exported.
+func (o *Object) Called(caller string, call Instruction) ([]Instruction, error) {
+	_, address, err := o.Code(caller)
+	to, ok := call.Args[0].(x86asm.Rel)
+	if err != nil || !ok || call.Op != x86asm.CALL {
+		return nil, fmt.Errorf("%s: no call to a known function", caller)
+	}
+	f, ok := o.frameAt(address + uint64(call.End) + uint64(int64(to)))
+	if !ok {
+		return nil, fmt.Errorf("%s calls what is no function of its file", caller)
+	}
+	for _, p := range o.ELF.Progs {
+		if at := f.From - o.Bias; p.Type == elf.PT_LOAD && at >= p.Vaddr && at+f.Size() <= p.Vaddr+p.Filesz {
+			code := make([]byte, f.Size())
+			if _, err := p.ReadAt(code, int64(at-p.Vaddr)); err != nil {
+				return nil, err
+			}
+			return decode(code)
+		}
+	}
+	return nil, fmt.Errorf("%s: the called function is in no segment", caller)
+}
+
+func decode(code []byte) ([]Instruction, error) {
 	var all []Instruction
 	for at := 0; at < len(code); {
 		i, err := x86asm.Decode(code[at:], 64)
@@ -29,7 +59,7 @@ func (o *Object) Instructions(function string) ([]Instruction, error) {
 		all = append(all, Instruction{i, at})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s is empty", function)
+		return nil, errors.New("a function is empty")
 	}
 	return all, nil
 }
