@@ -21,6 +21,12 @@ func (vm *VM) Suspended(coroutine uint64) ([]Frame, error) {
 	return frames, nil
 }
 
+// Waits tells whether a coroutine has yielded.
+func (vm *VM) Waits(coroutine uint64) bool {
+	_, ok := vm.yielded(coroutine)
+	return ok
+}
+
 // yielded returns the base of a coroutine's innermost function, if it has yielded.
 func (vm *VM) yielded(coroutine uint64) (base uint64, ok bool) {
 	r := vm.reader()

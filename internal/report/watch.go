@@ -53,7 +53,7 @@ func (p *page) watchUse(s watch.Snapshot) {
 
 // watchServing is what each worker serves, and how fast its event loop turns.
 func (p *page) watchServing(s watch.Snapshot) {
-	headers := []string{"worker", "in flight", "oldest", "connections", "most", "of", "loop p50", "p99", "most", "timers", "next"}
+	headers := []string{"worker", "in flight", "oldest", "connections", "most", "limit", "loop p50", "p99", "longest", "timers", "next due"}
 	p.rows(s, headers, func(r watch.Row) []string {
 		row := []string{fmt.Sprint(r.PID), p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none}
 		if r.InFlight >= 0 {
@@ -95,8 +95,23 @@ func (p *page) rows(s watch.Snapshot, headers []string, line func(watch.Row) []s
 		}
 	}
 	if len(table) > 0 {
-		p.table(headers, table, left...)
+		p.fitted(headers, table, left...)
 	}
+}
+
+// fitted draws a table as far as it fits: without its last columns where there is no room for them. A
+// page that is drawn in place must have no line that the terminal breaks.
+func (p *page) fitted(headers []string, rows [][]string, left ...int) {
+	room, columns := p.opt.Width, 0
+	for ; columns < len(headers); columns++ {
+		if room -= columnWidth(headers, rows, columns); room < 0 {
+			break
+		}
+	}
+	for i, row := range rows {
+		rows[i] = row[:columns]
+	}
+	p.table(headers[:columns], rows, slices.DeleteFunc(left, func(c int) bool { return c >= columns })...)
 }
 
 func (p *page) watchMasters(s watch.Snapshot) {
@@ -154,9 +169,17 @@ func (p *page) watchRequests(s watch.Snapshot) {
 				what = "(timer)"
 			}
 		}
-		table = append(table, []string{fmt.Sprint(q.pid), age, q.Phase, p.shorten(clean(what), 30), p.shorten(clean(waitsAt(q.InFlight)), 50)})
+		table = append(table, []string{fmt.Sprint(q.pid), age, q.Phase, p.shorten(clean(what), 30), clean(waitsAt(q.InFlight))})
 	}
-	p.table([]string{"worker", "age", "phase", "request", "waits at"}, table, 2, 3, 4)
+	headers := []string{"worker", "age", "phase", "request", "waits at"}
+	room := p.opt.Width - 2
+	for column := range headers[:4] {
+		room -= columnWidth(headers, table, column)
+	}
+	for _, row := range table {
+		row[4] = p.shorten(row[4], max(room, 1))
+	}
+	p.fitted(headers, table, 2, 3, 4)
 	p.more(len(all))
 }
 
@@ -205,7 +228,7 @@ func (p *page) watchZones(s watch.Snapshot) {
 			table = append(table, []string{clean(z.Name), percent(z.Fill()), p.size(float64(z.Free)), p.size(float64(z.Size)),
 				fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), z.Module})
 		}
-		p.table([]string{"zone", "full", "free", "size", "pieces", "failed", "of"}, table, 6)
+		p.fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "of"}, table, 6)
 		p.more(len(zones))
 	}
 }

@@ -21,37 +21,48 @@ type InFlight struct {
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
-// at each connection. Requests of HTTP/2 have connections of their own, which nginx keeps elsewhere:
-// they are not seen.
+// at each connection, and at each coroutine that OpenResty keeps: requests of HTTP/2 have no connection
+// of their own, so that those are seen once Lua waits for something in them.
 func (w *Worker) InFlight() ([]InFlight, error) {
 	now := time.Now()
 	seen := map[uint64]bool{}
 	var all []InFlight
+	add := func(request uint64, there func() bool) {
+		if request = w.mainRequest(request); seen[request] {
+			return
+		}
+		const tries = 3 // the worker goes on meanwhile: a request may end, or its Lua wake up
+		for try := 1; ; try++ {
+			f, sure := w.inFlight(request, now)
+			if !there() {
+				return
+			}
+			if sure || try == tries {
+				seen[request] = true
+				all = append(all, f)
+				return
+			}
+		}
+	}
 	err := w.Nginx.EachConnection(func(connection, data uint64, _ int) {
 		serves := func() bool {
 			r := &process.Reader{Memory: w.Process}
 			return r.U32(data) == requestSignature && r.U64(data+requestConnection) == connection && r.Err == nil
 		}
-		if !serves() {
-			return
-		}
-		request := w.mainRequest(data)
-		if seen[request] {
-			return
-		}
-		seen[request] = true
-		const tries = 3 // the worker goes on meanwhile: a request may end, or its Lua wake up
-		for try := 1; ; try++ {
-			f, sure := w.inFlight(request, now)
-			if !serves() {
-				return
-			}
-			if sure || try == tries {
-				all = append(all, f)
-				return
-			}
+		if serves() {
+			add(data, serves)
 		}
 	})
+	for _, co := range w.VM.Coroutines() {
+		request, err := w.VM.Request(co)
+		waits := func() bool {
+			now, err := w.VM.Request(co)
+			return err == nil && now == request && w.VM.Waits(co)
+		}
+		if _, ok := w.Request(w.Process, request); ok && err == nil && waits() {
+			add(request, waits)
+		}
+	}
 	slices.SortStableFunc(all, func(a, b InFlight) int { return cmp.Compare(b.Age, a.Age) })
 	return all, err
 }

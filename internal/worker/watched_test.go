@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,6 +127,37 @@ func TestInFlight(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b InFlight) int { return int(b.Age - a.Age) }) {
 		t.Error("the oldest is not the first")
 	}
+}
+
+// TestInFlightHTTP2: two requests on one connection.
+func TestInFlightHTTP2(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	pid, _ := nginxWith(t, fmt.Sprintf(`lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;
+		server { listen unix:%s http2;
+			location / { access_by_lua_block { require("watched").sleep() } }
+			location = /content { content_by_lua_block { require("watched").sleep() } }
+		}`, socket), "")
+	w := open(t, pid)
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+		Protocols: new(http.Protocols),
+	}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: transport}
+	begin(t, client, "/content")
+	begin(t, client, "/other")
+	await(t, "in flight", []string{"GET /content content 5", "GET /other access 5"}, func() (seen []string, err error) {
+		all, err := w.InFlight()
+		for _, f := range all {
+			if f.URI != "" && f.Lua != nil {
+				seen = append(seen, fmt.Sprintf("%s %s %s %d", f.Method, f.URI, f.Phase, f.Lua.Line))
+			}
+		}
+		slices.Sort(seen)
+		return seen, err
+	})
 }
 
 // TestZones: shared memory is as full as the dictionaries say.

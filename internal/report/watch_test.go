@@ -1,0 +1,107 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/watch"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// seen is a snapshot of a worker that does something of everything, and of one that ended.
+func seen() watch.Snapshot {
+	next := 59 * time.Second
+	at := worker.Frame{Kind: luajit.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
+	requests := []worker.InFlight{
+		{Method: "GET", URI: "/slow", Age: 2500 * time.Millisecond, Phase: "access", Lua: &at, Waits: "ngx.sleep"},
+		{Method: "POST", URI: "/busy", Age: time.Millisecond, Phase: "content", Running: true},
+		{Method: "GET", URI: "/\x1b[2Jevil" + strings.Repeat("/long", 50)},
+		{Phase: "timer", Lua: &at},
+		{}, {}, {},
+	}
+	r := watch.Row{
+		PID: 42, Master: 40, CPU: 0.36, Wait: 0.62, Lua: 0.5, States: map[string]float64{"compiled": 1}, Busiest: "/busy",
+		Phases: map[string]watch.Share{"access": {Estimate: 0.1, Low: 0.05, High: 0.2}, "content": {Estimate: 0.4, Low: 0.3, High: 0.5}},
+		Heap:   367_000, GC: &watch.GC{Threshold: 500_000}, Traces: 20, RSS: 6_580_000, Sockets: 6, Voluntary: 6534, Read: 7e6,
+		JIT: &watch.JIT{Blacklisted: []watch.Abort{
+			{Function: "bad", File: "/srv/app.lua", Line: 4, Loop: true, Reason: "NYI: bytecode"}, {File: "/srv/app.lua", Line: 9},
+		}},
+		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512}, InFlight: len(requests), Requests: requests,
+		Loop:    &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
+		Timers:  &worker.LuaTimers{Pending: 3, Next: &next},
+		Unknown: []string{"compiler: no idea"},
+	}
+	return watch.Snapshot{
+		Workers: []watch.Row{r, {PID: 43, Error: "it ended meanwhile"}},
+		Masters: []watch.Master{{
+			PID: 40, Requests: 1234, Counters: &nginx.Counters{Active: 6, Reading: 1, Writing: 2, Waiting: 3},
+			PerRequest: &watch.PerRequest{CPU: 12_300, Events: map[process.Event]float64{process.ContextSwitches: 0.8}},
+			Zones: []nginx.Zone{
+				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
+				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
+			},
+		}},
+		Missing: map[process.Event]string{process.Cycles: "this machine has no counter for it", process.Branches: "this machine has no counter for it"},
+	}
+}
+
+func TestWatch(t *testing.T) {
+	var b strings.Builder
+	if err := Watch(&b, seen(), time.Date(2026, 1, 2, 17, 35, 30, 0, time.UTC), Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.FieldsFunc(b.String(), func(c rune) bool { return c == ' ' }), " ")
+	at := 0
+	for _, want := range []string{ // in this order
+		"moonlap watch · 17:35:30",
+		"42 36 % 62 % 50 % compiled 367 kB 500 kB 20 6.58 MB 6 6534 7.00 MB",
+		"42 7 2.50 s 4.2 9 512 0 ms 12 ms 1.50 s 3 59.0 s",
+		"nginx 40 · 1.23 k requests/s · 6 connections of clients: 1 reading, 2 writing, 3 waiting",
+		"a request took 12.3 µs CPU · 0.80 context switches",
+		"requests in flight",
+		"42 2.50 s access GET /slow",
+		"_M.sleep app.lua:11 in ngx.sleep",
+		"runs",
+		"and 2 more",
+		"shared memory",
+		"full 100 %",
+		"empty 0 %",
+		"never compiled any more in worker 42",
+		"\n bad app.lua:4, a loop: NYI: bytecode",
+		"\n app.lua:9: LuaJIT has forgotten why",
+		"worker 42 ran Lua mostly for /busy; of the time in content 40 % (30 % to 50 %), access 10 % (5 % to 20 %)",
+		"worker 42: not known: compiler: no idea",
+		"worker 43: it ended meanwhile",
+		"not counted: cycles, branches: this machine has no counter for it",
+	} {
+		i := strings.Index(page[at:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing, or too early:\n%s", want, page)
+		}
+		at += i
+	}
+	if strings.Contains(page, "\x1b") {
+		t.Errorf("a URI reaches the terminal:\n%q", page)
+	}
+}
+
+// TestWatchFits: no line is longer than the terminal is wide, else it could not be drawn over.
+func TestWatchFits(t *testing.T) {
+	for _, width := range []int{60, 80, 100, 120} {
+		var b strings.Builder
+		if err := Watch(&b, seen(), time.Now(), Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
+			}
+		}
+	}
+}
