@@ -1,21 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -30,16 +27,20 @@ type profileOptions struct {
 	diff, lines        bool
 	baseline           string
 	by                 string
+	command            []string // to be run under the profiler
+	bounded            bool     // --duration was given
 }
 
 func newProfileCommand(sys Sys) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
-		Use:   "profile --pid PID|--master PID|--all | --diff BEFORE AFTER [flags]",
-		Short: "Profile running nginx workers: Lua and C in one flame graph",
+		Use:   "profile --pid PID|--master PID|--all | --diff BEFORE AFTER [flags] [-- COMMAND]",
+		Short: "Profile running nginx workers, or a command: Lua and C in one flame graph",
 		Long: `Profile running nginx workers: Lua and C functions in one stack, with the exact Lua line also
 in compiled code, by request and phase; without debug symbols, a restart or a change of the
-configuration.
+configuration. Or run a command, one with LuaJIT in it or an nginx in the foreground, and profile
+all its processes until it ends, or until --duration is over and it is ended. What the command
+prints to stdout goes to stderr.
 
   --on-cpu   where the workers compute (the default)
   --off-cpu  where Lua puts a worker to sleep, so that its event loop stands still;
@@ -64,10 +65,16 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
   moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
   moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
+  moonlap profile --out script.html -- luajit script.lua
+  moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
   moonlap profile --all --out before.json
   moonlap profile --all --baseline before.json --out changed.html
   moonlap profile --diff before.json after.json --out changed.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				args, o.command = args[:at], args[at:]
+			}
+			o.bounded = cmd.Flags().Changed("duration")
 			if err := o.check(args); err != nil {
 				return err
 			}
@@ -79,7 +86,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	}
 	f := cmd.Flags()
 	o.addFlags(f)
-	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look")
+	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look; at a command until it ends, unless given")
 	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second; through eBPF, a second of its\nCPU time")
 	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto: eBPF where it works")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
@@ -114,9 +121,11 @@ func (o *profileOptions) check(args []string) error {
 	case o.lines && !o.diff && o.baseline == "":
 		return usageErrorf("--lines is for --diff and --baseline")
 	case !o.diff && len(args) > 0:
-		return usageErrorf("%q: what is it? Two files go with --diff", args[0])
+		return usageErrorf("%q: what is it? Two files go with --diff, a command behind --", args[0])
+	case o.command != nil && (len(o.command) == 0 || o.diff || o.given()):
+		return usageErrorf("-- COMMAND: a command, and neither workers nor --diff")
 	}
-	if !o.diff {
+	if !o.diff && o.command == nil {
 		if err := o.chosenWorkers.check(); err != nil {
 			return err
 		}
@@ -148,6 +157,14 @@ func (o *profileOptions) check(args []string) error {
 	return oneOf("--format", o.format, formats...)
 }
 
+// each is what a process that is looked at is called.
+func (o *profileOptions) each() string {
+	if o.command != nil {
+		return "process"
+	}
+	return "worker"
+}
+
 // looked is what became of one worker.
 type looked struct {
 	pid   int
@@ -156,9 +173,12 @@ type looked struct {
 }
 
 func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
-	pids, err := o.find()
-	if err != nil {
-		return err
+	var pids []int
+	var err error
+	if o.command == nil {
+		if pids, err = o.find(); err != nil {
+			return err
+		}
 	}
 	if o.out != "" && o.out != "-" { // before the time is spent
 		if err := writableFolder(o.out); err != nil {
@@ -177,17 +197,33 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	defer by.close()
 	start := sys.Now()
-	all := lookAtAll(ctx, sys, pids, o, by)
+	var all []looked
+	var errs []error
+	who := plainPIDs(pids)
+	if o.command != nil {
+		who = command.Join(o.command)
+		var ended error
+		if all, ended, err = lookAtCommand(ctx, sys, o, by); err != nil {
+			return err
+		}
+		if ended != nil {
+			errs = append(errs, ended)
+		}
+	} else {
+		all = lookAtAll(ctx, sys, pids, o, by)
+	}
 	out := &profile.Profile{Title: o.title, Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
 	if out.Title == "" {
-		out.Title = fmt.Sprintf("nginx %s, %s", plainPIDs(pids), o.which())
+		out.Title = who + ", " + o.which()
+		if o.command == nil {
+			out.Title = "nginx " + out.Title
+		}
 	}
 	var together worker.Looks
 	var seen []int
-	var errs []error
 	for _, l := range all {
 		if l.err != nil {
-			errs = append(errs, fmt.Errorf("worker %d: %w", l.pid, l.err))
+			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
 		}
 		if l.looks.Elapsed > 0 {
 			seen = append(seen, l.pid)
@@ -209,10 +245,14 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return err
 	}
 	if o.out != "-" && baseline == nil {
+		shares := explain.Shares(chosen)
+		if o.command != nil && len(out.ByLabel("uri")) == 0 {
+			shares.Requests = nil // it is no server
+		}
 		summary := report.Profile{
-			PIDs: seen, Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
+			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: explain.Shares(chosen),
+			Explanation: shares,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err
@@ -270,67 +310,4 @@ func plainPIDs(pids []int) string {
 		return fmt.Sprintf("worker %d", pids[0])
 	}
 	return fmt.Sprintf("%d workers", len(pids))
-}
-
-// write writes the profile to its file, which appears when it is whole.
-func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
-	if o.out == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := p.Write(&b, o.format, record.Schema); err != nil {
-		return err
-	}
-	return o.put(sys, b.Bytes())
-}
-
-// put writes to the file, or to stdout.
-func (o *profileOptions) put(sys Sys, data []byte) error {
-	if o.out == "-" {
-		_, err := sys.Stdout.Write(data)
-		return err
-	}
-	if err := replaceFile(o.out, data); err != nil {
-		return fmt.Errorf("the profile cannot be written: %w", err)
-	}
-	return nil
-}
-
-// writableFolder tells early that a file cannot be made.
-func writableFolder(file string) error {
-	folder := filepath.Dir(file)
-	info, err := os.Stat(folder)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a folder", folder)
-	}
-	return nil
-}
-
-// replaceFile writes a file under another name and renames it; what is no plain file, a device or a
-// pipe, is written to as it is.
-func replaceFile(name string, data []byte) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		return errors.Join(err, f.Close())
-	}
-	draft, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
-	if err != nil {
-		return err
-	}
-	_, err = draft.Write(data)
-	err = errors.Join(err, draft.Chmod(0o644), draft.Close())
-	if err == nil {
-		err = os.Rename(draft.Name(), name)
-	}
-	if err != nil {
-		os.Remove(draft.Name())
-	}
-	return err
 }

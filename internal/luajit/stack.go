@@ -18,6 +18,7 @@ type Frame struct {
 	Line     int    // line that runs, or the call's; 0: unknown
 	Compiled bool   // machine code of a trace runs here
 	Address  uint64 // of a C function's code
+	Unnamed  bool   `json:"-"` // LearnNames has not found a name for it
 	proto    uint64
 }
 
@@ -288,11 +289,13 @@ func (vm *VM) frame(r *process.Reader, function, pc uint64) Frame {
 		return vm.protoFrame(r, r.U64(function+functionPC)-protoSize, pc)
 	case id == 1:
 		address := r.U64(function + functionC)
-		return Frame{Kind: C, Address: address, Function: vm.builtins[address]}
+		name := vm.builtins[address]
+		return Frame{Kind: C, Address: address, Function: name, Unnamed: name == ""}
 	}
 	name := vm.builtins[uint64(id)]
 	if name == "" {
-		name = fmt.Sprintf("builtin #%d", id) // an iterator, say, that no table holds
+		// An iterator, say, that no table holds.
+		return Frame{Kind: Builtin, Function: fmt.Sprintf("builtin #%d", id), Unnamed: true}
 	}
 	return Frame{Kind: Builtin, Function: name}
 }

@@ -1,6 +1,9 @@
 package process
 
 import (
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,12 +46,28 @@ func FuzzParseMapping(f *testing.F) {
 func TestParseStat(t *testing.T) {
 	line := "42 (nginx: worker) (x)) S 41 7 7 0 -1 4194624 1 2 3 4 50 25 0 0 20 0 1 0 100 1 1"
 	got, err := parseStat(line)
-	if want := (Stat{State: 'S', Parent: 41, Ticks: 75}); err != nil || got != want {
+	if want := (Stat{State: 'S', Parent: 41, Group: 7, Ticks: 75}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "42 nginx S 1", "42 (nginx) S 41 7", strings.Replace(line, "50", "x", 1)} {
 		if _, err := parseStat(bad); err == nil {
 			t.Errorf("%q passed for a line of stat", bad)
 		}
+	}
+}
+
+// TestFamily: a process's children are of its family, and of nobody else's.
+func TestFamily(t *testing.T) {
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	if all := Family(os.Getpid()); !slices.Contains(all, child.Process.Pid) || !slices.Contains(all, os.Getpid()) {
+		t.Errorf("%d is no child of %d: %v", child.Process.Pid, os.Getpid(), all)
+	}
+	if all := Family(child.Process.Pid); !slices.Equal(all, []int{child.Process.Pid}) {
+		t.Errorf("the family of a process without children: %v", all)
 	}
 }

@@ -144,6 +144,7 @@ func (p *Process) Mapped(address uint64) (Mapping, bool) {
 type Stat struct {
 	State  byte   // R running, S sleeping, D uninterruptible, T stopped, t traced, Z ended
 	Parent int    // process id
+	Group  int    // process group
 	Ticks  uint64 // CPU time of its own, user and system, in hundredths of a second
 }
 
@@ -157,6 +158,38 @@ func (p *Process) Stat() (Stat, error) {
 		return Stat{}, p.explain(err)
 	}
 	return parseStat(string(b))
+}
+
+// Family lists a process, those that descend from it, and those of its process group, as far as /proc
+// shows them. What has gone into the background is in neither.
+func Family(root int) []int {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	all := map[int]Stat{}
+	for _, folder := range folders {
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			continue
+		}
+		if s, err := (&Process{PID: pid}).Stat(); err == nil {
+			all[pid] = s
+		}
+	}
+	var family []int
+	for pid := range all {
+		at := pid
+		for range len(all) { // parents are read at different times, so they may lead around
+			s, known := all[at]
+			if at == root || known && s.Group == root {
+				family = append(family, pid)
+				break
+			}
+			if at = s.Parent; !known || at == 0 {
+				break
+			}
+		}
+	}
+	slices.Sort(family)
+	return family
 }
 
 // Parent is the process that started a process, or 0.
@@ -173,10 +206,11 @@ func parseStat(line string) (Stat, error) {
 		return Stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", line)
 	}
 	parent, err := strconv.Atoi(fields[1])
+	group, err4 := strconv.Atoi(fields[2])
 	user, err2 := strconv.ParseUint(fields[11], 10, 64)
 	system, err3 := strconv.ParseUint(fields[12], 10, 64)
-	if err := errors.Join(err, err2, err3); err != nil {
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return Stat{}, fmt.Errorf("not a line of /proc/PID/stat: %w", err)
 	}
-	return Stat{State: fields[0][0], Parent: parent, Ticks: user + system}, nil
+	return Stat{State: fields[0][0], Parent: parent, Group: group, Ticks: user + system}, nil
 }

@@ -53,13 +53,28 @@ func (p *Process) seize() error {
 	}
 }
 
+// What a waited-for child did: codes of waitid(2).
+const (
+	cldTrapped = 4
+	cldStopped = 5
+)
+
 // awaitStop waits for the stop that was asked for. A signal other than 0 came first and stopped the
 // thread; it has to reach it all the same.
 func (p *Process) awaitStop() (signal unix.Signal, err error) {
 	pause := 10 * time.Microsecond
 	for deadline := time.Now().Add(stopPatience); ; {
+		// The process may be our own child, whose end is somebody else's to wait for.
+		var about unix.Siginfo
+		err := unix.Waitid(unix.P_PID, p.PID, &about, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+		if err == nil && about.Signo != 0 && about.Code != cldTrapped && about.Code != cldStopped {
+			return 0, fmt.Errorf("process %d has ended", p.PID)
+		}
 		var status unix.WaitStatus
-		pid, err := unix.Wait4(p.PID, &status, unix.WNOHANG|unix.WALL, nil)
+		pid := 0
+		if err == nil && about.Signo != 0 {
+			pid, err = unix.Wait4(p.PID, &status, unix.WNOHANG|unix.WALL, nil)
+		}
 		switch {
 		case err == unix.EINTR:
 		case err != nil:

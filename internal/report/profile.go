@@ -8,9 +8,10 @@ import (
 	"github.com/moonlap/moonlap/internal/explain"
 )
 
-// A Profile is the summary of a profile of nginx workers.
+// A Profile is the summary of a profile of nginx workers, or of a command's processes.
 type Profile struct {
 	PIDs        []int
+	Command     string // that was run; "": they ran already
 	Which       string // on-cpu, off-cpu or wall
 	By          string // how workers were looked at: ebpf or ptrace
 	Note        string // what else there is to know of the stacks
@@ -32,6 +33,9 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	who := fmt.Sprintf("worker %d", s.PIDs[0])
 	if len(s.PIDs) > 1 {
 		who = fmt.Sprintf("%d workers", len(s.PIDs))
+	}
+	if s.Command != "" {
+		who = clean(s.Command)
 	}
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
 	if s.By == "ebpf" {

@@ -123,6 +123,9 @@ func newPipe() (read, write *os.File, err error) {
 	return os.NewFile(uintptr(fd[0]), "|0"), os.NewFile(uintptr(fd[1]), "|1"), nil
 }
 
+// trapped is the code of a child that a tracer has stopped, CLD_TRAPPED of waitid(2).
+const trapped = 4
+
 // live starts the program and waits for its end. The signal at the parent's death
 // comes at the death of the *thread* that started the child (golang/go#27505), so
 // this goroutine keeps its thread for as long as the child lives.
@@ -145,8 +148,12 @@ func (c *child) live(started chan<- error) {
 	// While the dead leader is not waited for, its number can't become another
 	// group's, so the rest of the group is killed in between.
 	for {
-		err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
+		var about unix.Siginfo
+		err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, &about, unix.WEXITED|unix.WNOWAIT, nil)
+		// Where we trace our own child, in a profile, its stops are told here, too.
+		if stopped := err == nil && about.Code == trapped; stopped {
+			time.Sleep(time.Millisecond)
+		} else if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}

@@ -57,6 +57,9 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 	}
 	for time.Since(start) < duration {
 		began := time.Now()
+		if err := w.changed(); err != nil {
+			return finish(err)
+		}
 		s, err := w.Sample()
 		l.Paused += s.Pause
 		stat, failed := w.Stat()
@@ -83,7 +86,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 }
 
 func errEnded(start time.Time) error {
-	return fmt.Errorf("it has ended after %.1f s: was it reloaded, or did it crash?", time.Since(start).Seconds())
+	return fmt.Errorf("%w after %.1f s: was it reloaded, or did it crash?", ErrEnded, time.Since(start).Seconds())
 }
 
 // And returns both looks together; shares and pauses are then those of a worker on average.

@@ -57,7 +57,7 @@ func (w *Worker) Sample() (Sample, error) {
 		v, err = w.view(w.VM, w.Process, r)
 		return err
 	})
-	if w.unmapped {
+	if w.unmapped || w.unnamed {
 		w.refresh()
 	}
 	if err != nil {
@@ -80,7 +80,9 @@ type view struct {
 
 // view reads what the worker did when its main thread had the registers and its memory was this.
 func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers) (v view, err error) {
-	v.turn = (&process.Reader{Memory: memory}).U64(w.Nginx.Symbols.Clock)
+	if clock := w.clock(); clock != 0 {
+		v.turn = (&process.Reader{Memory: memory}).U64(clock)
+	}
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
 	}
@@ -138,13 +140,21 @@ func (w *Worker) untraced() (stat process.Stat, err error) {
 }
 
 // refresh reads anew what is mapped, after code was seen that was not: a library that was loaded
-// late, or more of LuaJIT's machine code, which is seen often.
+// late, or more of LuaJIT's machine code, which is seen often; and the names of functions that had
+// none, as before a program has opened its libraries.
 func (w *Worker) refresh() {
-	const often = time.Second
+	often := time.Second
+	if w.unnamed { // the program is just starting
+		often /= 10
+	}
 	if w.unmapped = false; time.Since(w.refreshed) < often {
 		return
 	}
 	w.refreshed = time.Now()
+	if w.unnamed {
+		w.unnamed = false
+		w.VM.LearnNames()
+	}
 	if w.ReadMaps() == nil { // else it has ended, which the next look says
 		w.readObjects()
 	}
@@ -220,6 +230,7 @@ func (w *Worker) nameFrame(f luajit.Frame) Frame {
 		Kind: f.Kind, Function: w.sources.Name(f), File: f.File,
 		FirstLine: f.FirstLn, Line: f.Line, Compiled: f.Compiled,
 	}
+	w.unnamed = w.unnamed || f.Unnamed && w.program != nil // nginx has loaded its libraries long since
 	if f.Kind == luajit.C && out.Function == "" {
 		return w.cFrame(f.Address, false)
 	}

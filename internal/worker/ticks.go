@@ -44,7 +44,7 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 	if err != nil {
 		return l, err
 	}
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.Nginx.Symbols.Clock, URI: w.request.uri}, hz)
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, hz)
 	if err != nil {
 		return l, err
 	}
@@ -100,6 +100,9 @@ func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time
 	if err != nil || stat.Ended() {
 		return last, errEnded(start)
 	}
+	if err := w.changed(); err != nil {
+		return last, err
+	}
 	return stat, errors.Join(source.Threads(), source.SetURI(w.request.uri))
 }
 
@@ -116,7 +119,7 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) 
 		sample.Stack = s.frames(m.Kernel)
 		w.describe(&sample, v)
 	})
-	if w.unmapped {
+	if w.unmapped || w.unnamed {
 		w.refresh()
 	}
 	return sample, err

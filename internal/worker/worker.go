@@ -6,6 +6,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -14,11 +15,11 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// A Worker is an nginx process with a Lua machine in it.
+// A Worker is a process with a Lua machine in it: an nginx worker, or another program.
 type Worker struct {
 	*process.Process
 	VM    *luajit.VM
-	Nginx *ngx.Nginx
+	Nginx *ngx.Nginx // nil where it is another program
 
 	luaConf uint64          // address of ngx_http_lua_main_conf_t
 	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t
@@ -31,7 +32,10 @@ type Worker struct {
 	stacks  stacks
 
 	unmapped  bool // code was seen where nothing was mapped
+	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet
 	refreshed time.Time
+
+	program os.FileInfo // that it runs, where it may begin to run another one; else nil
 
 	registers process.Registers // of the last sample
 }
@@ -40,13 +44,15 @@ type Worker struct {
 var ErrNoLua = errors.New("no Lua in it")
 
 // Open opens a worker by its process ID. Close it afterwards.
-func Open(pid int) (*Worker, error) {
+func Open(pid int) (*Worker, error) { return openAs(pid, (*Worker).findVM) }
+
+func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 	p, err := process.Open(pid)
 	if err != nil {
 		return nil, err
 	}
 	w := &Worker{Process: p, frames: map[luajit.Frame]Frame{}}
-	if err = w.findVM(); err != nil {
+	if err = find(w); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -58,7 +64,9 @@ func Open(pid int) (*Worker, error) {
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {
 	w.VM.LearnNames()
-	w.luaCtx.readContext(w.module)
+	if w.module != nil {
+		w.luaCtx.readContext(w.module)
+	}
 	w.readObjects()
 }
 
@@ -91,11 +99,7 @@ func (w *Worker) findVM() error {
 	if err != nil {
 		return fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
 	}
-	library, err := p.FindObject("lua_pushthread", "luaJIT_setmode")
-	if err != nil {
-		return fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
-	}
-	layout, err := luajit.Calibrate(library)
+	library, layout, err := w.luaJIT()
 	if err != nil {
 		return err
 	}
@@ -116,6 +120,24 @@ func (w *Worker) findVM() error {
 	}
 	w.VM, err = luajit.Attach(p, library, layout, mainThread)
 	return err
+}
+
+// clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.
+func (w *Worker) clock() uint64 {
+	if w.Nginx == nil {
+		return 0
+	}
+	return w.Nginx.Symbols.Clock
+}
+
+// luaJIT finds where LuaJIT's code is, and how its structures lie.
+func (w *Worker) luaJIT() (*process.Object, luajit.Layout, error) {
+	library, err := w.FindObject("lua_pushthread", "luaJIT_setmode")
+	if err != nil {
+		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
+	}
+	layout, err := luajit.Calibrate(library)
+	return library, layout, err
 }
 
 // workersOf lists a master's workers.

@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// script starts a LuaJIT of its own with a script, and ends it with the test.
+func script(t *testing.T, code string) *exec.Cmd {
+	t.Helper()
+	found, err := runtime.Find(t.Context(), runtime.LuaJIT, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	file := filepath.Join(t.TempDir(), "script.lua")
+	if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(found.Path, file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd
+}
+
+// awaitMachine opens a program as soon as its machine is there.
+func awaitMachine(t *testing.T, pid int) *Worker {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		w, err := OpenProgram(pid)
+		if err == nil {
+			t.Cleanup(func() { w.Close() })
+			return w
+		}
+		if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+			t.Skip(err)
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestProgram: a plain LuaJIT, whose machine nobody points to, is found from its first moments on, and
+// its stack is as exact as a worker's.
+func TestProgram(t *testing.T) {
+	cmd := script(t, `local function inner(n)
+    local x = 0
+    for i = 1, n do x = (x + i) % 7 end
+    return x
+end
+local function text(n)
+    local s
+    for i = 1, n do s = string.rep("x", i % 100) end
+    return s
+end
+jit.off(text)
+while true do
+    inner(1e6)
+    text(1e4)
+end
+`)
+	w := awaitMachine(t, cmd.Process.Pid)
+	scenes := [][]string{
+		{"inner:3 j", "main chunk:13"},
+		{"string.rep", "text:8", "main chunk:14"},
+	}
+	var last string
+	for end := time.Now().Add(20 * time.Second); len(scenes) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s, err := w.Sample()
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		last = fmt.Sprint(s.State, describe(s.Stack), s.Partial)
+		if s.Request != (Request{}) || s.Turn != 0 {
+			t.Fatalf("a request, or a clock: %+v", s)
+		}
+		if s.Partial == nil && has(s.Stack, scenes[0]) {
+			scenes = scenes[1:]
+		}
+	}
+	if len(scenes) > 0 {
+		t.Fatalf("no moment with %v in 20 s; the last one was %s", scenes[0], last)
+	}
+	seen := 0
+	_, err := w.Look(t.Context(), time.Minute, 100, func(time.Duration) {
+		if seen++; seen == 3 {
+			cmd.Process.Kill()
+		}
+	})
+	if !errors.Is(err, ErrEnded) {
+		t.Errorf("a program that has ended: %v", err)
+	}
+}
+
+// TestProgramChanges: a process that goes on as another program is not looked at any more.
+func TestProgramChanges(t *testing.T) {
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skip(err)
+	}
+	goOn := filepath.Join(t.TempDir(), "go")
+	cmd := script(t, fmt.Sprintf(`local ffi = require "ffi"
+ffi.cdef "int execlp(const char *file, const char *arg, ...);"
+repeat
+    for _ = 1, 1e5 do end
+    local f = io.open(%q)
+until f
+ffi.C.execlp("sleep", "sleep", "60", ffi.cast("char *", nil))
+`, goOn))
+	w := awaitMachine(t, cmd.Process.Pid)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	_, err := w.Look(ctx, time.Minute, 100, func(time.Duration) { os.WriteFile(goOn, nil, 0o644) })
+	if !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("it runs sleep: %v", err)
+	}
+}
+
+// TestOpenProgramRefuses what has no LuaJIT in it.
+func TestOpenProgramRefuses(t *testing.T) {
+	_, err := OpenProgram(os.Getpid())
+	if err == nil || errors.Is(err, luajit.ErrLayout) || !strings.Contains(err.Error(), "not LuaJIT") {
+		t.Errorf("this test is taken for a program with LuaJIT: %v", err)
+	}
+}
