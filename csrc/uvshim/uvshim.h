@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 5
+#define UVSHIM_ABI 6
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -152,6 +152,17 @@ void uvshim_mailbox_close(uvshim_mailbox *box);
 int uvshim_mailbox_send(uvshim_mailbox *box, const char *message, size_t size);
 /* The message, the caller's now, or NULL. */
 char *uvshim_mailbox_take(uvshim_mailbox *box, size_t *size);
+
+/* A file's statistics as libuv reports them, in doubles: Lua reads those without making an object. */
+typedef struct {
+    double dev, mode, nlink, uid, gid, rdev, ino, size, blksize, blocks;
+    struct {
+        double sec, nsec;
+    } atime, mtime, ctime, birthtime;
+} uvshim_file;
+/* Asks the kernel at once, as statx(2) does. Returns 0, or libuv's error; unless that is UV_ENOENT,
+ * libuv has to be asked, which knows other ways. */
+int uvshim_stat(int fd, const char *path, int flags, uvshim_file *file);
 
 /* Where this library lies, for Lua's package.loadlib; NULL where the host hides Lua's C API. */
 const char *uvshim_path(void);

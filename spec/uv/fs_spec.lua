@@ -145,6 +145,15 @@ describe("uv.fs", support.with_uv(function(uv)
         assert.is_true(both("fs_lchown", path, -1, -1))
         assert.is_true(both("fs_lutime", path, 5, 6))
         assert.is_true(uv.fs_symlink(path, folder .. "/link"))
+        -- At once the shim asks the kernel, later libuv does.
+        for _, any in ipairs { path, folder, folder .. "/link", "/dev/null", "/dev/full", "." } do
+            both("fs_stat", any)
+            both("fs_lstat", any)
+        end
+        assert.equal("link", both("fs_lstat", folder .. "/link").type)
+        local fd = assert(uv.fs_open(path, "r", MODE))
+        assert.equal(5, both("fs_fstat", fd).size)
+        assert(uv.fs_close(fd))
         assert.equal(path, both("fs_readlink", folder .. "/link"))
         assert.equal(uv.fs_realpath(path), both("fs_realpath", path))
         assert.is_true(both("fs_copyfile", path, folder .. "/copy"))

@@ -92,10 +92,15 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_claimed(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     const char *uvshim_path(void);
+    typedef struct {
+        double dev, mode, nlink, uid, gid, rdev, ino, size, blksize, blocks;
+        struct { double sec, nsec; } atime, mtime, ctime, birthtime;
+    } uvshim_file;
+    int uvshim_stat(int fd, const char *path, int flags, uvshim_file *);
     ]]
 end
 
-local ABI = 5
+local ABI = 6
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -156,12 +156,21 @@ end
 api.fs_unlink = define("uv_fs_unlink", { check.string }, { result = done })
 
 
+-- Linux's; elsewhere `fs_stat.now` returns nil.
+local AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = -100, 0x100, 0x1000
+
+
 --- A file's statistics; of a link, those of what it points to.
 -- @function fs_stat
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_stat = define("uv_fs_stat", { check.string }, { result = fs_stat.stat_result })
+api.fs_stat = define("uv_fs_stat", { check.string }, {
+    result = fs_stat.stat_result,
+    now = function(path)
+        return fs_stat.now(AT_FDCWD, path, 0)
+    end,
+})
 
 
 --- The statistics of an open file.
@@ -169,7 +178,12 @@ api.fs_stat = define("uv_fs_stat", { check.string }, { result = fs_stat.stat_res
 -- @tparam number fd
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_fstat = define("uv_fs_fstat", { check.int }, { result = fs_stat.stat_result })
+api.fs_fstat = define("uv_fs_fstat", { check.int }, {
+    result = fs_stat.stat_result,
+    now = function(fd)
+        return fs_stat.now(fd, "", AT_EMPTY_PATH)
+    end,
+})
 
 
 --- A file's statistics; of a link, its own.
@@ -177,7 +191,12 @@ api.fs_fstat = define("uv_fs_fstat", { check.int }, { result = fs_stat.stat_resu
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
 -- @treturn table see `fs_stat.stat_table`
-api.fs_lstat = define("uv_fs_lstat", { check.string }, { result = fs_stat.stat_result })
+api.fs_lstat = define("uv_fs_lstat", { check.string }, {
+    result = fs_stat.stat_result,
+    now = function(path)
+        return fs_stat.now(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)
+    end,
+})
 
 
 --- The statistics of the file system that a path is on.

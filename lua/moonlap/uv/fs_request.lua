@@ -100,7 +100,8 @@ end
 --- Runs a file system request.
 -- @param callback what is called with `err, results…`; nil to wait for it here
 -- @tparam table how `call` and `result` as above; `two_paths`: b is a path and belongs into
--- error texts; `always`: a failure is a result too
+-- error texts; `always`: a failure is a result too; `now(a)`: the result or a failure without a
+-- request, or nothing
 -- @param a,b,c,d what `call` gets; kept until the request has ended
 -- @param keep what has to be kept as well
 -- @return what `result` returns; the request when there is a callback
@@ -109,6 +110,14 @@ end
 -- @treturn[2] string the error's name
 function _M.run(callback, how, a, b, c, d, keep)
     if not callback then
+        if how.now then
+            local answer, err, name = how.now(a)
+            if answer then
+                return answer
+            elseif err then
+                return nil, err, name
+            end
+        end
         local req = take()
         local code = how.call(req, nil, a, b, c, d)
         if code < 0 and not how.always then

@@ -2,11 +2,13 @@
 -- @module moonlap.uv.fs_stat
 local ffi = require "ffi"
 local bit = require "bit"
+local errors = require "moonlap.uv.errors"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
 
 local tonumber, band = tonumber, bit.band
+local ENOENT = errors.api.errno.ENOENT
 
 ffi.cdef [[
 void *uv_fs_get_statbuf(const void *req);
@@ -29,32 +31,58 @@ local KIND = {
 }
 
 
+-- luv's table. It takes numbers only, so that whoever reads them out of memory which is used again
+-- has read them all before a table is made, which may run a finalizer.
+local function luvs_table(dev, mode, nlink, uid, gid, rdev, ino, size, blksize, blocks, flags, gen,
+    asec, ansec, msec, mnsec, csec, cnsec, bsec, bnsec)
+    return {
+        dev = dev, mode = mode, nlink = nlink, uid = uid, gid = gid, rdev = rdev, ino = ino,
+        size = size, blksize = blksize, blocks = blocks, flags = flags, gen = gen,
+        atime = { sec = asec, nsec = ansec },
+        mtime = { sec = msec, nsec = mnsec },
+        ctime = { sec = csec, nsec = cnsec },
+        birthtime = { sec = bsec, nsec = bnsec },
+        type = KIND[band(mode, S_IFMT)],
+    }
+end
+
+
 --- The table that luv makes of a uv_stat_t.
 -- @param stat a pointer to it
 -- @treturn table `dev mode nlink uid gid rdev ino size blksize blocks flags gen`; the times
 -- `atime mtime ctime birthtime` as `{sec, nsec}`; `type`, as a word
 function _M.stat_table(stat)
-    stat = stat_ptr(stat)
-    local mode = tonumber(stat.mode)
-    return {
-        dev = tonumber(stat.dev),
-        mode = mode,
-        nlink = tonumber(stat.nlink),
-        uid = tonumber(stat.uid),
-        gid = tonumber(stat.gid),
-        rdev = tonumber(stat.rdev),
-        ino = tonumber(stat.ino),
-        size = tonumber(stat.size),
-        blksize = tonumber(stat.blksize),
-        blocks = tonumber(stat.blocks),
-        flags = tonumber(stat.flags),
-        gen = tonumber(stat.gen),
-        atime = { sec = tonumber(stat.atime.sec), nsec = tonumber(stat.atime.nsec) },
-        mtime = { sec = tonumber(stat.mtime.sec), nsec = tonumber(stat.mtime.nsec) },
-        ctime = { sec = tonumber(stat.ctime.sec), nsec = tonumber(stat.ctime.nsec) },
-        birthtime = { sec = tonumber(stat.birthtime.sec), nsec = tonumber(stat.birthtime.nsec) },
-        type = KIND[band(mode, S_IFMT)],
-    }
+    local s = stat_ptr(stat)
+    return luvs_table(tonumber(s.dev), tonumber(s.mode), tonumber(s.nlink), tonumber(s.uid),
+        tonumber(s.gid), tonumber(s.rdev), tonumber(s.ino), tonumber(s.size), tonumber(s.blksize),
+        tonumber(s.blocks), tonumber(s.flags), tonumber(s.gen),
+        tonumber(s.atime.sec), tonumber(s.atime.nsec), tonumber(s.mtime.sec),
+        tonumber(s.mtime.nsec), tonumber(s.ctime.sec), tonumber(s.ctime.nsec),
+        tonumber(s.birthtime.sec), tonumber(s.birthtime.nsec))
+end
+
+
+local file = ffi.new "uvshim_file"
+
+
+--- A file's statistics straight from the kernel.
+-- @tparam number fd an open file or folder, or `AT_FDCWD`
+-- @tparam string path
+-- @tparam number flags of statx(2)
+-- @treturn table|nil as `stat_table` makes it; nil without an error: libuv has to be asked
+-- @treturn string|nil libuv's error, when there is no such file
+-- @treturn string|nil its name
+function _M.now(fd, path, flags)
+    local status = C.uvshim_stat(fd, path, flags, file)
+    if status == ENOENT then
+        return errors.fail(status, path)
+    elseif status ~= 0 then
+        return nil
+    end
+    return luvs_table(file.dev, file.mode, file.nlink, file.uid, file.gid, file.rdev, file.ino,
+        file.size, file.blksize, file.blocks, 0, 0,
+        file.atime.sec, file.atime.nsec, file.mtime.sec, file.mtime.nsec,
+        file.ctime.sec, file.ctime.nsec, file.birthtime.sec, file.birthtime.nsec)
 end
 
 

@@ -69,6 +69,10 @@ local function stand_ins(lib)
 
     function self.uvshim_path() end
 
+    function self.uvshim_stat()
+        return -1
+    end
+
     function self.uvshim_handle() end -- no memory, so an error with the reason
 
     self.uvshim_req = self.uvshim_handle
