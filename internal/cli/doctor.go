@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/doctor"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -75,7 +76,7 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 }
 
 func (o doctorOptions) machine() doctor.Machine {
-	return doctor.Machine{Root: o.root, Env: runtime.EnvironmentUnder(o.root), Counter: doctor.OpenCounter}
+	return doctor.Machine{Root: o.root, Env: runtime.EnvironmentUnder(o.root), Counter: doctor.OpenCounter, Probe: probe.Check}
 }
 
 // doctored is what --json writes.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -31,7 +32,7 @@ func made(t *testing.T, files map[string]string, counter func(bool) error) map[s
 		counter = func(bool) error { return nil }
 	}
 	checks := map[string]Check{}
-	for _, c := range (Machine{root, runtime.EnvironmentUnder(root), counter}).Checks() {
+	for _, c := range (Machine{Root: root, Env: runtime.EnvironmentUnder(root), Counter: counter}).Checks() {
 		checks[c.Name] = c
 		if c.Text == "" || strings.Contains(c.Text+c.Remedy, "\n") {
 			t.Errorf("%s: not one line: %q, %q", c.Name, c.Text, c.Remedy)
@@ -145,5 +146,18 @@ func TestBuilt(t *testing.T) {
 	}
 	if c := core(map[string]string{"core": "0.1.25", "module": "10023"}); c.Status != OK || !strings.Contains(c.Text, "0.10.23") {
 		t.Errorf("with resty.core: %+v", c)
+	}
+}
+
+// TestProbe: what the kernel refuses is told, though its files promise it.
+func TestProbe(t *testing.T) {
+	for want, checked := range map[string][]probe.Checked{
+		"moonlap's programs were loaded": {{Name: "load"}, {Name: probe.NameKernel, Err: errors.New("hidden")}},
+		"attach: no such event":          {{Name: "load"}, {Name: "attach", Err: errors.New("no such event")}},
+	} {
+		m := Machine{Probe: func() []probe.Checked { return checked }}
+		if c := m.tryProbe(); !strings.Contains(c.Text, want) || (c.Status == Problem) != (c.Remedy != "") {
+			t.Errorf("%+v, want %q", c, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/record"
 )
 
@@ -33,6 +34,8 @@ type Machine struct {
 	// Counter opens a perf event and closes it again, of the hardware or of the kernel,
 	// and returns the kernel's error.
 	Counter func(hardware bool) error
+	// Probe tries what sampling through eBPF takes; nil: it is not tried, files alone tell.
+	Probe func() []probe.Checked
 }
 
 // Checks looks at the machine.

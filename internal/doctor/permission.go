@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/internal/probe"
 )
 
 // OpenCounter opens a perf event on this process and closes it: CPU cycles of the
@@ -113,7 +116,7 @@ func (m Machine) ebpf() Check {
 			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench, time and load do without")
 	}
 	if m.capable(capBPF, capPerfmon) {
-		return ok("eBPF", "programs may be loaded, and the kernel tells its types (BTF)")
+		return m.tryProbe()
 	}
 	unprivileged, _ := m.read("proc/sys/kernel/unprivileged_bpf_disabled")
 	text := "this user may not load programs that trace (CAP_BPF and CAP_PERFMON)"
@@ -121,6 +124,19 @@ func (m Machine) ebpf() Check {
 		text += ", and unprivileged eBPF is off"
 	}
 	return note("eBPF", text, "run profile and watch as root, or sudo setcap cap_bpf,cap_perfmon+ep on moonlap")
+}
+
+// tryProbe loads and attaches what profile samples with: a kernel may refuse what its files promise.
+func (m Machine) tryProbe() Check {
+	if m.Probe == nil {
+		return ok("eBPF", "programs may be loaded, and the kernel tells its types (BTF)")
+	}
+	for _, c := range m.Probe() {
+		if c.Err != nil && c.Name != probe.NameKernel { // names are a check of their own
+			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each look")
+		}
+	}
+	return ok("eBPF", "moonlap's programs were loaded and attached, and the kernel tells its types (BTF)")
 }
 
 // ptrace is about who may look into other processes; see ptrace_scope in the kernel's

@@ -53,6 +53,9 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// NameKernel is the name of the one check without which sampling works all the same.
+const NameKernel = "name kernel functions"
+
 // A Checked is one thing that sampling takes.
 type Checked struct {
 	Name string // "sample through eBPF"
