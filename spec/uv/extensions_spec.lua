@@ -1,4 +1,5 @@
 local ffi = require "ffi"
+local child = require "spec.support.child"
 local support = require "spec.support.uv"
 
 describe("Beside luv's API moonlap.uv", support.with_uv(function(uv)
@@ -49,6 +50,52 @@ describe("Beside luv's API moonlap.uv", support.with_uv(function(uv)
         end)
         uv.run()
         assert.same({ nil, "ENOENT", "ENOENT" }, results)
+    end)
+
+    it("reads folders there, so many entries at a time as are wanted", function()
+        child.with_folder(function(folder)
+            for i = 1, 5 do
+                child.write(folder .. "/in/" .. i, "x")
+            end
+            local sizes, order = {}, {}
+            uv.go(function()
+                local dir = assert(uv.fs_opendir(folder .. "/in", nil, 2))
+                order[#order + 1] = "opened"
+                for entries in function() return dir:readdir() end do
+                    sizes[#sizes + 1] = #entries
+                end
+                assert.is_true(dir:closedir())
+                assert.same({ nil, "ENOENT: no such file or directory: nowhere", "ENOENT" },
+                    { uv.fs_opendir "nowhere" })
+                uv.fs_opendir(folder, function(_, opened)
+                    order[#order + 1] = "by callback"
+                    opened:closedir()
+                end, 1)
+                order[#order + 1] = "at once"
+            end)
+            order[#order + 1] = "outside"
+            uv.run()
+            assert.same({ 2, 2, 1 }, sizes)
+            assert.same({ "outside", "opened", "at once", "by callback" }, order)
+        end)
+    end)
+
+    it("starts children there without waiting for their end", function()
+        local status
+        uv.go(function()
+            local process, pid = uv.spawn("true", {}, function(...)
+                status = { ... }
+            end)
+            assert.is_number(pid)
+            assert.is_nil(status)
+            uv.wait(0)
+            process:close()
+        end)
+        local other = uv.spawn("true", {})
+        assert.is_userdata(other)
+        uv.run()
+        other:close()
+        uv.run()
     end)
 
     it("leaves calls with a callback, and those outside, as they are", function()

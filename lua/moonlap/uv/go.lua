@@ -8,7 +8,8 @@
 -- Inside `uv.go`, a function of luv's that takes a callback and is called without one parks the
 -- coroutine until its request has ended, and then returns what the callback would have got: the
 -- results (0 when there are none); or nil, the error and its name. This file knows which argument
--- is the callback, and wraps those functions; they cost one comparison more everywhere else.
+-- is the callback, and wraps those functions; they cost one comparison more everywhere else. What
+-- starts a handle (a timer, a server, a reader, a child process) returns at once as ever.
 -- @module moonlap.uv.go
 
 local check = require "moonlap.uv.check"
@@ -18,7 +19,7 @@ local timer = require "moonlap.uv.timer"
 local _M = {}
 
 local running, resume, yield = coroutine.running, coroutine.resume, coroutine.yield
-local select, type, unpack = select, type, unpack
+local max, select, type, unpack = math.max, select, type, unpack
 
 -- Where the callback stands among the arguments.
 local CALLBACK_AT = {
@@ -27,8 +28,8 @@ local CALLBACK_AT = {
     fs_lstat = 2, fs_rename = 3, fs_fsync = 2, fs_fdatasync = 2, fs_ftruncate = 3,
     fs_sendfile = 5, fs_access = 3, fs_chmod = 3, fs_fchmod = 3, fs_utime = 4, fs_futime = 4,
     fs_lutime = 4, fs_link = 3, fs_symlink = 4, fs_readlink = 2, fs_realpath = 2, fs_chown = 4,
-    fs_fchown = 4, fs_lchown = 4, fs_copyfile = 4, fs_readdir = 2, fs_closedir = 2,
-    fs_statfs = 2, getaddrinfo = 4, getnameinfo = 2, random = 3,
+    fs_fchown = 4, fs_lchown = 4, fs_copyfile = 4, fs_opendir = 2, fs_readdir = 2,
+    fs_closedir = 2, fs_statfs = 2, getaddrinfo = 4, getnameinfo = 2, random = 3,
     write = 3, write2 = 4, shutdown = 2, tcp_connect = 4, pipe_connect = 3, udp_send = 5,
 }
 
@@ -79,15 +80,20 @@ local function park(start, finish)
     return finish(unpack(got, 1, got.n))
 end
 
-local function has_callback(...)
-    return type((select(-1, ...))) == "function" or check.is_callable((select(-1, ...)))
+local function is_callback(value)
+    return type(value) == "function" or check.is_callable(value)
+end
+
+-- It is the last argument; but of fs_opendir the one before the last.
+local function has_callback(position, ...)
+    return is_callback((select(-1, ...))) or is_callback((select(position, ...)))
 end
 
 local function call_and_park(fn, position, ...)
-    local args = { ... }
+    local args, n = { ... }, max(position, select("#", ...))
     return park(function(callback)
         args[position] = callback
-        return fn(unpack(args, 1, position))
+        return fn(unpack(args, 1, n))
     end, results)
 end
 
@@ -95,7 +101,8 @@ end
 -- LuaJIT does not compile a function that does.
 local function parking(fn, position)
     return function(...)
-        if not current or current ~= running() or (select("#", ...) > 0 and has_callback(...)) then
+        if not current or current ~= running()
+            or (select("#", ...) > 0 and has_callback(position, ...)) then
             return fn(...)
         end
         return call_and_park(fn, position, ...)
@@ -112,7 +119,11 @@ local api = {}
 _M.api = api
 
 --- Runs a function in a coroutine, up to the first request that it waits for; `uv.run` does the
--- rest. An error before that is raised here, a later one is like an error in a callback.
+-- rest. In it each function of luv's that makes a request and is called without its callback (files,
+-- names, random bytes, connecting, writing, sending, shutting down) waits for the end of that and
+-- returns what the callback would have got. What starts a handle (a timer, a server, a reader, a
+-- child by `uv.spawn`) returns at once as ever. An error before the first wait is raised here, a
+-- later one is like an error in a callback.
 -- @tparam function fn
 -- @param ... its arguments
 -- @treturn thread the coroutine
