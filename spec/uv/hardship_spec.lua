@@ -185,6 +185,51 @@ describe("moonlap.uv bears", support.with_uv(function(uv)
         assert.is_true(got.connected)
     end)
 
+    it("making what needs a descriptor where there is none, and leaves nothing", function()
+        local got = child.answer([[
+            local uv = require "moonlap.uv"
+            local signal = uv.new_signal() -- libuv makes the pipe for signals once
+            signal:start("sigusr2", function() end)
+            signal:close()
+            uv.run()
+            local open = {}
+            repeat
+                local fd = uv.fs_open("/dev/null", "r", 0)
+                open[#open + 1] = fd
+            until not fd
+            local errors = {}
+            local function try(name, ...)
+                local handle, _, code = uv[name](...)
+                errors[#errors + 1] = name .. " " .. (handle and "works" or code)
+            end
+            try("new_tcp", "inet")
+            try("new_udp", "inet")
+            try("spawn", "true", {})
+            try("spawn", "true", { stdio = { uv.new_pipe(false) } })
+            try("socketpair")
+            try("pipe")
+            try("fs_opendir", ".")
+            try("fs_mkstemp", "./madeXXXXXX")
+            local left = {}
+            uv.walk(function(handle)
+                if not handle:is_closing() then
+                    left[#left + 1] = handle:get_type()
+                    handle:close()
+                end
+            end)
+            for _, fd in ipairs(open) do uv.fs_close(fd) end
+            uv.run()
+            local tcp = uv.new_tcp "inet"
+            answer { errors = errors, left = left, works = tcp ~= nil }
+        ]], { prefix = "sh -c 'ulimit -n 40; exec \"$@\"' sh" })
+        assert.same({
+            "new_tcp EMFILE", "new_udp EMFILE", "spawn EMFILE", "spawn EMFILE",
+            "socketpair EMFILE", "pipe EMFILE", "fs_opendir EMFILE", "fs_mkstemp EMFILE",
+        }, got.errors)
+        assert.same({ "pipe" }, got.left)
+        assert.is_true(got.works)
+    end)
+
     it("writing to nobody, where SIGPIPE is ignored", function()
         local got = child.answer [[
             local ffi = require "ffi"

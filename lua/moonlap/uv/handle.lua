@@ -192,12 +192,14 @@ local function forget(h)
 end
 
 --- C memory for a handle; the caller initialises it at once. Raises an error when there is none.
+-- @tparam table h
+-- @tparam[opt=false] boolean is_new it is being made, of a kind that may also get its memory later
 -- @treturn cdata void pointer
-function _M.memory(h)
+function _M.memory(h, is_new)
     local memory = C.uvshim_handle(q, h.class.type, take_id(h))
     if memory == nil then
         give_id_back(h)
-        if not h.class.init then -- it is being made, and nobody will ever see it
+        if is_new or not h.class.init then -- nobody will ever see it
             forget(h)
             h.userdata, h.closing, h.closed = false, true, true
         end

@@ -35,7 +35,7 @@ local on_connect = queue.callback "connect"
 local tcp_ptr = ffi.typeof "uv_tcp_t *"
 
 local function init(h, flags)
-    local memory = handle.memory(h)
+    local memory = handle.memory(h, flags ~= nil)
     local status
     h.tcp = ffi.cast(tcp_ptr, memory)
     if flags then
