@@ -1,4 +1,5 @@
 local child = require "spec.support.child"
+local events = require "spec.support.uv_events"
 local support = require "spec.support.uv"
 
 describe("moonlap.uv bears", support.with_uv(function(uv)
@@ -91,13 +92,92 @@ describe("moonlap.uv bears", support.with_uv(function(uv)
         assert.equal(1, calls)
     end)
 
+    it("a callback that closes everything, of each kind", function()
+        for kind, code in pairs(events.kinds) do
+            local got = child.answer(events.frame .. [[
+                local calls, closed = 0, 0
+                local others = { uv.new_timer(), uv.new_idle(), uv.new_tcp(), uv.new_udp() }
+                others[1]:start(100000, 0, function() calls = calls + 100 end)
+                local function fn()
+                    calls = calls + 1
+                    uv.walk(function(handle)
+                        if not handle:is_closing() then
+                            handle:close(function() closed = closed + 1 end)
+                        end
+                    end)
+                end
+            ]] .. code .. [[
+
+                local alive = uv.run()
+                local left = 0
+                uv.walk(function() left = left + 1 end)
+                answer { calls = calls, alive = alive, left = left, closed = closed >= 4 }
+            ]])
+            assert.same({ calls = 1, alive = false, left = 0, closed = true }, got, kind)
+        end
+    end)
+
+    it("a socket that never becomes writable", function()
+        local flags = { nonblock = true }
+        local fds = assert(uv.socketpair("stream", nil, flags, flags))
+        local pipe, other = uv.new_pipe(false), uv.new_pipe(false)
+        pipe:open(fds[1])
+        other:open(fds[2]) -- and never reads
+        local log, waiting, turns = {}, {}, 0
+        local block = ("x"):rep(1000000)
+        for i = 1, 10 do
+            pipe:write(block, function(err)
+                log[#log + 1] = i .. tostring(err)
+            end)
+        end
+        pipe:shutdown(function(err)
+            log[#log + 1] = "shutdown " .. tostring(err)
+        end)
+        local timer = uv.new_timer()
+        timer:start(1, 1, function()
+            turns = turns + 1
+            waiting[turns] = pipe:get_write_queue_size()
+            if turns == 5 then
+                timer:close()
+                pipe:close(function()
+                    log[#log + 1] = "closed"
+                    other:close()
+                end)
+            end
+        end)
+        uv.run()
+        assert.is_true(waiting[1] > 9000000)
+        assert.equal(waiting[1], waiting[5])
+        assert.same({ "1ECANCELED", "2ECANCELED", "3ECANCELED", "4ECANCELED", "5ECANCELED",
+            "6ECANCELED", "7ECANCELED", "8ECANCELED", "9ECANCELED", "10ECANCELED",
+            "shutdown ECANCELED", "closed" }, log)
+    end)
+
+    it("a file that is deleted while it is polled", function()
+        child.with_folder(function(folder)
+            child.write(folder .. "/file", "x")
+            local poll, seen = uv.new_fs_poll(), nil
+            assert(poll:start(folder .. "/file", 5, function(err)
+                seen = err
+                poll:close()
+            end))
+            local timer = uv.new_timer()
+            timer:start(20, 0, function()
+                timer:close()
+                os.remove(folder .. "/file")
+            end)
+            uv.run()
+            assert.equal("ENOENT", seen)
+        end)
+    end)
+
     it("a file that is deleted while it is watched", function()
         child.with_folder(function(folder)
             child.write(folder .. "/file", "x")
             local watcher = uv.new_fs_event()
             local deleted
-            assert(watcher:start(folder .. "/file", {}, function(err, _, events)
-                deleted = deleted or (not err and (events.rename or events.change))
+            assert(watcher:start(folder .. "/file", {}, function(err, _, what)
+                deleted = deleted or (not err and (what.rename or what.change))
                 if not uv.fs_stat(folder .. "/file") and not watcher:is_closing() then
                     watcher:close()
                 end

@@ -78,4 +78,37 @@ describe("moonlap.uv without memory for the shim", support.with_uv(function()
         ]])
         assert.same({ failed = 100, ended = 201, bound = false, bound_then = 0 }, seen)
     end)
+
+    it("ends the process when records of completions found no memory", function()
+        child.with_folder(function(folder)
+            child.write(folder .. "/user.lua", [[
+                local uv = require "moonlap.uv"
+                local queue = require "moonlap.uv.queue"
+                uv.fs_stat(".", function() end)
+                queue.q.lost = 1 -- what the shim counts where realloc fails
+                uv.run()
+                print "went on"
+            ]])
+            local done = child.start(folder, { args = { "user.lua" }, prefix = "</dev/null" })
+            assert.equal(255, done.status)
+            assert.equal("", done.stdout)
+            assert.match("out of memory, completions were lost", done.stderr)
+        end)
+    end)
+
+    it("tells the error handler of them once, and goes on with the others", function()
+        local seen = child.answer [[
+            local uv = require "moonlap.uv"
+            local told, ended = {}, 0
+            uv.set_error_handler(function(err) told[#told + 1] = err:match "^[^\n]*" end)
+            for _ = 1, 3 do
+                uv.fs_stat(".", function() ended = ended + 1 end)
+            end
+            require("moonlap.uv.queue").q.lost = 1
+            local alive = uv.run()
+            answer { told = told, ended = ended, alive = alive }
+        ]]
+        assert.same({ told = { "moonlap.uv: out of memory, completions were lost" }, ended = 3,
+            alive = false }, seen)
+    end)
 end))

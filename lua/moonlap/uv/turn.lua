@@ -88,6 +88,7 @@ local function poll()
             loop.new_turn()
         end
         if q.lost > 0 then
+            q.lost = 0 -- told once
             error("moonlap.uv: out of memory, completions were lost", 0)
         end
     end
