@@ -1,32 +1,39 @@
--- Does `moonlap profile` find the shares of work that are known?
+-- Does `moonlap profile` find the shares of work that are known, and the lines?
 --
---     moonlap run benchmarks/probe/accuracy.lua bin/moonlap [SECONDS]
+--     moonlap run benchmarks/probe/accuracy.lua bin/moonlap [SECONDS [BY]]
 --
--- A worker has itself profiled while it computes: `heavy` does three times the work of `light`,
--- on lines that are known, compiled and interpreted. Printed are heavy's share of their CPU time
--- by the worker's own clock, its share of the looks with a 95 % interval (Wilson's), how many looks
--- named a line of the work, and how many stacks are whole.
+-- A worker has itself profiled while it computes in functions whose lines are known, in turns whose
+-- CPU time it reads off its own clock: one with three times the work of another, and ten with 1 to
+-- 10 parts; compiled and interpreted, with arithmetic alone and with C functions of LuaJIT that
+-- the loop calls. Printed are each function's share by the clock and by the looks, with a 95 %
+-- interval (Wilson's), and how many looks name a line of a function's loop and have a whole stack.
 local program, seconds = arg[1] or "moonlap", tonumber(arg[2]) or 20
+local by = arg[3] or "auto"
 local json = require "cjson.safe"
 
-local function heavy(n)
-    local x = 0
-    for i = 1, n do
-        x = (x * 31 + i) % 1000003
-    end
-    return x
-end
+-- Bodies of the loops, each on a line of its own: arithmetic, and calls of helpers.
+local arithmetic = "x = (x * 31 + i) % 1000003"
+local helpers = "t[i % 8] = s .. i % 1000 x = x + #t[i % 8]"
 
-local function light(n)
-    local x = 0
-    for i = 1, n do
-        x = (x * 31 + i) % 1000003
+-- functions makes so many of them in a file, which the profiler reads their names from.
+local function functions(count, body)
+    local file = os.tmpname()
+    local source, lines = {}, {}
+    for n = 1, count do
+        table.insert(source, ("local function part%d(n)"):format(n))
+        table.insert(source, "local x, t, s = 0, {}, 'text '\nfor i = 1, n do")
+        table.insert(source, body)
+        table.insert(source, "end\nreturn x + #t\nend")
+        lines["part" .. n] = { 7 * n - 4, 7 * n - 2 }
     end
-    return x
+    local names = {}
+    for n = 1, count do names[n] = "part" .. n end
+    table.insert(source, "return {" .. table.concat(names, ", ") .. "}")
+    local f = assert(io.open(file, "w"))
+    f:write(table.concat(source, "\n"))
+    f:close()
+    return assert(loadfile(file))(), lines, file
 end
-
--- The lines from the loop's head to its end; a look may hit any of them.
-local lines = { heavy = { 14, 16 }, light = { 22, 24 } }
 
 local function wilson(k, n)
     local z, p = 1.96, k / n
@@ -35,54 +42,80 @@ local function wilson(k, n)
     return middle - half, middle + half
 end
 
-local function measure(title)
+-- profile has the worker profiled while work runs again and again, and returns what was seen.
+local function profile(work)
     local out = os.tmpname()
-    local command = "%s profile --pid %d --duration %ds --hz 200 --format json --out %s >/dev/null"
-    command = command:format(program, ngx.worker.pid(), seconds, out)
+    local command = "%s profile --pid %d --duration %ds --hz 199 --by %s --format json --out %s"
+    command = command:format(program, ngx.worker.pid(), seconds, by, out) .. " >/dev/null"
     local pipe = io.popen(command .. "; mv " .. out .. " " .. out .. ".done")
     local f
-    local clock, spent = os.clock, { heavy = 0, light = 0 } -- CPU time: the machine may be busy
     repeat
-        local a = clock()
-        heavy(3e6)
-        local b = clock()
-        light(1e6)
-        spent.heavy = spent.heavy + b - a
-        spent.light = spent.light + clock() - b
+        work()
         f = io.open(out .. ".done")
     until f
-    local profile = json.decode(f:read("*a"))
+    local seen = json.decode(f:read("*a"))
     f:close()
     pipe:close()
     os.remove(out .. ".done")
+    return seen
+end
 
-    local count, all, exact, whole, compiled = { heavy = 0, light = 0 }, 0, 0, 0, 0
-    for _, stack in ipairs(profile.stacks) do
+local function percent(n, all) return ("%.1f %%"):format(100 * n / all) end
+
+-- measure runs function n with parts[n] parts of work.
+local function measure(title, parts, body, compile)
+    local list, lines, file = functions(#parts, body)
+    local clock, spent, units = os.clock, {}, body == helpers and 2e4 or 2e5
+    for n = 1, #parts do
+        spent[n] = 0
+        if not compile then jit.off(list[n]) end
+    end
+    local seen = profile(function()
+        for n = 1, #parts do
+            local before = clock()
+            list[n](parts[n] * units)
+            spent[n] = spent[n] + clock() - before
+        end
+    end)
+    os.remove(file)
+
+    local count, all, exact, whole, compiled = {}, 0, 0, 0, 0
+    for _, stack in ipairs(seen.stacks) do
         local frames = stack.frames
         for i = #frames, 1, -1 do
             local frame = frames[i]
-            local range = frame.kind == "lua" and lines[frame["function"]]
-            if range then
+            if frame.kind == "lua" then
                 local name, n, line = frame["function"], stack.count, frame.line or 0
-                count[name], all = count[name] + n, all + n
-                if line >= range[1] and line <= range[2] then exact = exact + n end
-                if frames[1]["function"] == "_start" then whole = whole + n end
-                if frame.compiled then compiled = compiled + n end
+                local range = lines[name]
+                if range then
+                    count[name], all = (count[name] or 0) + n, all + n
+                    if line >= range[1] and line <= range[2] then exact = exact + n end
+                    if frames[1]["function"] == "_start" then whole = whole + n end
+                    if frame.compiled then compiled = compiled + n end
+                end
                 break
             end
         end
     end
-    local low, high = wilson(count.heavy, all)
-    local function percent(n) return ("%.1f %%"):format(100 * n / all) end
-    local right = 100 * spent.heavy / (spent.heavy + spent.light)
-    print(("| %s | %.1f %% | %d | %s (%.1f–%.1f) | %s | %s | %s |"):format(
-        title, right, all, percent(count.heavy), 100 * low, 100 * high,
-        percent(exact), percent(whole), percent(compiled)))
+    local total = 0
+    for n = 1, #parts do total = total + spent[n] end
+    print(("\n%s: %d looks, exact line %s, whole stack %s, compiled %s\n"):format(
+        title, all, percent(exact, all), percent(whole, all), percent(compiled, all)))
+    print("| parts | by the clock | by the looks | 95 % | the clock is in it |")
+    print("| --- | --- | --- | --- | --- |")
+    for n = 1, #parts do
+        local k, right = count["part" .. n] or 0, spent[n] / total
+        local low, high = wilson(k, all)
+        print(("| %d | %.1f %% | %s | %.1f–%.1f | %s |"):format(parts[n], 100 * right,
+            percent(k, all), 100 * low, 100 * high,
+            right >= low and right <= high and "yes" or "no"))
+    end
 end
 
-print("| Lua | heavy has | looks | its share of them | exact line | whole stack | compiled |")
-print("| --- | --- | --- | --- | --- | --- | --- |")
-measure("compiled")
-jit.off(heavy)
-jit.off(light)
-measure("interpreted")
+local ten = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
+measure("3:1, compiled", { 3, 1 }, arithmetic, true)
+measure("3:1, interpreted", { 3, 1 }, arithmetic, false)
+measure("3:1, compiled, in C functions of LuaJIT", { 3, 1 }, helpers, true)
+measure("3:1, interpreted, in C functions of LuaJIT", { 3, 1 }, helpers, false)
+measure("ten parts, compiled", ten, arithmetic, true)
+measure("ten parts, interpreted", ten, arithmetic, false)

@@ -234,6 +234,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	chosen := together.Only(o.which())
+	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
 	out.Period = together.Period()
 	chosen.AddTo(out)
 	out.Merge()

@@ -41,6 +41,10 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 	if before.Moments != after.Moments && before.Moments != "" && after.Moments != "" {
 		return fmt.Errorf("one profile is %s, the other %s: they are about other moments", before.Moments, after.Moments)
 	}
+	if before.By != after.By && before.By != "" && after.By != "" {
+		return fmt.Errorf("one profile was looked at by %s, the other by %s, and only one of these sees the kernel: "+
+			"take both with the same --by", before.By, after.By)
+	}
 	for _, p := range []*profile.Profile{before, after} {
 		if p.Total() == 0 {
 			return fmt.Errorf("%q has no samples: there is nothing to compare", p.Title)

@@ -17,6 +17,9 @@ type (
 		Kind       string      `json:"kind"`
 		Title      string      `json:"title"`
 		Moments    string      `json:"moments,omitempty"`
+		By         string      `json:"by,omitempty"`
+		Failed     int         `json:"failed"`
+		Lost       int         `json:"lost"`
 		Start      time.Time   `json:"start"`
 		DurationNS int64       `json:"duration_ns"`
 		PeriodNS   int64       `json:"period_ns"`
@@ -42,7 +45,10 @@ const jsonKind = "profile"
 
 // WriteJSON writes all that the profile holds, on one line.
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
-	out := jsonProfile{schema, jsonKind, p.Title, p.Moments, p.Start, p.Duration.Nanoseconds(), p.Period.Nanoseconds(), []jsonStack{}}
+	out := jsonProfile{
+		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, By: p.By, Failed: p.Failed, Lost: p.Lost,
+		Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
+	}
 	for _, s := range p.Stacks {
 		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices}
 		for _, f := range s.Frames {
@@ -76,7 +82,7 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		return nil, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, in.Kind)
 	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, By: in.By, Failed: in.Failed, Lost: in.Lost, Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64

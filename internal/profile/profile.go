@@ -107,6 +107,9 @@ type Profile struct {
 	Title    string
 	Unit     Unit
 	Moments  string // which ones it is about: on-cpu, off-cpu, wall; "" where that is not said
+	By       string // how they were looked at: ebpf, ptrace; "" where that is not said
+	Failed   int    // looks that came to nothing, and are in no stack
+	Lost     int    // looks of the kernel that nobody took in time, neither
 	Start    time.Time
 	Duration time.Duration
 	Period   time.Duration // mean time between two samples; not of bytes

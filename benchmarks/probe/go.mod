@@ -1,0 +1,3 @@
+module github.com/moonlap/moonlap/benchmarks/probe
+
+go 1.26

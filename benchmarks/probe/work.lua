@@ -1,0 +1,49 @@
+-- What the worker of the benchmark does for a request.
+local _M = {}
+
+local function mix(a, i) return (a * 31 + i) % 1000003 end
+
+--- Arithmetic in a compiled loop.
+function _M.compiled()
+    local a = 7
+    for i = 1, 20000 do a = mix(a, i) end
+    ngx.print(a, "\n")
+end
+
+local function interpreted(n)
+    local t = {}
+    for i = 1, n do
+        t[#t + 1] = string.format("%d:%s", i, tostring(i))
+        for _, v in pairs({ a = i }) do t.last = v end
+    end
+    return #t
+end
+jit.off(interpreted)
+
+--- The same kind of work for the interpreter.
+function _M.interpreted() ngx.print(interpreted(200), "\n") end
+
+local function words(s)
+    local all = {}
+    for w in string.gmatch(s, "%w+") do all[#all + 1] = w:upper() end
+    return table.concat(all, ",")
+end
+
+--- Strings, in C functions that compiled code calls, and garbage.
+function _M.text()
+    local lines = {}
+    for i = 1, 20 do lines[i] = words("the quick brown fox " .. i) end
+    ngx.print(table.concat(lines, "\n"), ngx.ctx.user, "\n")
+end
+
+--- A hash of the request, as a check of rights has it.
+function _M.auth() ngx.ctx.user = ngx.md5("user " .. ngx.var.request_uri) end
+
+--- Counters in shared memory.
+function _M.counts()
+    local counts = ngx.shared.counts
+    for i = 1, 50 do counts:incr("k" .. i, 1, 0) end
+    ngx.print(counts:get("k1"), "\n")
+end
+
+return _M
