@@ -56,18 +56,20 @@ func (vm *VM) findStrings() uint64 {
 	for at := uint64(0); at < vm.Layout.CurrentL; at += 8 {
 		r := vm.reader()
 		table, mask, count := r.U64(vm.Global+at), r.U32(vm.Global+at+8), r.U32(vm.Global+at+12)
-		const least = 255 // LJ_MIN_STRTAB - 1
-		if r.Err != nil || mask < least || mask&(mask+1) != 0 || count == 0 || count/2 > mask {
+		const least, most = 1<<8 - 1, 1<<26 - 1 // LJ_MIN_STRTAB, LJ_MAX_STRTAB
+		if r.Err != nil || mask < least || mask > most || mask&(mask+1) != 0 || count == 0 || count/2 > mask {
 			continue
 		}
 		seen, good := 0, true
 		for n := uint64(0); n <= uint64(mask) && seen < 32 && good; n++ {
-			if s := r.U64(table+8*n) &^ 1; s != 0 {
+			s := r.U64(table+8*n) &^ 1
+			good = r.Err == nil
+			if s != 0 && good {
 				good = r.U8(s+objectType) == typeString && r.Err == nil
 				seen++
 			}
 		}
-		if good && seen > 0 && r.Err == nil {
+		if good && seen > 0 {
 			return at
 		}
 	}

@@ -224,28 +224,38 @@ func (h *Heap) eachOfFunction(at uint64, object func(uint64, uint8, Ref)) {
 
 func (h *Heap) eachOfThread(at uint64, object func(uint64, uint8, Ref)) {
 	const dummies = 2 // slots at the bottom
-	slots := h.stackInUse(at)
+	slots, sure := h.stackInUse(at)
 	for n := uint64(dummies); (n+1)*8 <= uint64(len(slots)); n++ {
-		value(le64(slots[8*n:]), ref(refSlot, n), object)
+		value(le64(slots[8*n:]), ref(refSlot, n), func(to uint64, kind uint8, how Ref) {
+			if n < sure || h.index.has(to) && h.kindAt(to) == kind {
+				object(to, kind, how)
+			}
+		})
 	}
 	object(h.pointer(at+environment), typeTable, ref(refEnv, 0))
 }
 
 // stackInUse are the slots of a coroutine's stack up to its top. Of one that runs, the top is known to the
-// interpreter alone: it is less than a frame above base.
-func (h *Heap) stackInUse(at uint64) []byte {
+// interpreter alone: it is less than a frame above base, and the slots from the sure ones on may hold what
+// was left there.
+func (h *Heap) stackInUse(at uint64) (slots []byte, sure uint64) {
 	l := h.vm.Layout
 	stack, top, base := h.pointer(at+l.Stack), h.pointer(at+l.Top), h.pointer(at+l.Base)
 	size := 8 * uint64(h.word(at+l.CFrame+8))
 	if top < stack {
-		return nil
+		return nil, 0
 	}
 	used := top - stack
+	sure = used / 8
+	if frames := h.stacks[at]; len(frames) > 0 {
+		base = max(base, frames[0].base) // the interpreter may be ahead of what it has written down
+	}
 	if h.pointer(at+l.CFrame) != 0 && base >= stack {
 		const frame = 8 * 256
 		used = max(used, base-stack+frame)
+		sure = min(sure, (base-stack)/8)
 	}
-	return h.vector(stack, min(used, size))
+	return h.vector(stack, min(used, size)), sure
 }
 
 func (h *Heap) eachOfProto(at uint64, object func(uint64, uint8, Ref)) {

@@ -37,7 +37,11 @@ func (p *page) heap(h heap.Heap, at time.Time) {
 		fmt.Sprintf("of them %s garbage (%s)", count(garbage), p.size(float64(bytes)))))
 	p.fact("found", p.accounted(h))
 	if h.Stopped {
-		p.fact("pause", fmt.Sprintf("%s, in which %s were copied", p.time(float64(h.PauseNS)), p.size(float64(h.Copied))))
+		times := ""
+		if h.Stops > 1 {
+			times = fmt.Sprintf(", %d times, as its lists were just being changed", h.Stops)
+		}
+		p.fact("pause", fmt.Sprintf("%s, in which %s were copied%s", p.time(float64(h.PauseNS)), p.size(float64(h.Copied)), times))
 	} else {
 		p.fact("pause", "none: what changed while it was copied may be wrong")
 	}

@@ -1,24 +1,54 @@
 package worker
 
 import (
+	"errors"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
 )
+
+// looks is how often a heap is looked at until it makes sense: a worker may be stopped in the middle of a
+// change of one of its lists.
+const looks = 3
 
 // Heap copies the worker's memory while it stands still, for no longer than the pause, and says what is in
 // its Lua heap and who holds it. With a pause of 0 the worker is not stopped; then some objects change while
 // they are read.
 // The error is a process.PauseError where the pause is too short.
-func (w *Worker) Heap(pause time.Duration) (heap.Heap, error) {
+func (w *Worker) Heap(pause time.Duration) (best heap.Heap, err error) {
+	found := false
+	stops, longest := 0, int64(0)
+	for stops < looks {
+		h, failed := w.heap(pause)
+		stops, longest = stops+1, max(longest, h.PauseNS)
+		if failed != nil && !errors.Is(failed, luajit.ErrLayout) {
+			return best, failed
+		}
+		if failed == nil && (!found || h.Cut+h.Broken < best.Cut+best.Broken) {
+			best, found = h, true
+		}
+		if err = failed; found && (best.Cut+best.Broken == 0 || !best.Stopped) {
+			break
+		}
+	}
+	if !found {
+		return best, err
+	}
+	best.Stops, best.PauseNS = stops, longest
+	return best, nil
+}
+
+// heap looks once.
+func (w *Worker) heap(pause time.Duration) (heap.Heap, error) {
 	s, err := w.Snapshot(pause)
 	if err != nil {
 		return heap.Heap{}, err
 	}
 	objects, err := w.VM.ReadHeap(s.Copy, s.Registers)
 	if err != nil {
-		return heap.Heap{}, err
+		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
 	objects.Sources = &w.sources
 	objects.Request = func(coroutine uint64) string { return w.requestOf(s.Copy, coroutine) }

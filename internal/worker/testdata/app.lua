@@ -78,6 +78,7 @@ if path == "/heap" then
     for i = 1, 10000 do store["key " .. i] = string.rep("x", 90) .. string.format("%010d", i) end
     for i = 1, 1000 do boxes[i] = { name = "box " .. i, { i } } end
 end
+if path == "/forget" then package.loaded["app.cache"] = nil end
 if path == "/leak" then
     local leak = package.loaded["app.leak"] or { kept = {} }
     package.loaded["app.leak"] = leak
