@@ -42,6 +42,8 @@ What differs from luv, apart from the extensions that say so:
 - a timer that is started while timers run waits for the next turn, as in libuv from 1.48 on;
 - `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on (one of
   lit's tests, of `coro-channel`, runs the loop so, and fails here as it does there);
+- the busiest functions (`timer_start`, `write`, …) say "got nil" of an argument that is missing,
+  not "got no value";
 - a handle that has had write callbacks for 128 KiB in a turn gets the others in the next one.
 ]]
 

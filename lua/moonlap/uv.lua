@@ -10,12 +10,12 @@
 -- itself, from code that LuaJIT compiles. Idle, prepare, check and timers live in Lua altogether.
 --
 -- The modules, in `moonlap/uv/`: `ffi` (types, loading the library), `errors` (luv's error
--- results), `check` (arguments), `out` (texts and lists that libuv writes behind pointers), `queue`
--- (event vector, dispatch), `handle` (what handles share), `closing` (their end), `userdata`,
--- `timer_records` and `due` (what timers have instead), `req` (requests: read its head before
--- adding one), `pending` (the order of writes), `loop` (clock, references), `turn` (the phases of
--- uv.run), `dispatch` (compiled or not); each other module holds one kind of handle or a group of
--- functions.
+-- results), `check` and `arity` (arguments), `out` (texts and lists that libuv writes behind
+-- pointers), `queue` (event vector, dispatch), `handle` (what handles share), `closing` (their
+-- end), `userdata`, `timer_records` and `due` (what timers have instead), `req` (requests: read
+-- its head before adding one), `pending` (the order of writes), `loop` (clock, references), `turn`
+-- (the phases of uv.run), `dispatch` (compiled or not); each other module holds one kind of handle
+-- or a group of functions.
 -- A module with public functions has them in its field `api`, under luv's names; this file
 -- collects them. Methods of handles are set through `handle.class`.
 -- @module moonlap.uv
@@ -32,8 +32,10 @@ for _, name in ipairs {
         _M[key] = value
     end
 end
+local method_tables = require("moonlap.uv.handle").method_tables
+require("moonlap.uv.arity").install(_M, method_tables)
 -- The loop was made before all this was loaded, and timers count from the clock's last reading.
 _M.update_time()
-require("moonlap.uv.go").install(_M, require("moonlap.uv.handle").method_tables)
+require("moonlap.uv.go").install(_M, method_tables)
 
 return _M

@@ -296,6 +296,48 @@ try("kill", uv.getpid(), "nosuchsignal")
 try("kill", uv.getpid(), 1000)
 try("disable_stdio_inheritance")
 
+-- Functions of handles without anything, and with the handle alone. (Some crash luv so.)
+local HANDLES = {
+    async = { "send" }, check = { "start", "stop" }, idle = { "start", "stop" },
+    prepare = { "start", "stop" }, timer = { "set_repeat", "get_repeat", "get_due_in" },
+    fs_event = { "start", "stop", "getpath" }, fs_poll = { "start", "stop", "getpath" },
+    signal = { "start", "start_oneshot", "stop" },
+    tcp = { "open", "nodelay", "keepalive", "simultaneous_accepts", "bind", "getsockname",
+        "getpeername", "write_queue_size", "close_reset" },
+    pipe = { "open", "bind", "connect", "getsockname", "getpeername", "pending_instances",
+        "pending_count", "pending_type", "chmod" },
+    udp = { "open", "bind", "getsockname", "set_membership", "set_source_membership",
+        "set_multicast_loop", "set_multicast_ttl", "set_multicast_interface", "set_broadcast",
+        "set_ttl", "recv_start", "recv_stop", "connect" },
+    poll = { "start", "stop" }, process = { "kill", "get_pid" },
+}
+local kinds = {}
+for kind in pairs(HANDLES) do
+    kinds[#kinds + 1] = kind
+end
+table.sort(kinds)
+for _, kind in ipairs(kinds) do
+    for _, name in ipairs(HANDLES[kind]) do
+        try(kind .. "_" .. name)
+        try(kind .. "_" .. name, nil)
+        try(kind .. "_" .. name, 1, 2)
+    end
+end
+for _, case in ipairs {
+    { "new_tcp", "tcp_open" }, { "new_tcp", "tcp_nodelay" }, { "new_tcp", "tcp_bind" },
+    { "new_pipe", "pipe_open" }, { "new_pipe", "pipe_bind" }, { "new_udp", "udp_bind" },
+    { "new_timer", "timer_set_repeat" }, { "new_idle", "idle_start" },
+    { "new_fs_event", "fs_event_start" }, { "new_fs_poll", "fs_poll_start" },
+} do
+    local handle = uv[case[1]](case[1] == "new_pipe" and false or nil)
+    try(case[2], handle)
+    try(case[2], handle, nil)
+    report("method " .. case[2], pcall(loadstring("local handle = ... handle:"
+        .. case[2]:match "_?([^_]*)$" .. "()", "=call"), handle))
+    handle:close()
+end
+uv.run()
+
 -- The loop's options.
 try("loop_configure")
 try("loop_configure", "nonsense")

@@ -5,6 +5,7 @@
 -- into this library, by the name it used, whatever stands between.
 -- @module moonlap.uv.check
 local bit = require "bit"
+local arity = require "moonlap.uv.arity"
 
 local _M = {}
 
@@ -72,7 +73,12 @@ local function type_name(position, ...)
     if position > select("#", ...) then
         return "no value"
     end
-    return type((select(position, ...)))
+    local value = select(position, ...)
+    local level = entry()
+    if value == nil and arity.is_missing(getinfo(level, "f").func, position) then
+        return "no value"
+    end
+    return type(value)
 end
 
 
