@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,15 +56,19 @@ func cost(moonlap string, rounds int, length time.Duration) error {
 }
 
 func (s *server) slice(moonlap, path string, hz int, length time.Duration) (slice, error) {
-	const lead = 500 * time.Millisecond // until the programs are loaded, and after the slice
 	if hz > 0 {
 		profiler := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--hz", fmt.Sprint(hz),
-			"--duration", (length + 2*lead).String())
+			"--duration", "10m")
 		if err := profiler.Start(); err != nil {
 			return slice{}, err
 		}
 		defer profiler.Wait()
+		defer profiler.Process.Signal(os.Interrupt)
+		if err := attached(profiler.Process.Pid); err != nil {
+			return slice{}, err
+		}
 	}
+	const lead = 300 * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), lead)
 	defer cancel()
 	if _, err := s.load(ctx, path, connections); err != nil {
@@ -81,6 +88,27 @@ func (s *server) slice(moonlap, path string, hz int, length time.Duration) (slic
 	took := time.Since(start)
 	after, err := s.cpu()
 	return slice{float64(answers) / took.Seconds(), (after - before).Seconds() / float64(answers)}, err
+}
+
+// attached waits until a profiler has done what it does before its first look: a program is attached to
+// the worker's clock then. A first, passing one is to itself.
+func attached(profiler int) error {
+	const lasting = 5
+	for seen, tries := 0, 0; seen < lasting; tries++ {
+		time.Sleep(50 * time.Millisecond)
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", profiler))
+		if err != nil || tries > 400 {
+			return fmt.Errorf("the profiler is not attached: %w", err)
+		}
+		seen++
+		if !slices.ContainsFunc(files, func(file string) bool {
+			to, _ := os.Readlink(file)
+			return strings.Contains(to, "perf_event")
+		}) {
+			seen = 0
+		}
+	}
+	return nil
 }
 
 func values(all []slice, of func(slice) float64) []float64 {

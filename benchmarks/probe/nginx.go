@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -48,6 +50,7 @@ func startNginx() (*server, error) {
 	}
 	s.run = exec.Command("nginx", "-p", folder+"/", "-c", "nginx.conf", "-g", "daemon off; user root;")
 	s.run.Stderr = os.Stderr
+	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is for this program, which stops it then
 	if err := s.run.Start(); err != nil {
 		return nil, err
 	}
@@ -55,10 +58,22 @@ func startNginx() (*server, error) {
 		time.Sleep(50 * time.Millisecond)
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.run.Process.Pid, s.run.Process.Pid))
 		if s.worker, err = strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			s.interruptible()
 			return s, nil
 		}
 	}
 	return nil, errors.Join(fmt.Errorf("nginx has no worker: %w", err), s.stop())
+}
+
+// interruptible has an interrupt end the program, after it has stopped its nginx.
+func (s *server) interruptible() {
+	interrupt := make(chan os.Signal, 1)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupt
+		s.stop()
+		os.Exit(130)
+	}()
 }
 
 func (s *server) stop() error {

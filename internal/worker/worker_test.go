@@ -129,6 +129,7 @@ var scenes = []struct {
 	{"blocked", "/blocked", luajit.InC, []string{"os.execute", "main chunk:56", "ngx_http_lua_run_thread", "main"}},
 	{"helper", "/helper", luajit.Compiled, []string{"helper:40 j", "main chunk:57", "main"}},
 	{"coroutine", "/coroutine", luajit.Compiled, []string{"sum:13 j", ":46"}},
+	{"resumes", "/resumes", luajit.Compiled, []string{"sum:13 j", ":96", "resumes:97", "main chunk:99", "ngx_http_lua_run_thread", "main"}},
 }
 
 func TestScenes(t *testing.T) {

@@ -90,3 +90,10 @@ if path == "/count" then
     collectgarbage()
     ngx.header.bytes = collectgarbage("count") * 1024
 end
+
+-- LuaJIT's own coroutine, which the Lua module keeps under this name; its are light threads.
+local function resumes()
+    local inner = coroutine._wrap(function() local n = sum(5e6) return n end)
+    return inner() + 1
+end
+if path == "/resumes" then ngx.say(resumes()) end
