@@ -3,6 +3,7 @@ module github.com/moonlap/moonlap/benchmarks/plot
 go 1.26.0
 
 require (
+	github.com/loov/hrtime/hrplot v1.0.2
 	github.com/moonlap/moonlap v0.0.0
 	gonum.org/v1/plot v0.17.0
 )
@@ -15,6 +16,7 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	github.com/loov/plot v0.0.0-20200413101321-e09a6f01d2f5 // indirect
 	golang.org/x/image v0.47.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

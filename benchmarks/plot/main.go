@@ -1,7 +1,7 @@
 // Command plot measures how long a plot of many laps takes to make, from the laps to the file,
-// and how large the file is, with package lapplot and with gonum.org/v1/plot. The two take turns
-// in random order in each round; ratios are paired by round and given as median with a 95 %
-// interval of order statistics.
+// and how large the file is, with package lapplot, with gonum.org/v1/plot and with hrtime's
+// hrplot. They take turns in random order in each round; ratios are paired by round and given
+// as median with a 95 % interval of order statistics.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loov/hrtime/hrplot"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -53,14 +54,20 @@ func main() {
 	compare(dir, *rounds, "A timeline of 1e6 laps", million, []candidate{
 		{"lapplot, SVG", "line.svg", line},
 		{"gonum/plot, SVG", "gonum.svg", gonumLine},
-	}, map[int]int{0: 1})
+		{"hrplot, SVG", "hrplot-line.svg", hrplotLine},
+	}, 1)
 	compare(dir, *rounds, "A timeline of 1e4 laps", million[:10_000], []candidate{
 		{"lapplot, PNG", "line.png", line},
 		{"gonum/plot, PNG", "gonum.png", gonumLine},
-	}, map[int]int{0: 1}) // gonum's of 1e6 was not done after two minutes
-	all := []candidate{{"lapplot, SVG", "all.svg", every}, {"lapplot, PNG", "all.png", every}, {"lapplot, HTML", "all.html", every}}
-	compare(dir, *rounds, "Timeline, density and percentiles of 1e6 laps", million, all, nil)
-	compare(dir, *rounds, "The same of 4e7 laps", laps(40_000_000), all, nil)
+	}, 1) // gonum's of 1e6 was not done after two minutes
+	all := []candidate{
+		{"lapplot, SVG", "all.svg", every},
+		{"lapplot, PNG", "all.png", every},
+		{"lapplot, HTML", "all.html", every},
+		{"hrplot, SVG", "hrplot-all.svg", hrplotAll},
+	}
+	compare(dir, *rounds, "Timeline, density and percentiles of 1e6 laps", million, all, 3)
+	compare(dir, *rounds, "The same of 4e7 laps", laps(40_000_000), all[:3], 3) // hrplot takes minutes
 }
 
 // laps are times around 200 ns with a long tail and a slower stretch.
@@ -101,8 +108,26 @@ func gonumLine(file string, laps []time.Duration) error {
 	return p.Save(750*vg.Points(1), 300*vg.Points(1), file) // 1000 px wide, as lapplot's
 }
 
-// compare runs the candidates in turns; over names whose time another's is divided by.
-func compare(dir string, rounds int, title string, laps []time.Duration, candidates []candidate, over map[int]int) {
+// measured is how hrplot takes laps.
+type measured []time.Duration
+
+func (m measured) Name() string { return "laps" }
+func (m measured) Unit() string { return "ns" }
+
+func (m measured) Float64s() []float64 {
+	ns := make([]float64, len(m))
+	for i, d := range m {
+		ns[i] = float64(d)
+	}
+	return ns
+}
+
+func hrplotLine(file string, laps []time.Duration) error { return hrplot.Line(file, measured(laps)) }
+
+func hrplotAll(file string, laps []time.Duration) error { return hrplot.All(file, measured(laps)) }
+
+// compare runs the candidates in turns; the first, lapplot's, beside those from peers on.
+func compare(dir string, rounds int, title string, laps []time.Duration, candidates []candidate, peers int) {
 	seconds, sizes := make([][]float64, len(candidates)), make([]int64, len(candidates))
 	for range rounds {
 		for _, i := range rand.Perm(len(candidates)) {
@@ -121,15 +146,15 @@ func compare(dir string, rounds int, title string, laps []time.Duration, candida
 			sizes[i] = info.Size()
 		}
 	}
-	fmt.Printf("\n%-48s %10s  %-24s %s\n", title, "kB", "s, median [95 %]", "ratio [95 %]")
+	fmt.Printf("\n%-48s %10s  %-24s %s\n", title, "kB", "s, median [95 %]", "the first to it [95 %]")
 	for i, c := range candidates {
 		fmt.Printf("  %-46s %10.1f  %-24s", c.name, float64(sizes[i])/1e3, medianOf(seconds[i]))
-		if other, ok := over[i]; ok {
+		if i >= peers {
 			ratios := make([]float64, rounds)
 			for k := range ratios {
-				ratios[k] = seconds[i][k] / seconds[other][k]
+				ratios[k] = seconds[0][k] / seconds[i][k]
 			}
-			fmt.Printf(" %s of gonum's", medianOf(ratios))
+			fmt.Printf(" %s", medianOf(ratios))
 		}
 		fmt.Println()
 	}
