@@ -36,7 +36,10 @@ type Measurement struct {
 	// first, or, of a single side, every case with the first that does not fail. nil:
 	// nothing is compared.
 	Comparing *record.Comparing
-	// Note is told what will not be compared.
+	// Profile makes a profiler for one more process of each case, which runs after the measured
+	// ones and is no sample; nil: there are no profiles.
+	Profile func(name string) Profiler
+	// Note is told what will not be compared, and what has no profile.
 	Note func(string)
 }
 
@@ -112,6 +115,9 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 		return err
 	}
 	err := r.rounds(ctx)
+	if err == nil && ctx.Err() == nil && r.Profile != nil {
+		err = r.profiles(ctx)
+	}
 	reason := "complete"
 	if ctx.Err() != nil {
 		reason = "interrupted"

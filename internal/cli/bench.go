@@ -27,7 +27,7 @@ type benchOptions struct {
 	gocmd                  string // the go command
 	filter                 string
 	format, out            string
-	list, compare          bool
+	list, compare, profile bool
 	rule                   ruleFlags
 	judging                *record.Comparing // what follows from rule
 	past                   pastFlags
@@ -77,6 +77,7 @@ binaries are built once, with what GOFLAGS says.`,
   moonlap bench -e 's:sub(1, 1)' -e 's:byte(1)' --setup 'local s = ...' --min-effect 5%
   moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
   moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl
+  moonlap bench --profile --out today.jsonl app.lua && moonlap profile today.jsonl --out app.html
   moonlap bench --compare --filter 'Digits/' ./examples/go_digits`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.complete(cmd, args); err != nil {
@@ -86,6 +87,7 @@ binaries are built once, with what GOFLAGS says.`,
 		},
 	}
 	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.profile, "profile", false, "keep a profile of each case in the record: one more process a\ncase, after the measured ones")
 	o.rule.addFlags(cmd.Flags(), "a case")
 	o.past.addFlags(cmd.Flags())
 	return cmd
@@ -226,6 +228,9 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 	}
 	o.MemoryBytes = int64(o.memory)
 	if isGo {
+		if o.profile {
+			return usageErrorf("--profile is for Lua; of Go, see 'go test -cpuprofile'")
+		}
 		return o.completeGo(flags)
 	}
 	return o.onlyInNginx(flags)
@@ -265,6 +270,15 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 	}
 	if o.comparing() {
 		m.Comparing = o.judging
+	}
+	if o.profile {
+		of, close, err := profilers(ctx, sys)
+		if err != nil {
+			return err
+		}
+		defer close()
+		m.Profile = of
+		m.Note = func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
 	}
 	return measure(ctx, sys, &o, m, "bench")
 }

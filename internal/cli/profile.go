@@ -27,6 +27,7 @@ type profileOptions struct {
 	diff, lines        bool
 	baseline           string
 	by                 string
+	ofCase             string
 	command            []string // to be run under the profiler
 	bounded            bool     // --duration was given
 }
@@ -34,7 +35,7 @@ type profileOptions struct {
 func newProfileCommand(sys Sys) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
-		Use:   "profile --pid PID|--master PID|--all | --diff BEFORE AFTER [flags] [-- COMMAND]",
+		Use:   "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
 		Short: "Profile running nginx workers, or a command: Lua and C in one flame graph",
 		Long: `Profile running nginx workers: Lua and C functions in one stack, with the exact Lua line also
 in compiled code, by request and phase; without debug symbols, a restart or a change of the
@@ -58,6 +59,9 @@ says what is written: html is an interactive flame graph in one file, svg a pict
 In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
 compiled, and _[k] stands behind functions of the kernel. Without --out there is only the summary.
 
+A FILE that --format json wrote, or a record with what 'moonlap bench --profile' kept (--case says
+of which case), is drawn again, and written in another format.
+
 --diff compares two profiles that --format json wrote, and --baseline FILE compares what is seen
 with one: a table of the lines, functions and stacks whose share differs by more than sampling
 error, a flame graph coloured by change (html, svg), both counts (folded), or every row (json).`,
@@ -69,7 +73,8 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
   moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
   moonlap profile --all --out before.json
   moonlap profile --all --baseline before.json --out changed.html
-  moonlap profile --diff before.json after.json --out changed.html`,
+  moonlap profile --diff before.json after.json --out changed.html
+  moonlap profile today.jsonl --case upper --out upper.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, o.command = args[:at], args[at:]
@@ -78,8 +83,11 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 			if err := o.check(args); err != nil {
 				return err
 			}
-			if o.diff {
-				return o.diffs(sys, args[0], args[1])
+			switch {
+			case o.diff:
+				return o.diffs(cmd.Context(), sys, args[0], args[1])
+			case len(args) == 1:
+				return o.again(cmd.Context(), sys, args[0])
 			}
 			return runProfile(cmd.Context(), sys, o)
 		},
@@ -95,6 +103,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
+	f.StringVar(&o.ofCase, "case", "", "`NAME` of the case, where a file is a record of several")
 	f.BoolVar(&o.diff, "diff", false, "compare the profiles BEFORE and AFTER, JSON files of this command")
 	f.StringVar(&o.baseline, "baseline", "", "compare with the profile in `FILE`, as --diff does")
 	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart: they move\nwhen a file is edited")
@@ -120,12 +129,16 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--diff compares two files; --baseline compares workers with a file")
 	case o.lines && !o.diff && o.baseline == "":
 		return usageErrorf("--lines is for --diff and --baseline")
-	case !o.diff && len(args) > 0:
-		return usageErrorf("%q: what is it? Two files go with --diff, a command behind --", args[0])
+	case !o.diff && len(args) > 1:
+		return usageErrorf("%q: what is it? Two files go with --diff, a command behind --", args[1])
+	case len(args) == 1 && (o.given() || o.command != nil || o.baseline != ""):
+		return usageErrorf("%s, or what to look at, not both", args[0])
+	case o.ofCase != "" && len(args) == 0 && o.baseline == "":
+		return usageErrorf("--case is for a record")
 	case o.command != nil && (len(o.command) == 0 || o.diff || o.given()):
 		return usageErrorf("-- COMMAND: a command, and neither workers nor --diff")
 	}
-	if !o.diff && o.command == nil {
+	if len(args) == 0 && o.command == nil {
 		if err := o.chosenWorkers.check(); err != nil {
 			return err
 		}
@@ -187,7 +200,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	var baseline *profile.Profile
 	if o.baseline != "" {
-		if baseline, err = readProfile(o.baseline); err != nil {
+		if baseline, err = o.read(ctx, sys, o.baseline); err != nil {
 			return err
 		}
 	}

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"os"
 
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
@@ -11,29 +12,16 @@ import (
 )
 
 // diffs compares two files instead of looking at workers.
-func (o *profileOptions) diffs(sys Sys, before, after string) error {
-	a, err := readProfile(before)
+func (o *profileOptions) diffs(ctx context.Context, sys Sys, before, after string) error {
+	a, err := o.read(ctx, sys, before)
 	if err != nil {
 		return err
 	}
-	b, err := readProfile(after)
+	b, err := o.read(ctx, sys, after)
 	if err != nil {
 		return err
 	}
 	return o.writeDiff(sys, a, b)
-}
-
-// readProfile reads a profile that --format json wrote.
-func readProfile(file string) (*profile.Profile, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	p, err := profile.ReadJSON(data, record.Schema)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return p, nil
 }
 
 // writeDiff writes how two profiles differ to the file, and draws it.
@@ -49,6 +37,9 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 		if p.Total() == 0 {
 			return fmt.Errorf("%q has no samples: there is nothing to compare", p.Title)
 		}
+	}
+	if before.Unit == profile.Bytes || after.Unit == profile.Bytes {
+		return errors.New("a profile of memory is none of time")
 	}
 	d := &profile.Diff{Title: o.title, Before: before, After: after, Lines: o.lines}
 	if d.Title == "" {

@@ -2,6 +2,7 @@ package luajit
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -26,10 +27,18 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 	vm := &VM{Layout: layout, Memory: memory, Library: library.Path, Asm: asm}
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
-	if _, err := vm.verify(mainThread); err != nil {
-		return nil, err
+	// The machine may run meanwhile: one that is just about to add a trace does not fit, but soon does.
+	const tries = 10
+	for n := 1; ; n++ {
+		_, err := vm.verify(mainThread)
+		if err == nil {
+			return vm, nil
+		}
+		if n == tries {
+			return nil, err
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return vm, nil
 }
 
 // At is the machine as a memory has it: that of a moment, say.

@@ -22,8 +22,6 @@ const (
 	Kernel  Kind = "kernel"
 )
 
-var kinds = []Kind{Lua, Builtin, C, Kernel}
-
 // Kinds of frames that hold memory.
 const (
 	Tables  Kind = "table"
@@ -32,6 +30,8 @@ const (
 	CData   Kind = "cdata"
 	Other   Kind = "other"
 )
+
+var kinds = []Kind{Lua, Builtin, C, Kernel, Tables, Strings, Code, CData, Other}
 
 // A Unit is what a profile counts.
 type Unit string

@@ -25,6 +25,10 @@ func check(l Line) string {
 		if l.Unit == "" {
 			return "a metric without a unit"
 		}
+	case Profile:
+		if len(l.Profile) == 0 || l.Profile[0] != '{' {
+			return "a profile that is no object"
+		}
 	case Case:
 		if l.Case < 0 {
 			return fmt.Sprintf("the case number %d", l.Case)

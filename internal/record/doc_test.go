@@ -25,7 +25,7 @@ func TestReferenceNamesEveryField(t *testing.T) {
 		"run": Run{}, "comparing": Comparing{}, "environment": Environment{}, "runtime": Runtime{}, "case": Case{}, "process": Process{},
 		"vm": VM{}, "nginx": Nginx{}, "clock": Clock{}, "batches": Batches{}, "laps": Laps{}, "memory": Memory{}, "metric": Metric{},
 		"jit": JIT{}, "trace": Trace{}, "abort": Abort{}, "blacklist": Blacklist{}, "fault": Fault{},
-		"finish": Finish{}, "exit": Exit{}, "output": Output{}, "end": End{},
+		"finish": Finish{}, "profile": Profile{}, "exit": Exit{}, "output": Output{}, "end": End{},
 	} {
 		if l, ok := of.(Line); ok && l.Type() != name {
 			t.Errorf("the section %q is about lines of type %q", name, l.Type())

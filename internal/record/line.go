@@ -89,6 +89,7 @@ var decoders = map[string]func([]byte) (Line, string, error){
 	JIT{}.Type():     decode[JIT],
 	Fault{}.Type():   decode[Fault],
 	Finish{}.Type():  decode[Finish],
+	Profile{}.Type(): decode[Profile],
 	Exit{}.Type():    decode[Exit],
 	End{}.Type():     decode[End],
 }

@@ -12,6 +12,8 @@
 // sizes bytes, unless a field's name says otherwise.
 package record
 
+import "encoding/json"
+
 // Schema names the version of the format; readers refuse a major they don't know.
 const Schema = "moonlap/1"
 
@@ -302,6 +304,14 @@ type Finish struct {
 	InstructionsPerCall *float64 `json:"instructions_per_call,omitempty"`
 }
 
+// Profile is where a case's time went: the stacks of one more process, which ran after the measured
+// ones and is not among them.
+type Profile struct {
+	Case    int             `json:"case"`
+	By      string          `json:"by"`      // how it was looked at: "ebpf", "ptrace"
+	Profile json.RawMessage `json:"profile"` // as moonlap profile --format json writes one
+}
+
 // Exit is the parent's line on a process that is gone.
 type Exit struct {
 	Process   int     `json:"process"`
@@ -337,5 +347,6 @@ func (Metric) Type() string  { return "metric" }
 func (JIT) Type() string     { return "jit" }
 func (Fault) Type() string   { return "fault" }
 func (Finish) Type() string  { return "finish" }
+func (Profile) Type() string { return "profile" }
 func (Exit) Type() string    { return "exit" }
 func (End) Type() string     { return "end" }

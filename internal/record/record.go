@@ -12,9 +12,10 @@ type Record struct {
 	Runtime   *Runtime // nil until its line was read
 	Cases     []Case   // the plan, in order of their numbers' appearance
 	Processes []*ProcessRecord
-	Faults    []Fault // of no process that began: a file that does not load, a server that does not start
-	Exits     []Exit  // of processes that ended before their first line
-	End       *End    // nil when the record was cut off
+	Faults    []Fault   // of no process that began: a file that does not load, a server that does not start
+	Exits     []Exit    // of processes that ended before their first line
+	Profiles  []Profile // at most one a case
+	End       *End      // nil when the record was cut off
 	// Spoiled is why the rest of the record could not be read.
 	Spoiled error
 	// Skipped counts what a newer moonlap wrote and this one does not know; see
@@ -69,6 +70,16 @@ func (r *Record) FaultsOf(caseNumber int) []Fault {
 	return of
 }
 
+// ProfileOf returns the profile of a case, or nil.
+func (r *Record) ProfileOf(caseNumber int) *Profile {
+	for i := range r.Profiles {
+		if r.Profiles[i].Case == caseNumber {
+			return &r.Profiles[i]
+		}
+	}
+	return nil
+}
+
 // Add appends a line, as a value or a pointer. A line that cannot stand where it
 // does is a [*FormatError] without file and line, and is left out.
 func (r *Record) Add(l Line) error {
@@ -115,6 +126,14 @@ func (r *Record) add(l Line) string {
 		}
 	case Exit:
 		r.exit(l)
+	case Profile:
+		switch {
+		case !r.hasCase(l.Case):
+			return fmt.Sprintf("a profile of case %d, which is not in the plan", l.Case)
+		case r.ProfileOf(l.Case) != nil:
+			return fmt.Sprintf("a second profile of case %d", l.Case)
+		}
+		r.Profiles = append(r.Profiles, l)
 	case End:
 		r.End = &l
 	default:

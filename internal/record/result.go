@@ -80,6 +80,8 @@ type CaseResult struct {
 	Batches  BatchTally `json:"batches"`
 	Faults   []Fault    `json:"faults,omitempty"`
 	Warnings []Warning  `json:"warnings"`
+	// Profile is where its time went; nil where that was not asked for.
+	Profile *Profile `json:"-"`
 }
 
 // ProcessResult is one process's figure.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"math"
 	"strings"
@@ -119,6 +120,9 @@ func drawRecord(t *rapid.T) []Line {
 			lines = append(lines, drawWorker(t, in)...)
 		}
 		lines = append(lines, Exit{Process: p, Status: p, CPUNS: number(t), Stderr: &Output{Bytes: 3, Head: text(t)}})
+	}
+	if rapid.Bool().Draw(t, "profile") {
+		lines = append(lines, Profile{Case: 0, By: text(t), Profile: json.RawMessage(`{"schema":"moonlap/1","type":"no line's"}`)})
 	}
 	lines = append(lines, Fault{In: In{Process: 99}, Case: -1, Kind: FaultError, Text: text(t), Source: Source{File: text(t), Line: 3}})
 	return append(lines, End{Reason: "complete", ElapsedNS: number(t)})

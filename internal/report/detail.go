@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 )
 
@@ -30,7 +31,28 @@ func (p *page) caseDetail(c record.CaseResult) {
 	if c.Processes > 0 {
 		p.fact("JIT", p.jitLong(c.JIT))
 	}
+	p.fact("profile", p.hotLines(c.Profile))
 	p.bars(c.Bins)
+}
+
+// hotLines are the Lua lines that took the most of a case's time, as its profile has it.
+func (p *page) hotLines(kept *record.Profile) string {
+	if kept == nil {
+		return ""
+	}
+	seen, err := profile.ReadJSON(kept.Profile, record.Schema)
+	if err != nil {
+		return "it cannot be read: " + clean(err.Error())
+	}
+	const most = 3
+	var parts []string
+	for i, line := range seen.LuaLines() {
+		if i == most {
+			break
+		}
+		parts = append(parts, percent(line.Share)+" "+clean(line.Name))
+	}
+	return p.join(append(parts, "of "+count(seen.Total())+" looks")...)
 }
 
 func (p *page) ran(c record.CaseResult) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // A Profile is the summary of a profile of nginx workers, or of a command's processes.
@@ -92,4 +93,29 @@ func (s Profile) ticks(p *page) {
 		of(s.Lost, "not taken from the kernel in time"),
 		of(e.Failed, "without a Lua stack that makes sense"),
 		of(e.Partial, "without all C frames")))
+}
+
+// KeptProfile draws the summary of a profile that was kept; file is where it was written again, ""
+// nowhere. Its only error is that of w.
+func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt Options) error {
+	p := newPage(opt)
+	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+clean(kept.Title)))
+	p.fact("looks", p.join(count(kept.Total())+" in "+p.time(float64(kept.Duration)), kept.Start.Format(time.DateTime)))
+	if file != "" {
+		p.fact("file", clean(file))
+	}
+	for _, list := range []struct {
+		title string
+		rows  []profile.Share
+	}{
+		{"Lua lines", kept.LuaLines()}, {"states of Lua", kept.ByLabel("state")}, {"requests", kept.ByLabel("uri")},
+		{"phases", kept.ByLabel("phase")}, {"plugins and modules", kept.ByLabel("module")},
+	} {
+		var shares []explain.Share
+		for _, r := range list.rows {
+			shares = append(shares, explain.Share(r))
+		}
+		p.shares(list.title, shares)
+	}
+	return p.writeTo(w)
 }

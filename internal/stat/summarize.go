@@ -52,7 +52,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	units, failed := unitsOf(said)
 	r := record.CaseResult{
 		Name: c.Name, Params: c.Params, Case: c,
-		Failed: failed, Faults: rec.FaultsOf(c.Case),
+		Failed: failed, Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),
 		Modes: []record.Mode{}, PerProcess: []record.ProcessResult{},
 		SteadyCounts: map[string]int{},
 	}

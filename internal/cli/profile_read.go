@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+)
+
+// again writes a kept profile in another format, and draws its summary.
+func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error {
+	p, err := o.read(ctx, sys, file)
+	if err != nil {
+		return err
+	}
+	if o.title != "" {
+		p.Title = o.title
+	}
+	if err := o.write(sys, p); err != nil {
+		return err
+	}
+	if o.out == "-" {
+		return nil
+	}
+	return report.KeptProfile(sys.Stdout, p, o.out, reportOptions(sys))
+}
+
+// read reads a profile that --format json wrote, or that of a case in a record.
+func (o *profileOptions) read(ctx context.Context, sys Sys, file string) (*profile.Profile, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.ReadJSON(data, record.Schema)
+	if err == nil {
+		return p, nil
+	}
+	// A record has several lines, and may be compressed.
+	zipped := bytes.HasPrefix(data, []byte("\x1f\x8b"))
+	if !zipped && !bytes.HasPrefix(data, []byte(`{"type":"run"`)) {
+		return nil, fmt.Errorf("%s: %w, nor a record", file, err)
+	}
+	rec, err := readRecord(ctx, sys, file)
+	if rec == nil || len(rec.Cases) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("%s holds no case", file))
+	}
+	return o.ofRecord(rec, file)
+}
+
+// ofRecord chooses a case's profile.
+func (o *profileOptions) ofRecord(rec *record.Record, file string) (*profile.Profile, error) {
+	var names []string
+	var chosen *record.Profile
+	for _, c := range rec.Cases {
+		kept := rec.ProfileOf(c.Case)
+		if kept == nil {
+			continue
+		}
+		names = append(names, c.Name)
+		if o.ofCase == "" || c.Name == o.ofCase {
+			chosen = kept
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s: no case has a profile; 'moonlap bench --profile' keeps them", file)
+	case chosen == nil:
+		return nil, fmt.Errorf("%s: no case %q has a profile; there are %s", file, o.ofCase, strings.Join(names, ", "))
+	case o.ofCase == "" && len(names) > 1:
+		return nil, usageErrorf("%s holds several profiles: which --case? There are %s", file, strings.Join(names, ", "))
+	}
+	p, err := profile.ReadJSON(chosen.Profile, record.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
