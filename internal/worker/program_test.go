@@ -69,15 +69,23 @@ local function text(n)
     return s
 end
 jit.off(text)
+local function callback(c)
+    return c:upper()
+end
+local function back()
+    return (string.rep("x", 100):gsub(".", callback))
+end
 while true do
     inner(1e6)
     text(1e4)
+    for _ = 1, 100 do back() end
 end
 `)
 	w := awaitMachine(t, cmd.Process.Pid)
 	scenes := [][]string{
-		{"inner:3 j", "main chunk:13"},
-		{"string.rep", "text:8", "main chunk:14"},
+		{"inner:3 j", "main chunk:19", "lua_cpcall", "__libc_start_main"},
+		{"string.rep", "text:8", "main chunk:20", "lua_cpcall", "__libc_start_main"},
+		{"callback:13", "string.gsub", "back:16", "main chunk:21", "lua_cpcall", "__libc_start_main"},
 	}
 	var last string
 	for end := time.Now().Add(20 * time.Second); len(scenes) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {

@@ -97,7 +97,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 		v.inner, v.partial = w.unwind(memory, r, false, v.lua.Running)
 	}
 	if v.lua.Running {
-		v.outer, err = w.unwind(memory, v.lua.Caller, true, true)
+		v.outer, err = w.outward(memory, v.lua.Caller)
 		v.partial = errors.Join(v.partial, err)
 	}
 	return v, nil
@@ -184,6 +184,28 @@ func (w *Worker) unwind(memory process.Memory, r process.Registers, after, inLua
 		r, after = next, true
 	}
 	return all, fmt.Errorf("more than %d C frames", maxC)
+}
+
+// outward follows the C frames that called Lua, from the registers on. Where they lead into Lua again,
+// a C function that Lua had called has called back, as string.gsub does: it stands among Lua's frames,
+// which have been walked already, so only those count that called Lua in the first place.
+func (w *Worker) outward(memory process.Memory, r process.Registers) ([]process.Registers, error) {
+	const most = 256 // C functions that call back, and coroutines; LuaJIT's limit is 200 C levels
+	for range most {
+		all, err := w.unwind(memory, r, true, true)
+		if err != nil || len(all) == 0 {
+			return all, err
+		}
+		if r, err = w.Caller(memory, all[len(all)-1], true); err != nil || !w.VM.Asm.Contains(r.RIP) {
+			return all, nil // the outermost, or a trace, whose frame has no rule
+		}
+		for n := 0; n < most && w.VM.Asm.Contains(r.RIP); n++ {
+			if r, err = w.Caller(memory, r, true); err != nil {
+				return all, err
+			}
+		}
+	}
+	return nil, fmt.Errorf("more than %d C functions that call back", most)
 }
 
 // runsLua tells whether machine code is the interpreter's or a trace's, which is of no file.
