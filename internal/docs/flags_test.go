@@ -10,7 +10,7 @@ import (
 
 // TestCommandFlags holds the pages of commands to the program's own help.
 func TestCommandFlags(t *testing.T) {
-	for _, command := range []string{"compare", "history", "plot"} {
+	for _, command := range []string{"compare", "heap", "history", "plot"} {
 		t.Run(command, func(t *testing.T) {
 			var help strings.Builder
 			sys := cli.Sys{

@@ -115,7 +115,7 @@ func (p *page) holders(root *heap.Holder) {
 			}
 			shown++
 			drawn++
-			p.holderLine(inner, share, depth, strings.Join(names, " "+p.arrow+" "))
+			p.holderLine(inner, share, depth, p.chain(names))
 			draw(inner, depth+1)
 		}
 		if depth == 0 && left > 0 {
@@ -130,6 +130,18 @@ func (p *page) holders(root *heap.Holder) {
 func carries(h *heap.Holder, total int64) bool {
 	return len(h.Inner) > 0 && h.Inner[0].HeldBytes > 19*h.HeldBytes/20 &&
 		(len(h.Inner) == 1 || float64(h.Inner[1].HeldBytes) < leastShare*float64(total))
+}
+
+// chain joins the names of holders that stand on each other: package.loaded.app table → .cache table.
+func (p *page) chain(names []string) string {
+	text := names[0]
+	for _, n := range names[1:] {
+		if !strings.HasPrefix(n, ".") && !strings.HasPrefix(n, "[") || strings.Contains(text, " ") {
+			text += " " + p.arrow + " "
+		}
+		text += n
+	}
+	return text
 }
 
 func (p *page) holderLine(h *heap.Holder, share float64, depth int, name string) {

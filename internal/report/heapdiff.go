@@ -103,7 +103,7 @@ func (p *page) grown(title string, root *heap.Change, sign int64) {
 			shown++
 			drawn++
 			text := fmt.Sprintf("  %9s %10s %9s  %s", p.signed(one.HeldBytes), signedCount(one.HeldCount), p.size(float64(one.After)), strings.Repeat("  ", depth))
-			p.path(text, strings.Join(names, " "+p.arrow+" "))
+			p.path(text, p.chain(names))
 			draw(one, depth+1)
 		}
 	}
