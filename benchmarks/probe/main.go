@@ -5,24 +5,31 @@ package main
 import (
 	"flag"
 	"log"
+	"strings"
 	"time"
 )
 
 // paths are the loads, see work.lua.
 var paths = []string{"/text", "/compiled", "/interpreted", "/counts"}
 
-const connections = 4
+// connections are so many that the worker has the next request when it is done with one: a worker that
+// sleeps in between uses more CPU time a request, the more often the less there is to do.
+const connections = 32
 
 func main() {
 	log.SetFlags(0)
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "the program to measure")
 	rounds := flag.Int("rounds", 20, "rounds of cost")
 	length := flag.Duration("length", 2*time.Second, "length of a slice of cost; complete takes five times that for each tool")
+	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	flag.Usage = func() {
 		log.Println("usage: probe [flags] cost|complete")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	if *only != "" {
+		paths = []string{*only}
+	}
 	if *rounds < 6 {
 		log.Fatal("a 95 % interval needs at least 6 rounds")
 	}
