@@ -73,8 +73,9 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.objects.Close())
 }
 
-// every is how often the ring is looked into when it does not fill up before.
-const every = 20 * time.Millisecond
+// every is how often the ring is looked into when it does not fill up before. Prototypes and traces that
+// a moment points to mostly live longer than that.
+const every = 50 * time.Millisecond
 
 // read hands moments out to their sources until the session is closed.
 func (s *Session) read() {

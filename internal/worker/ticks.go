@@ -96,14 +96,12 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 // follow keeps up with what a worker that runs does: threads that it has started, the place of the URI
 // in its requests, its end.
 func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time) (process.Stat, error) {
-	stat, err := w.Stat()
-	if err != nil || stat.Ended() {
+	err := errors.Join(source.Threads(), source.SetURI(w.request.uri))
+	stat, gone := w.Stat()
+	if gone != nil || stat.Ended() {
 		return last, errEnded(start)
 	}
-	if err := w.changed(); err != nil {
-		return last, err
-	}
-	return stat, errors.Join(source.Threads(), source.SetURI(w.request.uri))
+	return stat, err
 }
 
 // moment makes a sample of what the kernel copied.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/probe/probetest"
 )
 
@@ -90,6 +92,18 @@ func TestTicksScenes(t *testing.T) {
 			return len(x.Stack) > 0 && x.Stack[0].Kind == Kernel && x.Stack[0].Function != "" && has(x.Stack, []string{"main"})
 		})
 	})
+}
+
+// TestHidden: where the kernel does not tell its functions, one frame stands for them.
+func TestHidden(t *testing.T) {
+	s := &Sampler{Hidden: probe.ErrHidden}
+	want := []Frame{{Kind: Kernel, Function: hidden, File: "kernel"}}
+	if got := s.frames([]uint64{1 << 63, 1<<63 + 1}); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := s.frames(nil); got != nil {
+		t.Errorf("outside of the kernel: %+v", got)
+	}
 }
 
 // TestTicks: two samplers at once; a worker that is interrupted, and one that is killed.
