@@ -62,7 +62,7 @@ func CountEvents(pid int) *EventCounts {
 		case err == nil:
 			c.open[event] = fd
 		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV):
-			c.Missing[event] = errors.New("this machine has no counter for it")
+			c.Missing[event] = errors.New("no such counter on this machine")
 		case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 			c.Missing[event] = fmt.Errorf("run as root, or with CAP_PERFMON (%w)", err)
 		default:

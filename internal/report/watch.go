@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -154,7 +155,7 @@ func (p *page) watchRequests(s watch.Snapshot) {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return int(b.Age - a.Age) })
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Age, a.Age) })
 	p.section("requests in flight")
 	var table [][]string
 	for _, q := range all[:min(len(all), mostListed)] {
@@ -188,7 +189,7 @@ func waitsAt(q worker.InFlight) string {
 	case q.Running:
 		return "runs"
 	case q.Lua == nil:
-		return ""
+		return "outside of Lua"
 	}
 	at := fmt.Sprintf("%s:%d", path.Base(q.Lua.File), q.Lua.Line)
 	if q.Lua.Function != "" {
@@ -208,29 +209,28 @@ func (p *page) more(count int) {
 
 // watchZones lists the shared memory, the fullest first.
 func (p *page) watchZones(s watch.Snapshot) {
-	for _, m := range s.Masters {
-		if len(m.Zones) == 0 {
-			continue
-		}
-		zones := slices.Clone(m.Zones)
-		slices.SortStableFunc(zones, func(a, b nginx.Zone) int {
-			switch d := b.Fill() - a.Fill(); {
-			case d > 0:
-				return 1
-			case d < 0:
-				return -1
-			}
-			return 0
-		})
-		p.section("shared memory")
-		var table [][]string
-		for _, z := range zones[:min(len(zones), mostListed)] {
-			table = append(table, []string{clean(z.Name), percent(z.Fill()), p.size(float64(z.Free)), p.size(float64(z.Size)),
-				fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), z.Module})
-		}
-		p.fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "of"}, table, 6)
-		p.more(len(zones))
+	type one struct {
+		master int
+		nginx.Zone
 	}
+	var all []one
+	for _, m := range s.Masters {
+		for _, z := range m.Zones {
+			all = append(all, one{m.PID, z})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Fill(), a.Fill()) })
+	p.section("shared memory")
+	var table [][]string
+	for _, z := range all[:min(len(all), mostListed)] {
+		table = append(table, []string{clean(z.Name), percent(z.Fill()), p.size(float64(z.Free)), p.size(float64(z.Size)),
+			fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), fmt.Sprint(z.master), z.Module})
+	}
+	p.fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "nginx", "of"}, table, 7)
+	p.more(len(all))
 }
 
 // watchCompiler lists what LuaJIT gave up to compile.

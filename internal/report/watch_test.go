@@ -47,7 +47,7 @@ func seen() watch.Snapshot {
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
 		}},
-		Missing: map[process.Event]string{process.Cycles: "this machine has no counter for it", process.Branches: "this machine has no counter for it"},
+		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "this machine has no counter for it"},
 	}
 }
 
@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 		"worker 42 ran Lua mostly for /busy; of the time in content 40 % (30 % to 50 %), access 10 % (5 % to 20 %)",
 		"worker 42: not known: compiler: no idea",
 		"worker 43: it ended meanwhile",
-		"not counted: cycles, branches: this machine has no counter for it",
+		"not counted: cycles, branches: no such counter on this machine",
 	} {
 		i := strings.Index(page[at:], want)
 		if i < 0 {

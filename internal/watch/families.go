@@ -49,7 +49,7 @@ func (e *exposition) workers(rows []Row, loops map[int]*histogram) {
 			v(float64(r.moment.usage.Voluntary), "kind", "voluntary")
 			v(float64(r.moment.usage.Involuntary), "kind", "involuntary")
 		})
-	counter("worker_io_bytes_total", "Bytes read and written by system calls, network included.", func(r Row, v put) {
+	counter("worker_io_bytes_total", "Bytes that read(2), write(2) and their like moved; recv(2), by which nginx takes requests in, is not counted.", func(r Row, v put) {
 		v(float64(r.moment.usage.Read), "direction", "read")
 		v(float64(r.moment.usage.Write), "direction", "write")
 	})

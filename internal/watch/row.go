@@ -31,8 +31,8 @@ type Row struct {
 	Voluntary   float64 `json:"voluntary_switches"`
 	Involuntary float64 `json:"involuntary_switches"`
 	MajorFaults float64 `json:"major_faults"`
-	Read        float64 `json:"read_bytes"`  // by system calls, network included
-	Write       float64 `json:"write_bytes"` // likewise
+	Read        float64 `json:"read_bytes"`  // by read(2) and its like; not by recv(2)
+	Write       float64 `json:"write_bytes"` // by write(2) and its like; not by send(2)
 	DiskRead    float64 `json:"disk_read_bytes"`
 	DiskWrite   float64 `json:"disk_write_bytes"`
 

@@ -16,7 +16,7 @@ type Usage struct {
 	Voluntary   uint64        // context switches because it waited for something
 	Involuntary uint64        // because another process was to run
 	MajorFaults uint64        // page faults that had to read a disk
-	Read, Write uint64        // bytes by system calls, network included
+	Read, Write uint64        // bytes by read(2), write(2) and their like; not by recv(2) and send(2)
 	DiskRead    uint64        // bytes that came from a disk
 	DiskWrite   uint64        // bytes that have to go to a disk
 	RSS         uint64        // bytes of memory
