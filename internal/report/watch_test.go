@@ -47,7 +47,7 @@ func seen() watch.Snapshot {
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
 		}},
-		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "this machine has no counter for it"},
+		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "no such counter on this machine"},
 	}
 }
 
