@@ -19,8 +19,12 @@ type slice struct {
 	each float64 // CPU seconds a request
 }
 
-// cost measures what sampling costs the worker: slices of the load without, with 99 and with 999 looks
-// a second take turns in random order in each round, and are compared with the one without.
+// attachedOnly is a rate so low that there is a profiler, and no look.
+const attachedOnly = 0.001
+
+// cost measures what sampling costs the worker: slices of the load without a profiler, with one that does
+// not look, and with 99 and 999 looks a second take turns in random order in each round, and are compared
+// with the one without.
 func cost(moonlap string, rounds int, length time.Duration) error {
 	s, err := startNginx()
 	if err != nil {
@@ -31,8 +35,8 @@ func cost(moonlap string, rounds int, length time.Duration) error {
 	fmt.Println("| load | looks a second | requests/s without | requests/s, ratio | CPU a request without | CPU a request, ratio |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
 	for _, path := range paths {
-		rates := []int{0, 99, 999}
-		seen := map[int][]slice{}
+		rates := []float64{0, attachedOnly, 99, 999}
+		seen := map[float64][]slice{}
 		for range rounds {
 			order := slices.Clone(rates)
 			rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -47,7 +51,7 @@ func cost(moonlap string, rounds int, length time.Duration) error {
 		rate := func(x slice) float64 { return x.rate }
 		each := func(x slice) float64 { return x.each }
 		for _, hz := range rates[1:] {
-			fmt.Printf("| %s | %d | %.0f | %s | %.1f µs | %s |\n", path, hz, median(values(seen[0], rate)),
+			fmt.Printf("| %s | %.3g | %.0f | %s | %.1f µs | %s |\n", path, hz, median(values(seen[0], rate)),
 				ratio(values(seen[hz], rate), values(seen[0], rate)), 1e6*median(values(seen[0], each)),
 				ratio(values(seen[hz], each), values(seen[0], each)))
 		}
@@ -55,7 +59,7 @@ func cost(moonlap string, rounds int, length time.Duration) error {
 	return nil
 }
 
-func (s *server) slice(moonlap, path string, hz int, length time.Duration) (slice, error) {
+func (s *server) slice(moonlap, path string, hz float64, length time.Duration) (slice, error) {
 	if hz > 0 {
 		profiler := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--hz", fmt.Sprint(hz),
 			"--duration", "10m")

@@ -99,6 +99,57 @@ func TestGarbledImages(t *testing.T) {
 	}
 }
 
+// cut is memory of which a part was left out.
+type cut struct {
+	process.Memory
+	absent process.Interval
+}
+
+func (c *cut) ReadAt(b []byte, address uint64) error {
+	if c.absent.Contains(address) {
+		return process.ErrLeftOut
+	}
+	return c.Memory.ReadAt(b, address)
+}
+
+// TestLeftOut: of a stack that was too deep to be copied whole, the innermost frames are told, a mark for
+// the others, and where the C frames go on.
+func TestLeftOut(t *testing.T) {
+	for _, file := range images(t) {
+		vm, image := load(t, file)
+		whole, err := vm.Stack(image.Registers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := vm.reader()
+		bottom := r.U64(whole.Current + vm.Layout.Stack)
+		base := r.U64(vm.Global + vm.Layout.JITBase)
+		if base == 0 {
+			base = r.U64(whole.Current + vm.Layout.Base)
+			if vm.Asm.Contains(image.Registers.RIP) {
+				base = image.Registers.RDX
+			}
+		}
+		const innermost = 16 // bytes: its function and its link
+		vm.Memory = &cut{image, process.Interval{From: bottom + 8, To: base - innermost}}
+		some, err := vm.Stack(image.Registers)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		n := len(some.Frames) - 1
+		if some.Frames[n].Function != LeftOut || n == 0 || n >= len(whole.Frames) {
+			t.Errorf("%s: %+v of %+v", file, some.Frames, whole.Frames)
+		}
+		if diff := cmp.Diff(whole.Frames[:n], some.Frames[:n], cmp.AllowUnexported(Frame{})); diff != "" {
+			t.Errorf("%s: (- whole, + cut)\n%s", file, diff)
+		}
+		if some.Caller != whole.Caller {
+			t.Errorf("%s: C goes on at %+v, not %+v", file, some.Caller, whole.Caller)
+		}
+	}
+}
+
 // A filled memory has the same eight bytes everywhere: nothing that is read of it ever fails.
 type filled struct {
 	word  uint64

@@ -250,6 +250,9 @@ func (vm *VM) eachCall(r *process.Reader, coroutine uint64, s start, found func(
 		}
 		link := r.U64(at)
 		function := r.U64(at-8) & pointerMask
+		if r.Err != nil {
+			break
+		}
 		if link&frameTypes != frameVararg && function != coroutine {
 			found(at+8, function, pc)
 			calls++

@@ -52,3 +52,32 @@ func TestProfileRates(t *testing.T) {
 		}
 	}
 }
+
+// TestProfileMissing: what is missing of looks of the kernel is told in per cent, or that nothing is.
+func TestProfileMissing(t *testing.T) {
+	for _, c := range []struct {
+		lost, failed, partial int
+		want                  []string
+	}{
+		{0, 0, 0, []string{"1,000 in 4", "one in each 10.0 ms of CPU time", "nothing: each look has its whole stack"}},
+		{250, 10, 50, []string{
+			"1,250 in 4", "20 % of the looks (250) not taken", "0.8 % of the looks (10) without a Lua stack",
+			"4 % of the looks (50) without all C frames",
+		}},
+		{0, 0, 1, []string{"0.1 % of the looks (1) without all C frames"}},
+	} {
+		var b bytes.Buffer
+		err := Profile{
+			PIDs: []int{1}, Which: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Looks: 1000, Lost: c.lost,
+			Looked: 4 * time.Second, Explanation: explain.Explanation{Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial},
+		}.Write(&b, Options{Width: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(c.want, "nothing was stopped", "kernel   hidden") {
+			if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
+				t.Errorf("%q is not in\n%s", want, b.String())
+			}
+		}
+	}
+}
