@@ -34,22 +34,6 @@ end
 -- @tparam number place of its record
 _M.close_timer = close_later
 
--- Finishes timers up to the first one with a close callback, which it returns; nil for none.
-local function finish_timers()
-    while at > 0 do
-        local place = finishing[at]
-        if type(place) ~= "number" then
-            return nil
-        end
-        finishing[at] = nil
-        at = at - 1
-        local callback = timer_records.release(place)
-        if callback then
-            return callback
-        end
-    end
-end
-
 --- Closes a handle.
 -- @tparam table h not closing yet
 -- @param callback what to call then, or false
@@ -59,7 +43,10 @@ function _M.close(h, callback, is_closed)
     if stop then
         stop(h)
     end
-    h.closing, h.close_callback = true, callback
+    h.closing = true
+    if callback then
+        h.close_callback = callback
+    end
     if h.ptr then
         if not is_closed then
             C.uv_close(h.ptr, on_close)
@@ -94,6 +81,43 @@ end
 -- On its own, because `run` is not compiled, and the interpreter calls C slowly.
 local function poll()
     C.uvshim_poll(q, 0)
+end
+
+-- What is left to do for the handle at the end of the list that nothing stands in the way of: no
+-- callback of an earlier write, no request to cancel. Compiled, other than what calls callbacks.
+-- Returns false when there is none, or true and the close callback.
+local function finish_plain()
+    local h = finishing[at]
+    if type(h) ~= "number" then
+        if not h or h.done then
+            return false
+        end
+        if h.ptr and not h.closed_in_c then
+            queue.mark_closed(h.id)
+            if not h.closed_in_c then
+                return false
+            end
+        end
+    end
+    finishing[at] = nil
+    at = at - 1
+    if type(h) == "number" then
+        return true, timer_records.release(h)
+    end
+    return true, handle.finish(h)
+end
+
+-- Finishes handles up to the first one with a close callback, which it returns, or that is not
+-- plain.
+local function finish_many()
+    while true do
+        local is_plain, callback = finish_plain()
+        if not is_plain then
+            return nil
+        elseif callback then
+            return callback
+        end
+    end
 end
 
 local function finish_first()
@@ -134,7 +158,7 @@ function _M.run()
         end
     end
     while at > 0 do
-        local callback = finish_timers()
+        local callback = finish_many()
         if callback then
             dispatch.call(callback)
         elseif at > 0 then

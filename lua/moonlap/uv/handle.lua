@@ -31,6 +31,7 @@ local getmetatable, set_metatable, newproxy, type = getmetatable, debug.setmetat
 
 -- Live handles in the order of their creation, with holes where one was closed.
 local live, n_live, n_holes = {}, 0, 0
+local numbers = {} -- in the order of creation, timers included
 
 -- Handles with C memory by id; the ids that are free again.
 local by_id, free_ids = {}, {}
@@ -89,8 +90,8 @@ end
 -- @treturn function() a new record for `new`
 function _M.record_maker(fields)
     return assert(loadstring([[return {
-        __index = false, __tostring = false, class = false, userdata = false, place = 0, number = 0,
-        referenced = true, closing = false, closed = false, close_callback = false, ]]
+        __index = false, __tostring = false, class = false, userdata = false, place = 0,
+        referenced = true, closing = false, closed = false, ]]
         .. fields .. "}", "=record_maker"))
 end
 
@@ -103,9 +104,9 @@ function _M.new(class, h)
     local userdata = newproxy()
     h.__index, h.__tostring = class.methods, class.tostring
     h.class, h.userdata = class, userdata
-    h.referenced, h.closing, h.closed, h.close_callback = true, false, false, false
+    h.referenced, h.closing, h.closed = true, false, false
     n_live = n_live + 1
-    live[n_live], h.place, h.number = h, n_live, _M.number()
+    live[n_live], h.place, numbers[n_live] = h, n_live, _M.number()
     set_metatable(userdata, h)
     if _M.traced then
         _M.made[userdata] = check.caller()
@@ -174,11 +175,11 @@ local function close_holes()
         local h = live[i]
         if h then
             n = n + 1
-            live[n], h.place = h, n
+            live[n], h.place, numbers[n] = h, n, numbers[i]
         end
     end
     for i = n + 1, n_live do
-        live[i] = nil
+        live[i], numbers[i] = nil, nil
     end
     n_live, n_holes = n, 0
 end
@@ -240,7 +241,10 @@ function _M.finish(h)
     end
     h.closed = true
     local callback = h.close_callback
-    h.close_callback, h.userdata = false, false
+    h.userdata = false
+    if callback then
+        h.close_callback = false
+    end
     if h.callback then
         h.callback = false -- it may hold the userdata, which would then never be collected
     end
@@ -251,19 +255,19 @@ end
 -- @treturn {userdata,…}
 -- @treturn number how many
 function _M.list()
-    local list, n, numbers = {}, 0, {}
+    local list, n, number_of = {}, 0, {}
     local function add(userdata, number)
         n = n + 1
-        list[n], numbers[userdata] = userdata, number
+        list[n], number_of[userdata] = userdata, number
     end
     for i = 1, n_live do
         if live[i] then
-            add(live[i].userdata, live[i].number)
+            add(live[i].userdata, numbers[i])
         end
     end
     timer_records.each(add)
     table.sort(list, function(a, b)
-        return numbers[a] < numbers[b]
+        return number_of[a] < number_of[b]
     end)
     return list, n
 end

@@ -62,7 +62,9 @@ function api.new_pipe(ipc)
         check.argument_error(1, "Expected boolean or nil")
     end
     local h = stream.fields()
-    h.ipc = ipc or false
+    if ipc then
+        h.ipc = true
+    end
     return (handle.new(class, h))
 end
 

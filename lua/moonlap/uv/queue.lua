@@ -27,6 +27,8 @@ _M.KIND = {
     fs_poll = 9, recv = 10, exit = 11,
 }
 
+local CLOSED = _M.KIND.closed
+
 local function open()
     local status = ffi.new "int[1]"
     local queue = C.uvshim_open(SLAB, status)
@@ -178,6 +180,18 @@ end
 
 local function forget_closing()
     closing_position, closing.count = 0, 0
+end
+
+--- Dispatches the next record of libuv's closing phase if it is the CLOSED of a handle.
+-- @tparam number id of the handle
+function _M.mark_closed(id)
+    if closing_position < closing.count then
+        local event = closing.at[closing_position]
+        if event.kind == CLOSED and event.id == id then
+            closing_position = closing_position + 1
+            on[CLOSED](event)
+        end
+    end
 end
 
 --- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.

@@ -45,18 +45,18 @@ local errno = errors.api.errno
 local EOF, EBADF, EINVAL = errno.EOF, errno.EBADF, errno.EINVAL
 local type, str = type, ffi.string
 
---- A new record of a stream.
+--- A new record of a stream. With what every record has, these are sixteen fields, beyond which a
+-- table is twice as large: those that few streams need are missing until then.
 -- @function fields
 -- @treturn table h, for `handle.new`
 _M.fields = handle.record_maker [[
     ptr = false, id = 0, closed_in_c = false,
     stream = false, -- the pointer, cast once
-    tcp = false, -- the same for a TCP handle
-    ipc = false,
-    reading = false, read_callback = false, stash = false, is_stashed = false,
-    zero_copy = false, -- the callback takes a pointer and a length
-    connection_callback = false, accepted = false,
+    reading = false, read_callback = false,
     done = false, -- see moonlap.uv.pending
+    close_callback = false,
+    -- Missing at first: ipc; stash, is_stashed: what was read and not delivered; zero_copy: the
+    -- callback takes a pointer and a length; connection_callback, accepted: of a server.
 ]]
 
 --- Sets the pointer of a stream that has its memory.
@@ -218,9 +218,12 @@ function _M.hooks(init)
         is_stream = true,
         last_calls = pending.last_calls,
         stop = function(h)
-            h.reading, h.read_callback, h.stash = false, false, false
-            h.connection_callback = false
+            h.reading, h.read_callback = false, false
+            if h.stash then
+                h.stash = false
+            end
             if h.accepted then
+                h.connection_callback = false
                 close_unaccepted(h)
             end
         end,
@@ -291,7 +294,10 @@ function api.read_start(userdata, callback)
         return errors.fail(EINVAL)
     end
     queue.learn(callback)
-    h.read_callback, h.zero_copy = callback, false
+    h.read_callback = callback
+    if h.zero_copy then
+        h.zero_copy = false
+    end
     local status
     if h.stash and not h.reading then
         status = start_from_stash(h)

@@ -37,11 +37,11 @@ local tcp_ptr = ffi.typeof "uv_tcp_t *"
 local function init(h, flags)
     local memory = handle.memory(h, flags ~= nil)
     local status
-    h.tcp = ffi.cast(tcp_ptr, memory)
+    local tcp = ffi.cast(tcp_ptr, memory)
     if flags then
-        status = C.uv_tcp_init_ex(queue.loop, h.tcp, flags)
+        status = C.uv_tcp_init_ex(queue.loop, tcp, flags)
     else
-        status = C.uv_tcp_init(queue.loop, h.tcp)
+        status = C.uv_tcp_init(queue.loop, tcp)
     end
     if status < 0 then
         return nil, status

@@ -76,7 +76,20 @@ local function patience()
     return max(0, min(due - loop.now(), LONGEST_WAIT))
 end
 
+local function check_lost()
+    if q.lost > 0 then
+        q.lost = 0 -- told once
+        error("moonlap.uv: out of memory, completions were lost", 0)
+    end
+end
+
 local function poll()
+    -- The closing phase, which is uv_run's too, has polled already. To poll once more before Lua
+    -- has heard of that would let libuv see sockets that are ready and that nobody reads from yet:
+    -- it takes each out of the kernel's set, only to put it in again.
+    if queue.waiting() then
+        return check_lost()
+    end
     local timeout = 0
     if mode == "default" or (mode == "once" and can_wait) then
         timeout = patience()
@@ -87,10 +100,7 @@ local function poll()
         else
             loop.new_turn()
         end
-        if q.lost > 0 then
-            q.lost = 0 -- told once
-            error("moonlap.uv: out of memory, completions were lost", 0)
-        end
+        check_lost()
     end
 end
 
