@@ -288,15 +288,17 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by lo
 	var all []looked
 	var lock sync.Mutex // of p and all
 	var wait sync.WaitGroup
-	look := func(pid int) {
+	// The workers there are now are looked at for the whole duration, which begins when they are open:
+	// on an overloaded machine that takes a while. Those that are started later are until the end.
+	look := func(pid int, duration func() time.Duration) {
 		l := looked{pid: pid}
 		w, err := worker.Open(pid)
 		if l.err = err; err == nil {
 			defer w.Close()
-			l.looks, l.err = by.look(ctx, w, time.Until(end), o.hz, func(time.Duration) {
+			l.looks, l.err = by.look(ctx, w, duration(), o.hz, func(time.Duration) {
 				lock.Lock()
 				defer lock.Unlock()
-				left := time.Until(end)
+				left := max(0, time.Until(end))
 				p.Update("looking at "+plainPIDs(pids), o.duration-left, left)
 			})
 		}
@@ -308,10 +310,12 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by lo
 		all = append(all, l)
 	}
 	for _, pid := range pids {
-		wait.Go(func() { look(pid) })
+		wait.Go(func() { look(pid, func() time.Duration { return o.duration }) })
 	}
 	if len(o.pids) == 0 { // no certain ones
-		o.follow(ctx, end, pids, func(pid int) { wait.Go(func() { look(pid) }) })
+		o.follow(ctx, end, pids, func(pid int) {
+			wait.Go(func() { look(pid, func() time.Duration { return time.Until(end) }) })
+		})
 	}
 	wait.Wait()
 	p.Clear()

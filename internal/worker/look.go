@@ -55,7 +55,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		}
 		return l, err
 	}
-	for time.Since(start) < duration {
+	for n := 0; n == 0 || time.Since(start) < duration; n++ { // one look at least
 		began := time.Now()
 		if err := w.changed(); err != nil {
 			return finish(err)
