@@ -21,7 +21,7 @@ const profileHz = 499
 
 // profilers make a profiler for each case; close afterwards.
 func profilers(ctx context.Context, sys Sys) (of func(name string) bench.Profiler, close func() error, err error) {
-	o := profileOptions{by: byAuto}
+	o := profileOptions{by: byAuto, hz: profileHz}
 	by, err := o.openLooker(sys)
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +55,7 @@ func (p *caseProfiler) Begin(pid int) {
 		if err == nil {
 			defer w.Close()
 			const long = time.Hour
-			looks, err = p.by.look(p.during, w, long, profileHz, func(time.Duration) {})
+			looks, err = p.by.look(p.during, w, long, func(time.Duration) {})
 		}
 		if errors.Is(err, worker.ErrEnded) || p.during.Err() != nil {
 			err = nil

@@ -23,6 +23,7 @@ type profileOptions struct {
 	hz                 float64
 	onCPU, offCPU      bool
 	wall               bool
+	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
 	baseline           string
@@ -43,16 +44,18 @@ configuration. Or run a command, one with LuaJIT in it or an nginx in the foregr
 all its processes until it ends, or until --duration is over and it is ended. What the command
 prints to stdout goes to stderr.
 
-  --on-cpu   where the workers compute (the default)
-  --off-cpu  where Lua puts a worker to sleep, so that its event loop stands still;
-             ngx.sleep and cosockets don't
-  --wall     both, and waiting for events
+  --on-cpu       where the workers compute (the default)
+  --off-cpu      what puts a worker to sleep, so that its event loop stands still: by line, request
+                 and system call, for how long; ngx.sleep and cosockets don't
+  --wall         both, in time; not waiting for events
+  --stalls 10ms  turns of the event loop that take so long, and what they were spent with
 
-Where a worker computes is sampled through eBPF: the kernel copies its stacks at each tick of its
-CPU clock, and nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and
-Linux 5.17. Elsewhere, with --by ptrace, and off the processor, each look stops a worker for a
+All is seen through eBPF: the kernel copies a worker's stacks at each tick of its CPU clock, and when
+it falls asleep; nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE,
+and Linux 5.18 (5.17 for --on-cpu). Elsewhere, and with --by ptrace, each look stops a worker for a
 fraction of a millisecond; the pauses are measured and shown, and the rate falls where they would
-take more than 5 % of its time. With --master and --all, workers
+take more than 5 % of its time. Such looks count moments: they know no durations, miss short sleeps,
+and see no turns of the event loop. With --master and --all, workers
 that a reload starts are looked at, too. The file's ending, or --format,
 says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
 'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
@@ -68,6 +71,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 		Example: `  moonlap profile --pid 4711 --out profile.html
   moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
+  moonlap profile --all --stalls 50ms --duration 1m
   moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
   moonlap profile --out script.html -- luajit script.lua
   moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
@@ -82,6 +86,9 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 			o.bounded = cmd.Flags().Changed("duration")
 			if err := o.check(args); err != nil {
 				return err
+			}
+			if o.stalls > 0 && !cmd.Flags().Changed("hz") {
+				o.hz = intoStalls(o.stalls)
 			}
 			switch {
 			case o.diff:
@@ -98,8 +105,9 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second; through eBPF, a second of its\nCPU time")
 	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto: eBPF where it works")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
-	f.BoolVar(&o.offCPU, "off-cpu", false, "where Lua puts workers to sleep")
-	f.BoolVar(&o.wall, "wall", false, "all moments")
+	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
+	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
+	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
@@ -117,6 +125,8 @@ func (o *profileOptions) which() string {
 		return worker.OffCPU
 	case o.wall:
 		return worker.Wall
+	case o.stalls != 0:
+		return worker.Stalls
 	}
 	return worker.OnCPU
 }
@@ -144,16 +154,20 @@ func (o *profileOptions) check(args []string) error {
 		}
 	}
 	switch {
-	case count(o.onCPU, o.offCPU, o.wall) > 1:
-		return usageErrorf("--on-cpu, --off-cpu or --wall, not several")
+	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0) > 1:
+		return usageErrorf("--on-cpu, --off-cpu, --wall or --stalls, not several")
+	case o.stalls < 0:
+		return usageErrorf("--stalls must be longer than 0")
+	case o.stalls > 0 && o.by == byPtrace:
+		return usageErrorf("--stalls: looks that stop a worker don't see turns of its event loop; it takes eBPF")
+	case o.stalls > 0 && o.baseline != "":
+		return usageErrorf("--stalls: --baseline compares samples, not time")
 	case o.duration <= 0:
 		return usageErrorf("--duration must be longer than 0")
 	case o.hz <= 0 || o.hz > 1000:
 		return usageErrorf("--hz must be above 0 and at most 1000")
 	case oneOf("--by", o.by, byAuto, byEBPF, byPtrace) != nil:
 		return oneOf("--by", o.by, byAuto, byEBPF, byPtrace)
-	case o.by == byEBPF && o.which() != worker.OnCPU:
-		return usageErrorf("--by ebpf is for --on-cpu; other moments are looked at by ptrace")
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.out == "":
@@ -225,7 +239,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	} else {
 		all = lookAtAll(ctx, sys, pids, o, by)
 	}
-	out := &profile.Profile{Title: o.title, Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
+	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
 	if out.Title == "" {
 		out.Title = who + ", " + o.which()
 		if o.command == nil {
@@ -243,7 +257,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		}
 		together = together.And(l.looks)
 	}
-	if len(together.Samples) == 0 && (len(errs) > 0 || ctx.Err() != nil) {
+	if len(together.Samples) == 0 && !(together.Timed && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	chosen := together.Only(o.which())
@@ -251,6 +265,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	out.Period = together.Period()
 	chosen.AddTo(out)
 	out.Merge()
+	var found *explain.Found
+	if together.Timed {
+		f := explain.Find(together, o.stalls)
+		found, out.Found = &f, f
+	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -266,7 +285,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares,
+			Explanation: shares, Found: found,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err
@@ -295,7 +314,7 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by lo
 		w, err := worker.Open(pid)
 		if l.err = err; err == nil {
 			defer w.Close()
-			l.looks, l.err = by.look(ctx, w, duration(), o.hz, func(time.Duration) {
+			l.looks, l.err = by.look(ctx, w, duration(), func(time.Duration) {
 				lock.Lock()
 				defer lock.Unlock()
 				left := max(0, time.Until(end))

@@ -156,7 +156,7 @@ func (h *hunt) look(ctx context.Context, w *worker.Worker, a *attempt) {
 	if h.o.bounded {
 		duration = h.o.duration - time.Since(h.started)
 	}
-	looks, err := h.by.look(ctx, w, duration, h.o.hz, func(time.Duration) {
+	looks, err := h.by.look(ctx, w, duration, func(time.Duration) {
 		h.lock.Lock()
 		defer h.lock.Unlock()
 		passed := time.Since(h.started)

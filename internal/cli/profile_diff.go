@@ -34,6 +34,9 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 			"take both with the same --by", before.By, after.By)
 	}
 	for _, p := range []*profile.Profile{before, after} {
+		if p.Unit == profile.Time {
+			return fmt.Errorf("%q is about time, and differences compare samples: those of --on-cpu, or with --by ptrace", p.Title)
+		}
 		if p.Total() == 0 {
 			return fmt.Errorf("%q has no samples: there is nothing to compare", p.Title)
 		}

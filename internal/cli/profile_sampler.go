@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -18,22 +19,55 @@ const (
 // A looker is a way to look at workers.
 type looker struct {
 	sampler *worker.Sampler // nil: each look stops the worker
+	wants   worker.Wants
 }
 
 // openLooker takes the way that was asked for, or the best there is.
 func (o *profileOptions) openLooker(sys Sys) (looker, error) {
-	if o.by == byPtrace || o.which() != worker.OnCPU {
-		return looker{}, nil
+	l := looker{wants: worker.Wants{Hz: o.hz}}
+	if o.by == byPtrace {
+		return l, nil
 	}
 	sampler, err := worker.NewSampler()
 	switch {
-	case err == nil:
-		return looker{sampler}, nil
-	case o.by == byEBPF:
-		return looker{}, err
+	case err != nil && (o.by == byEBPF || o.stalls > 0):
+		return l, err
+	case err != nil:
+		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
+		return l, nil
+	case o.baseline != "" && o.which() != worker.OnCPU:
+		sampler.Close()
+		return l, usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.which())
 	}
-	fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look\n", err)
-	return looker{}, nil
+	l.sampler = sampler
+	l.wants.Turns = o.stalls
+	l.wants.Sleeps = o.which() != worker.OnCPU
+	if o.which() == worker.OffCPU {
+		l.wants.Hz = 0
+	}
+	return l, nil
+}
+
+// withoutTimes is what looks that stop a worker cannot tell.
+func (o *profileOptions) withoutTimes() string {
+	if o.which() == worker.OnCPU {
+		return ""
+	}
+	return "; so no durations are known, and short sleeps are missed"
+}
+
+// intoStalls is a rate at which some looks fall into a turn of the event loop that takes so long.
+func intoStalls(long time.Duration) float64 {
+	const usual, most, looks = 99, 999, 4
+	return min(most, max(usual, looks/long.Seconds()))
+}
+
+// unit is what the profile counts.
+func (l looker) unit() profile.Unit {
+	if l.wants.Sleeps {
+		return profile.Time
+	}
+	return ""
 }
 
 func (l looker) name() string {
@@ -50,11 +84,11 @@ func (l looker) close() error {
 	return l.sampler.Close()
 }
 
-func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, hz float64, tick func(time.Duration)) (worker.Looks, error) {
+func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (worker.Looks, error) {
 	if l.sampler != nil {
-		return w.Ticks(ctx, l.sampler, duration, hz, tick)
+		return w.Watch(ctx, l.sampler, duration, l.wants, tick)
 	}
-	return w.Look(ctx, duration, hz, tick)
+	return w.Look(ctx, duration, l.wants.Hz, tick)
 }
 
 // note is what has to be known of the stacks.

@@ -65,22 +65,22 @@ func Shares(l worker.Looks) Explanation {
 		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed, Stack: []worker.Frame{},
 	}
 	lua := withLua(l.Samples)
-	asleep := 0
+	asleep := 0.0
 	for _, s := range l.Samples {
 		if s.Asleep {
-			asleep++
+			asleep += weight(l, s)
 		}
 		if s.Partial != nil {
 			e.Partial++
 		}
 		e.Heap = s.InUse
 	}
-	n := float64(max(1, len(l.Samples)))
-	e.Lua, e.Asleep = float64(len(lua))/n, float64(asleep)/n
-	e.States = shares(lua, len(lua), func(s worker.Sample) string { return s.State.String() })
-	e.Lines = shares(lua, len(l.Samples), func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
-	e.Requests = shares(lua, len(l.Samples), func(s worker.Sample) string { return requestName(s.Request) })
-	e.Modules = shares(l.Samples, len(l.Samples), moduleOf)
+	all, ofLua := total(l, l.Samples), total(l, lua)
+	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
+	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
+	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
+	e.Requests = shares(l, lua, all, func(s worker.Sample) string { return requestName(s.Request) })
+	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack
 	}
@@ -189,7 +189,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 }
 
 func busyInC(samples []worker.Sample) Finding {
-	top := shares(samples, len(samples), func(s worker.Sample) string {
+	top := shares(worker.Looks{}, samples, float64(len(samples)), func(s worker.Sample) string {
 		if s.Lua || s.Asleep || len(s.Stack) == 0 {
 			return ""
 		}
@@ -320,17 +320,35 @@ func requestName(r worker.Request) string {
 	return r.Method + " " + r.URI
 }
 
-// shares counts the samples by name, as parts of so many, the largest first; "" is left out.
-func shares(samples []worker.Sample, of int, name func(worker.Sample) string) []Share {
-	count := map[string]int{}
+// weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known.
+func weight(l worker.Looks, s worker.Sample) float64 {
+	switch {
+	case !l.Timed:
+		return 1
+	case s.Sleep != nil:
+		return float64(s.Sleep.For + s.Sleep.Queued)
+	}
+	return float64(l.Every)
+}
+
+func total(l worker.Looks, samples []worker.Sample) (sum float64) {
+	for _, s := range samples {
+		sum += weight(l, s)
+	}
+	return sum
+}
+
+// shares weighs samples of the looks by name, as parts of so much, the largest first; "" is left out.
+func shares(l worker.Looks, samples []worker.Sample, of float64, name func(worker.Sample) string) []Share {
+	weights := map[string]float64{}
 	for _, s := range samples {
 		if n := name(s); n != "" {
-			count[n]++
+			weights[n] += weight(l, s)
 		}
 	}
 	all := []Share{}
-	for _, n := range slices.Sorted(maps.Keys(count)) {
-		all = append(all, Share{n, float64(count[n]) / float64(of)})
+	for _, n := range slices.Sorted(maps.Keys(weights)) {
+		all = append(all, Share{n, weights[n] / max(1, of)})
 	}
 	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
 	return all

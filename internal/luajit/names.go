@@ -50,6 +50,8 @@ func (vm *VM) learn(table uint64, prefix string, seen map[uint64]bool, depth int
 			}
 		case tagOf(value) == typeTable && name != "_G" && name != "package":
 			later = append(later, inner{address, prefix + name + "."})
+		case tagOf(value) == typeUserdata && prefix+name == "io.stdout": // methods of files
+			later = append(later, inner{r.U64(address + userdataMeta), "file:"})
 		}
 	})
 	for _, t := range later { // a shorter name is a better one

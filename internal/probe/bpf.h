@@ -5,8 +5,11 @@
 #include "moment.h"
 
 /* From the kernel's include/uapi/linux/bpf.h: types of maps, and flags. */
+#define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_MAP_TYPE_TASK_STORAGE 29
+#define BPF_F_NO_PREALLOC 1
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
@@ -25,6 +28,8 @@ struct pt_regs {
 #define barrier_var(x) asm volatile("" : "+r"(x))
 
 static void *(*bpf_map_lookup_elem)(const void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(const void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(const void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
@@ -33,6 +38,7 @@ static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_ringbuf_output)(const void *ring, const void *data, u64 size, u64 flags) = (void *)130;
 static u64 (*bpf_ringbuf_query)(const void *ring, u64 flags) = (void *)134;
+static void *(*bpf_task_storage_get)(const void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_task_pt_regs)(void *task) = (void *)175;
 static u64 (*bpf_get_attach_cookie)(void *ctx) = (void *)174;

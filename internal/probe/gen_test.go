@@ -31,21 +31,26 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, directive, ok := strings.Cut(string(source), "//go:generate go ")
-	if !ok {
-		t.Fatal("gen.go has no directive")
-	}
+	const mark = "//go:generate go "
 	folder := t.TempDir()
-	arguments := strings.Fields(directive)
-	const afterTool = 2 // run, bpf2go
-	command := exec.Command("go", append(append(arguments[:afterTool:afterTool], "-output-dir", folder), arguments[afterTool:]...)...)
-	command.Env = append(os.Environ(), "GOPACKAGE=probe")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	directives := 0
+	for line := range strings.Lines(string(source)) {
+		directive, ok := strings.CutPrefix(line, mark)
+		if !ok {
+			continue
+		}
+		directives++
+		arguments := strings.Fields(directive)
+		const afterTool = 2 // run, bpf2go
+		command := exec.Command("go", append(append(arguments[:afterTool:afterTool], "-output-dir", folder), arguments[afterTool:]...)...)
+		command.Env = append(os.Environ(), "GOPACKAGE=probe")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	made, _ := filepath.Glob(filepath.Join(folder, "*"))
-	if len(made) != 2 {
-		t.Fatalf("%d files: %v", len(made), made)
+	if directives == 0 || len(made) != 2*directives {
+		t.Fatalf("%d files of %d directives: %v", len(made), directives, made)
 	}
 	for _, file := range made {
 		got, err := os.ReadFile(file)

@@ -16,7 +16,10 @@ type Kind uint16
 
 // Kinds, as in moment.h.
 const (
-	OnCPU Kind = 1 // a tick of the thread's CPU clock
+	OnCPU   Kind = 1 // a tick of the thread's CPU clock
+	Blocked Kind = 2 // it is put to sleep: see Moment.Call
+	Back    Kind = 3 // it runs again after that, Value ns later: see Moment.Slept, Queued
+	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
 )
 
 // Flags and kinds of chunks, as in moment.h.
@@ -28,6 +31,7 @@ const (
 	chunkCoroutine = 2
 	chunkFrame     = 3
 	chunkKernel    = 4
+	chunkTimes     = 5
 
 	headSize  = 112
 	chunkSize = 16
@@ -46,6 +50,11 @@ type Moment struct {
 	Registers process.Registers
 	Kernel    []uint64 // addresses in the kernel, innermost first; none: it ran its own code
 
+	// Of the time that Back and Turn tell: it slept, it could have run but had no processor; and how many
+	// events a turn served.
+	Slept, Queued time.Duration
+	Events        int
+
 	chunks []chunk            // sorted by address
 	absent []process.Interval // that the walk would read next, and which no later reading can replace
 }
@@ -55,6 +64,12 @@ type chunk struct {
 	address uint64
 	bytes   []byte
 }
+
+// Call is the number of the system call that a thread is Blocked in; -1: in none, as in a page fault.
+func (m *Moment) Call() int { return int(int32(m.Value)) }
+
+// State is the kernel's state of a thread that is Blocked, as bits: 1 interruptible, 2 not; and others.
+func (m *Moment) State() uint32 { return uint32(m.Value >> 32) }
 
 var errMoment = errors.New("a moment from the kernel makes no sense")
 
@@ -101,6 +116,13 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 				m.Kernel = append(m.Kernel, le.Uint64(c.bytes[at:]))
 			}
 			continue
+		case chunkTimes:
+			if len(c.bytes) < 24 {
+				return fmt.Errorf("%w: times of %d bytes", errMoment, len(c.bytes))
+			}
+			m.Slept, m.Queued = time.Duration(le.Uint64(c.bytes)), time.Duration(le.Uint64(c.bytes[8:]))
+			m.Events = int(le.Uint64(c.bytes[16:]))
+			continue
 		case chunkStack: // beyond it are other memory and later moments
 			const reach = 1 << 20
 			end := c.address + uint64(len(c.bytes))
@@ -126,6 +148,13 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 // to be what does not change as the process goes on, is read now. Stacks that were too large to be
 // copied whole end in process.ErrLeftOut.
 func (m *Moment) Over(live process.Memory) process.Memory { return &overlay{m, live} }
+
+// Copied tells whether the moment has the byte at an address, so that it need not be read of the process, which has
+// gone on.
+func (m *Moment) Copied(address uint64) bool {
+	i, found := slices.BinarySearchFunc(m.chunks, address, func(c chunk, a uint64) int { return cmp.Compare(c.address, a) })
+	return found || i > 0 && address-m.chunks[i-1].address < uint64(len(m.chunks[i-1].bytes))
+}
 
 type overlay struct {
 	*Moment

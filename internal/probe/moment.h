@@ -32,7 +32,10 @@ struct counts {
 };
 
 enum kind {
-    ON_CPU = 1, /* a tick of the worker's CPU clock */
+    ON_CPU = 1,  /* a tick of the worker's CPU clock */
+    BLOCKED = 2, /* it is put to sleep; value: the system call, and above it the kernel's state of the task */
+    BACK = 3,    /* it runs again after that; value: ns that it was away */
+    TURN = 4,    /* a long turn of the event loop has ended; value: its ns */
 };
 
 /* The registers that walking stacks needs. */
@@ -63,6 +66,7 @@ enum what {
     COROUTINE = 2, /* a lua_State; its frames follow */
     FRAME = 3,     /* three slots of a Lua stack: continuation, function, link */
     KERNEL = 4,    /* return addresses in the kernel, innermost first */
+    TIMES = 5,     /* struct times */
 };
 
 /* A chunk is so many bytes of memory; they follow, and after them, at a multiple of 8, the next one. */
@@ -78,6 +82,47 @@ struct chunk {
 #define TEXT_MOST 2048 /* of a URI; the same as in internal/worker */
 #define FRAMES_MOST 256
 #define CHUNKS 0x10000 /* bytes */
+
+/* What became of a time, in ns. */
+struct times {
+    u64 blocked; /* it slept, until it was woken */
+    u64 queued;  /* it would have run, but other threads did */
+    u64 events;  /* of a turn: how many events it served */
+};
+
+#define SECOND 1000000000ULL
+#define SLEEPS_MOST 2000 /* stacks of sleeping that are looked at in a second of one worker */
+
+/* Turns of the event loop by their length: 16 buckets for each power of two from 2^10 ns on, and one below. */
+#define TURN_LOWEST 10
+#define TURN_BUCKETS (1 + 16 * 28)
+
+/* Where a worker's main thread is. */
+enum away {
+    RUNS = 0,
+    IDLE = 1,   /* waits for events */
+    SLEEPS = 2, /* for something else; BLOCKED was told */
+    UNSEEN = 3, /* the same, not told */
+    QUEUED = 4, /* preempted */
+    HALTED = 5, /* by a signal, or by who traces it */
+};
+
+/* What a worker's main thread does: user space sets long_turn and where it is to begin with, and reads the sums. */
+struct state {
+    u64 long_turn; /* ns; turns at least so long are told */
+    u64 task;      /* address of its task_struct, once it is known */
+    u64 since;     /* when it was switched in or out the last time */
+    u64 woken;     /* when it was woken after that; 0: not yet */
+    u32 away, taken;
+    u64 window; /* when `taken` began to be counted */
+    u64 turn;   /* when the turn of the event loop began; 0: none is running */
+    struct times turn_times;
+    u64 computed, idle, queued, halted; /* ns, all of them */
+    u64 sleeps, slept;                  /* how often, ns */
+    u64 unseen, unseen_for;             /* of these, those that were not told */
+    u64 longest;                        /* turn, in ns */
+    u32 turns[TURN_BUCKETS], unused;
+};
 
 struct scratch {
     struct moment moment;

@@ -21,8 +21,9 @@ type Session struct {
 	reader  *ringbuf.Reader
 	ended   chan struct{}
 
-	lock    sync.Mutex
-	sources []*Source // by number; nil: closed
+	lock     sync.Mutex
+	sources  []*Source // by number; nil: closed
+	sleeping *sleeping // nil: nobody wants it
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
@@ -70,6 +71,9 @@ func (s *Session) Close() error {
 	}
 	err := s.reader.Close()
 	<-s.ended
+	if s.sleeping != nil {
+		err = errors.Join(err, s.sleeping.close())
+	}
 	return errors.Join(err, s.objects.Close())
 }
 
@@ -107,7 +111,7 @@ func (s *Session) dispatch(b []byte) {
 		return // it was closed
 	}
 	source := s.sources[number]
-	m, err := decode(b, source.layout.Stack)
+	m, err := decode(b, source.vm.Layout.Stack)
 	if err != nil {
 		source.spoiled++
 		return

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
@@ -25,6 +26,8 @@ import (
 const (
 	role      = "MOONLAP_PROBE_TEST"
 	spinning  = "spin"    // computes, in its main thread, and after a line on stdin in others, too
+	sleeping  = "sleep"   // naps in its main thread, again and again
+	blinking  = "blink"   // likewise, for as short as can be
 	profiling = "profile" // samples the process whose ID follows, until it is killed
 )
 
@@ -35,17 +38,31 @@ func TestMain(m *testing.M) {
 	switch task {
 	case spinning:
 		spin()
+	case sleeping, blinking:
+		fmt.Println("ready")
+		length := nap
+		if task == blinking {
+			length = 1
+		}
+		for {
+			unix.Nanosleep(&unix.Timespec{Nsec: length.Nanoseconds()}, nil)
+		}
 	case profiling:
 		n, _ := strconv.Atoi(pid)
 		session, err := probe.Open()
 		if err == nil {
-			_, err = session.Attach(target(n), 100)
+			var s *probe.Source
+			if s, err = session.Attach(target(n), 100); err == nil {
+				err = s.Sleeps(time.Millisecond, probe.Running)
+			}
 		}
 		fmt.Println("attached", err)
 		select {}
 	}
 	os.Exit(m.Run())
 }
+
+const nap = 5 * time.Millisecond
 
 func spin() {
 	fmt.Println("ready")

@@ -2,7 +2,10 @@
 
 package probe
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Elsewhere there is none of it.
 
@@ -35,6 +38,15 @@ func (s *Source) SetURI(uint64) error { return nil }
 
 // Lost is 0.
 func (s *Source) Lost() (uint64, error) { return 0, nil }
+
+// Sleeps fails.
+func (s *Source) Sleeps(time.Duration, Whereabouts) error { return errElsewhere }
+
+// Now is 0.
+func Now() time.Duration { return 0 }
+
+// Rest fails.
+func (s *Source) Rest() (Rest, error) { return Rest{}, errElsewhere }
 
 // Threads does nothing.
 func (s *Source) Threads() error { return nil }

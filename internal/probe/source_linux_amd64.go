@@ -20,7 +20,7 @@ type Source struct {
 	number  int
 	pid     int
 	period  time.Duration
-	layout  luajit.Layout
+	vm      *luajit.VM
 	worker  sampleWorker
 	moments chan *Moment
 
@@ -28,17 +28,22 @@ type Source struct {
 	detached bool // under the session's lock, as all below
 	draining bool
 	spoiled  uint64
+	awokeAt  time.Duration // when Sleeps ended; 0: not yet
 }
 
-// Attach begins to sample a worker at so many ticks a second of each thread's CPU time.
+// Attach begins to sample a worker at so many ticks a second of each thread's CPU time; at none with hz 0.
 func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 	end, err := stackEnd(t.PID)
 	if err != nil {
 		return nil, err
 	}
 	const argc = 16 // bytes from there that _start may look at
+	var period time.Duration
+	if hz > 0 {
+		period = time.Duration(float64(time.Second) / hz)
+	}
 	source := &Source{
-		session: s, pid: t.PID, layout: t.VM.Layout, period: time.Duration(float64(time.Second) / hz),
+		session: s, pid: t.PID, vm: t.VM, period: period,
 		moments: make(chan *Moment, 1024), threads: map[int]*attachment{},
 		worker: describe(t, end+argc),
 	}
@@ -104,7 +109,7 @@ func (s *Source) Threads() error {
 	}
 	for _, f := range folders {
 		thread, err := strconv.Atoi(f.Name())
-		if err != nil || s.threads[thread] != nil {
+		if err != nil || s.threads[thread] != nil || s.period == 0 {
 			continue
 		}
 		cookie := uint64(s.number)
@@ -132,6 +137,7 @@ func (s *Source) detach() {
 	}
 	s.session.lock.Lock()
 	defer s.session.lock.Unlock()
+	s.awake()
 	s.threads, s.detached = nil, true
 }
 

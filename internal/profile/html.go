@@ -93,7 +93,11 @@ func (p *page) write(to io.Writer) error {
 // searches, the boxes choose by label (requests, states), let a label's values stand on the root,
 // and the other way up shows who called.
 func (p *Profile) WriteHTML(to io.Writer) error {
-	out := newHTML(p.Title, p.Period.Nanoseconds())
+	period := p.Period.Nanoseconds()
+	if p.Unit == Time {
+		period = 1
+	}
+	out := newHTML(p.Title, period)
 	out.Unit = p.Unit
 	for _, s := range p.Stacks {
 		out.Stacks = append(out.Stacks, out.stack(s.Frames, s.Count, s.Labels))

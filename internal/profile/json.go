@@ -20,10 +20,11 @@ type (
 		By         string      `json:"by,omitempty"`
 		Failed     int         `json:"failed"`
 		Lost       int         `json:"lost"`
-		Unit       Unit        `json:"unit,omitempty"`
+		Unit       Unit        `json:"unit,omitempty"` // of counts; samples where it is not said
 		Start      time.Time   `json:"start"`
 		DurationNS int64       `json:"duration_ns"`
 		PeriodNS   int64       `json:"period_ns"`
+		Found      any         `json:"found,omitempty"`
 		Stacks     []jsonStack `json:"stacks"`
 	}
 	jsonStack struct {
@@ -48,7 +49,7 @@ const jsonKind = "profile"
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
 	out := jsonProfile{
 		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, Unit: p.Unit, By: p.By, Failed: p.Failed, Lost: p.Lost,
-		Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
+		Found: p.Found, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
 	}
 	for _, s := range p.Stacks {
 		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices}
@@ -81,11 +82,11 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		return nil, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, in.Schema, schema)
 	case in.Kind != jsonKind:
 		return nil, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, in.Kind)
-	case in.Unit != "" && in.Unit != Samples && in.Unit != Bytes:
+	case in.Unit != "" && in.Unit != Samples && in.Unit != Bytes && in.Unit != Time:
 		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
 	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64

@@ -28,6 +28,11 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		out.SampleType, out.DefaultSampleType = []*profile.ValueType{space}, space.Type
 		out.PeriodType, out.Period = space, 1
 	}
+	if p.Unit == Time { // by the name that Go's profiles of blocking have
+		delay := &profile.ValueType{Type: "delay", Unit: "nanoseconds"}
+		out.SampleType, out.DefaultSampleType = []*profile.ValueType{delay}, delay.Type
+		out.PeriodType, out.Period = delay, 1
+	}
 	type code struct {
 		function, file string
 		first          int
@@ -74,7 +79,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 	}
 	for _, s := range p.Stacks {
 		sample := &profile.Sample{Value: []int64{s.Count, s.Count * p.Period.Nanoseconds()}}
-		if p.Unit == Bytes {
+		if p.Unit == Bytes || p.Unit == Time {
 			sample.Value = sample.Value[:1]
 		}
 		for _, f := range slices.Backward(s.Frames) { // innermost first

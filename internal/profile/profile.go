@@ -40,14 +40,20 @@ type Unit string
 const (
 	Samples Unit = "samples" // also ""
 	Bytes   Unit = "bytes"   // of memory; a frame is what holds it
+	Time    Unit = "ns"      // measured, as that of sleeping is, or a sample's share of it
 )
 
 // amount puts a count into words.
 func (u Unit) amount(n int64) string {
-	if u != Bytes {
-		return fmt.Sprintf("%d samples", n)
-	}
 	switch {
+	case u == Time && n >= 1e9:
+		return fmt.Sprintf("%.2f s", float64(n)/1e9)
+	case u == Time && n >= 1e6:
+		return fmt.Sprintf("%.1f ms", float64(n)/1e6)
+	case u == Time:
+		return fmt.Sprintf("%.1f µs", float64(n)/1e3)
+	case u != Bytes:
+		return fmt.Sprintf("%d samples", n)
 	case n >= 1e9:
 		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
 	case n >= 1e6:
@@ -112,7 +118,8 @@ type Profile struct {
 	Lost     int    // looks of the kernel that nobody took in time, neither
 	Start    time.Time
 	Duration time.Duration
-	Period   time.Duration // mean time between two samples; not of bytes
+	Period   time.Duration // mean time between two samples; not of bytes or time
+	Found    any           // what else was found in the same interval, for JSON; nil: nothing
 	Stacks   []Stack       // each different stack once, the most frequent first
 }
 

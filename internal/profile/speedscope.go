@@ -30,6 +30,9 @@ func (p *Profile) WriteSpeedscope(to io.Writer) error {
 	if p.Unit == Bytes {
 		out.Unit, each = "bytes", 1
 	}
+	if p.Unit == Time {
+		each = 1
+	}
 	for _, s := range p.Stacks {
 		stack := make([]int, len(s.Frames))
 		for i, f := range s.Frames {

@@ -25,6 +25,7 @@ type Profile struct {
 	Paused      time.Duration // how long of that they stood still, at most
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
+	Found       *explain.Found // what the kernel told of their time; nil: nothing
 }
 
 // Write draws the summary. Its only error is that of w.
@@ -39,13 +40,16 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		who = clean(s.Command)
 	}
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
-	if s.By == "ebpf" {
+	switch {
+	case s.Found != nil:
+		s.times(p)
+	case s.By == "ebpf":
 		s.ticks(p)
-	} else {
+	default:
 		s.stops(p)
 	}
 	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	if e.Samples == 0 {
+	if e.Samples == 0 && s.Found == nil {
 		p.fact("result", "nothing: no look found a worker "+s.Which)
 	}
 	if s.Note != "" {
@@ -53,6 +57,9 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	}
 	if s.File != "" {
 		p.fact("file", clean(s.File))
+	}
+	if s.Found != nil {
+		p.found(*s.Found)
 	}
 	p.allShares(e)
 	return p.writeTo(w)
@@ -75,10 +82,15 @@ func (s Profile) stops(p *page) {
 
 // ticks is about looks of the kernel at each so much CPU time.
 func (s Profile) ticks(p *page) {
-	e := s.Explanation
 	p.fact("looks", p.join(
 		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
 		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.time(1e9/s.Hz))))
+	s.missing(p)
+}
+
+// missing is about looks that came to nothing, or not to all of it.
+func (s Profile) missing(p *page) {
+	e := s.Explanation
 	if s.Lost+e.Failed+e.Partial == 0 {
 		p.fact("missing", "nothing: each look has its whole stack")
 		return

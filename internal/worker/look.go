@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 	"unique"
+
+	"github.com/moonlap/moonlap/internal/probe"
 )
 
 // Looks is what was seen of a worker over some time.
@@ -21,6 +23,12 @@ type Looks struct {
 	Lost    int           // looks of the kernel that were not taken from it in time
 	Every   time.Duration // CPU time between two looks, where the kernel looks at each so much; else 0
 	LastErr error         // why the last of those did
+
+	// Where the kernel told when the worker slept:
+	Timed  bool          // it did, so samples stand for time, and off-CPU ones have a Sleep
+	Began  time.Duration // since the machine started
+	Rest   probe.Rest
+	Stalls []Stall
 }
 
 const (
@@ -95,6 +103,12 @@ func (l Looks) And(other Looks) Looks {
 	l.Failed += other.Failed
 	l.Lost += other.Lost
 	l.Every = max(l.Every, other.Every)
+	if !l.Timed || other.Timed && other.Began < l.Began {
+		l.Began = other.Began
+	}
+	l.Timed = l.Timed || other.Timed
+	l.Rest = l.Rest.And(other.Rest)
+	l.Stalls = append(l.Stalls, other.Stalls...)
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed

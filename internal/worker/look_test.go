@@ -99,7 +99,7 @@ func TestPhase(t *testing.T) {
 			}
 			stack = append(stack, f)
 		}
-		if got := phaseOf(stack); got != want {
+		if got := Phase(stack); got != want {
 			t.Errorf("%s: %q, want %q", functions, got, want)
 		}
 	}

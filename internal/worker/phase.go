@@ -22,9 +22,9 @@ var nginxPhases = map[string]string{
 	"ngx_http_free_request":       "log",
 }
 
-// phaseOf reads the phase of a request off the C functions that run its Lua code; "" where they don't
+// Phase reads the phase of a request off the C functions that run its Lua code; "" where they don't
 // say it.
-func phaseOf(stack []Frame) string {
+func Phase(stack []Frame) string {
 	lua := false
 	for _, f := range stack {
 		if f.Kind != luajit.C {

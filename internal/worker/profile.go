@@ -13,17 +13,25 @@ import (
 const (
 	OnCPU  = "on-cpu"  // the worker computed, or wanted to
 	OffCPU = "off-cpu" // it slept although Lua was on its stack: the event loop stood still
-	Wall   = "wall"    // all moments
+	Wall   = "wall"    // all moments; without those that wait for events, where the kernel told of sleeps
+	Stalls = "stalls"  // those inside turns of the event loop that took long
 )
 
 // Only leaves the samples of the moments.
 func (l Looks) Only(which string) Looks {
+	if which == Stalls {
+		l.Samples = nil
+		for _, s := range l.Stalls {
+			l.Samples = append(l.Samples, s.Samples...)
+		}
+		return l
+	}
 	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s Sample) bool {
 		switch which {
 		case OnCPU:
 			return s.Asleep || s.Halted
 		case OffCPU:
-			return !s.Asleep || !s.Lua
+			return !s.Asleep || !s.Lua && s.Sleep == nil
 		}
 		return false
 	})
@@ -32,11 +40,13 @@ func (l Looks) Only(which string) Looks {
 
 // AddTo adds the samples to a profile, with the request, the state of Lua, the phase and the
 // plugin or module as labels.
-// They are in the order of their time, of one worker after the other.
+// They are in the order of their time, of one worker after the other. A profile of time has a sample's
+// share of the time, or how long it slept.
 func (l Looks) AddTo(p *profile.Profile) {
 	type group struct {
-		stack      *Frame // its first one: equal stacks share their memory
-		state, uri string
+		stack             *Frame // its first one: equal stacks share their memory
+		state, uri, cause string
+		queued            bool // woken, without a processor
 	}
 	counts := map[group][]int64{}
 	var order []group // in which they were first seen
@@ -50,11 +60,27 @@ func (l Looks) AddTo(p *profile.Profile) {
 			g.state = s.State.String()
 		}
 		stacks[g.stack] = s.Stack
-		if counts[g] == nil {
-			counts[g] = make([]int64, profile.Slices)
-			order = append(order, g)
+		add := func(g group, n int64) {
+			if n == 0 {
+				return
+			}
+			if counts[g] == nil {
+				counts[g] = make([]int64, profile.Slices)
+				order = append(order, g)
+			}
+			counts[g][i*profile.Slices/len(l.Samples)] += n
 		}
-		counts[g][i*profile.Slices/len(l.Samples)]++
+		switch {
+		case p.Unit != profile.Time:
+			add(g, 1)
+		case s.Sleep == nil:
+			add(g, l.Every.Nanoseconds())
+		default:
+			g.cause = s.Sleep.cause()
+			add(g, s.Sleep.For.Nanoseconds())
+			g.queued = true
+			add(g, s.Sleep.Queued.Nanoseconds())
+		}
 	}
 	for _, g := range order {
 		stack := stacks[g.stack]
@@ -65,9 +91,12 @@ func (l Looks) AddTo(p *profile.Profile) {
 				Kind: kinds[f.Kind], Compiled: f.Compiled,
 			}
 		}
+		if g.queued {
+			frames = append(frames, queued)
+		}
 		labels := map[string]string{}
 		for key, value := range map[string]string{
-			"state": g.state, "uri": g.uri, "phase": phaseOf(stack), "module": profile.Module(frames),
+			"state": g.state, "uri": g.uri, "phase": Phase(stack), "module": profile.Module(frames), "cause": g.cause,
 		} {
 			if value != "" {
 				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes
@@ -75,7 +104,29 @@ func (l Looks) AddTo(p *profile.Profile) {
 		}
 		p.AddSliced(frames, labels, counts[g])
 	}
+	if p.Moments == Wall && p.Unit == profile.Time {
+		l.addQueued(p)
+	}
 }
+
+// addQueued adds the time in which workers would have run and others did, as far as no sleep came before it.
+func (l Looks) addQueued(p *profile.Profile) {
+	left := l.Rest.Queued
+	for _, s := range l.Samples {
+		if s.Sleep != nil {
+			left -= s.Sleep.Queued
+		}
+	}
+	if left > 0 {
+		p.Add([]profile.Frame{queued}, nil, left.Nanoseconds())
+	}
+}
+
+// queued stands for time in which a worker would have run, and others did.
+var queued = profile.Frame{Function: "(waiting for a processor)", Kind: profile.Kernel}
+
+// cause is what it slept for, and in which system call: "a program (wait4)".
+func (s *Sleep) cause() string { return string(s.Cause) + " (" + s.Call + ")" }
 
 var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C, Kernel: profile.Kernel}
 

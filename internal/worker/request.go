@@ -50,7 +50,9 @@ func (w *Worker) Request(memory process.Memory, address uint64) (request Request
 		w.request.find(memory, address)
 	}
 	if at := w.request.uri; at != 0 {
-		request.URI = text(memory, address+at)
+		if uri := text(memory, address+at); strings.HasPrefix(uri, "/") { // else the request has been given back
+			request.URI = uri
+		}
 		if m := text(memory, address+at+methodAfterURI); isMethod(m) {
 			request.Method = m
 		}
@@ -100,7 +102,7 @@ func (w *Worker) started(request uint64) (at time.Time, ok bool) {
 	if uri == 0 {
 		return at, false
 	}
-	r := w.reader()
+	r := &process.Reader{Memory: w.Process}
 	seconds, millis := r.U64(request+uri-secondsBeforeURI), r.U64(request+uri-millisBeforeURI)
 	version := r.U64(request + uri - versionBeforeURI)
 	if r.Err != nil || seconds == 0 || seconds >= 1<<40 || millis >= 1000 || version > 10_000 {
@@ -114,12 +116,12 @@ func (w *Worker) started(request uint64) (at time.Time, ok bool) {
 func (w *Worker) mainRequest(request uint64) uint64 {
 	uri := w.request.uri
 	if uri == 0 {
-		w.request.find(w.memory, request)
+		w.request.find(w.Process, request)
 		if uri = w.request.uri; uri == 0 {
 			return request
 		}
 	}
-	r := w.reader()
+	r := &process.Reader{Memory: w.Process}
 	for i := uint64(0); w.request.main == 0 && i < mainWords; i++ {
 		if at := uri + mainAfterURI + 8*i; r.U64(request+at) == request && r.U64(request+at+8) == 0 {
 			w.request.main = at

@@ -35,6 +35,17 @@ type Sample struct {
 	Stack   []Frame       // innermost first; equal ones share their memory
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
+	Time    time.Duration // since the machine started, where the kernel took it; else 0
+	Thread  bool          // of another thread than the one that serves requests
+	Sleep   *Sleep        // it fell asleep at this moment; nil: that is not known
+}
+
+// A Sleep is a time in which the worker did not run, although it had not asked for events.
+type Sleep struct {
+	Call   string        // system call that put it to sleep
+	Cause  Cause         // what for
+	For    time.Duration // until it was woken
+	Queued time.Duration // from then on until a processor was free for it
 }
 
 const (

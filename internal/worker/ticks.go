@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -36,17 +37,41 @@ func NewSampler() (*Sampler, error) {
 // Close ends the sampling of all workers.
 func (s *Sampler) Close() error { return s.session.Close() }
 
+// Wants is what a Sampler is to tell of a worker.
+type Wants struct {
+	Hz     float64       // ticks of CPU time a second; 0: none
+	Sleeps bool          // when it sleeps, though it does not wait for events
+	Turns  time.Duration // also turns of the event loop that take so long; 0: none
+}
+
 // Ticks samples the worker at so many ticks of its CPU time a second for a while, and tells tick the
 // time that has passed. Where an error ends it early, Looks holds what was seen until then.
 func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, hz float64, tick func(time.Duration)) (Looks, error) {
-	l := Looks{Every: time.Duration(float64(time.Second) / hz)}
+	return w.Watch(ctx, s, duration, Wants{Hz: hz}, tick)
+}
+
+// Watch has the kernel tell for a while what is wanted of the worker. It is like Ticks for the rest.
+func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, wants Wants, tick func(time.Duration)) (Looks, error) {
+	l := Looks{Timed: wants.Sleeps || wants.Turns > 0, Began: probe.Now()}
+	if wants.Hz > 0 {
+		l.Every = time.Duration(float64(time.Second) / wants.Hz)
+	}
 	before, err := w.Stat()
 	if err != nil {
 		return l, err
 	}
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, hz)
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, wants.Hz)
 	if err != nil {
 		return l, err
+	}
+	var diary diary
+	if l.Timed {
+		var at probe.Whereabouts
+		at, diary.asleep = w.whereabouts()
+		if err := source.Sleeps(wants.Turns, at); err != nil {
+			source.Detach()
+			return l, err
+		}
 	}
 	start := time.Now()
 	last := before // an ended worker's can't be read any more
@@ -62,13 +87,11 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 				moments = nil
 				break
 			}
-			sample, failed := w.moment(s, m)
-			if failed != nil {
-				l.Failed++
-				l.LastErr = failed
-				break
+			known := w.request.uri
+			w.note(s, m, &l, &diary)
+			if w.request.uri != known {
+				err = errors.Join(err, source.SetURI(w.request.uri))
 			}
-			l.Samples = append(l.Samples, sample.light())
 		case <-chores.C:
 			if over == nil {
 				break
@@ -90,6 +113,12 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 	l.CPU = float64(l.Used) / float64(l.Elapsed)
 	lost, lostErr := source.Lost()
 	l.Lost = int(lost)
+	if l.Timed {
+		var restErr error
+		l.Rest, restErr = source.Rest()
+		lostErr = errors.Join(lostErr, restErr)
+		diary.end(w.PID, &l, wants.Turns)
+	}
 	return l, cmp.Or(err, ctx.Err(), lostErr)
 }
 
@@ -114,7 +143,11 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) 
 		} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
 			return
 		}
+		if !m.Copied(v.request.Address + w.request.uri) { // it was not known where it is: it may be of another request now
+			v.request.URI, v.request.Method = "", ""
+		}
 		sample.Stack = s.frames(m.Kernel)
+		sample.Time, sample.Thread = m.Time, !m.Main
 		w.describe(&sample, v)
 	})
 	if w.unmapped || w.unnamed {
@@ -122,6 +155,9 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) 
 	}
 	return sample, err
 }
+
+// switching are the kernel's own functions that switch from one thread to another, and what sees it.
+var switching = []string{"__schedule", "schedule"}
 
 // hidden stands for functions of a kernel that does not tell where they are.
 const hidden = "(kernel, its functions are hidden)"
@@ -136,7 +172,10 @@ func (s *Sampler) frames(addresses []uint64) []Frame {
 		if i > 0 {
 			address-- // a return address
 		}
-		all = append(all, Frame{Kind: Kernel, Function: s.kernel.Name(address), File: "kernel"})
+		f := Frame{Kind: Kernel, Function: s.kernel.Name(address), File: "kernel"}
+		if all = append(all, f); slices.Contains(switching, f.Function) {
+			all = all[:0] // everyone who sleeps does so there
+		}
 	}
 	return all
 }

@@ -10,7 +10,9 @@
     jit: "Lua, compiled", lua: "Lua, interpreted", builtin: "LuaJIT's own functions", c: "C", kernel: "kernel",
     table: "tables", text: "strings", code: "functions", cdata: "C data", other: "other",
   };
-  const bytes = data.unit === "bytes"; // of memory; else samples
+  const bytes = data.unit === "bytes"; // of memory
+  const measured = data.unit === "ns"; // time; else samples
+  const unit = bytes ? "bytes" : measured ? "time" : "samples";
   // Where data.diff is there, stacks have a second count b, before, and both have theirs by slice.
   // Frames are coloured where their share differs by more than so many standard errors.
   const diff = data.diff;
@@ -85,7 +87,7 @@
     if (n >= 1e6) return (n / 1e6).toFixed(2) + " MB";
     return n >= 1e4 ? (n / 1e3).toFixed(1) + " kB" : n + " B";
   };
-  const amount = (n) => (bytes ? size(n) : `${n} samples, ${time(n)}`);
+  const amount = (n) => (measured ? time(n) : bytes ? size(n) : `${n} samples, ${time(n)}`);
   const share = (node) => (root.count ? (100 * node.count) / root.count : 0).toFixed(1) + " %";
 
   // variance of a share, as CompareShares of internal/stat has it: by how it varies from slice to
@@ -176,7 +178,7 @@
     graph.style.height = (below.length + depthOf(zoomed)) * row + "px";
     below.forEach((node, i) => place(node, 0, width, i * row, true));
     if (root.count) place(zoomed, 0, width, below.length * row, false);
-    else told.textContent = bytes ? "No bytes." : "No samples.";
+    else told.textContent = `No ${unit}.`;
     found();
   }
 
@@ -190,7 +192,7 @@
       else node.inner.forEach(visit);
     };
     visit(root);
-    out.textContent = `${(root.count ? (100 * n) / root.count : 0).toFixed(1)} % of the ${bytes ? "bytes" : "samples"} match`;
+    out.textContent = `${(root.count ? (100 * n) / root.count : 0).toFixed(1)} % of the ${unit} match`;
   }
 
   function search(text) {
@@ -215,7 +217,7 @@
       choice.id = "label-" + key;
       choice.append(new Option("all", all));
       const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-      for (const [value, count] of sorted.slice(0, mostValues)) choice.append(new Option(`${value || "none"} (${bytes ? size(count) : count})`, value));
+      for (const [value, count] of sorted.slice(0, mostValues)) choice.append(new Option(`${value || "none"} (${bytes ? size(count) : measured ? time(count) : count})`, value));
       if (sorted.length > mostValues) choice.append(new Option(`and ${sorted.length - mostValues} rarer ones`, all));
       chosen[key] = all;
       choice.addEventListener("change", () => { chosen[key] = choice.value; merge(); draw(); });

@@ -97,3 +97,39 @@ local function resumes()
     return inner() + 1
 end
 if path == "/resumes" then ngx.say(resumes()) end
+-- What sleeps_test.go looks for: what stops the event loop, and what does not.
+local ffi = require("ffi")
+local function declare(text) pcall(ffi.cdef, text) end -- at each request, in one machine
+declare("int usleep(unsigned);")
+declare("int open(const char *, int, ...);")
+declare("int close(int);")
+declare("int flock(int, int);")
+if path == "/usleep" then ffi.C.usleep(20000) end
+if path == "/traced" then
+    for _ = 1, 300 do ffi.C.usleep(100) end
+end
+if path == "/pipe" then
+    local pipe = io.popen("sleep 0.02; echo done")
+    ngx.say(pipe:read("*a"))
+    pipe:close()
+end
+if path == "/flock" then -- waits until the test lets go of it
+    local file = ffi.C.open(ngx.var.arg_file, 0)
+    ffi.C.flock(file, 2)
+    ffi.C.close(file)
+end
+if path == "/busy" then
+    local ended = os.clock() + 0.03
+    repeat local now = os.clock() until now >= ended
+end
+if path == "/asleep" then ngx.sleep(0.02) end
+if path == "/slow" then -- says nothing for a while
+    ngx.sleep(0.02)
+    ngx.say("late")
+end
+if path == "/cosocket" then
+    local socket = ngx.socket.tcp()
+    assert(socket:connect((ngx.var.server_addr)))
+    assert(socket:send("GET /slow HTTP/1.0\r\n\r\n"))
+    ngx.say(assert(socket:receive("*a")))
+end

@@ -1,0 +1,38 @@
+package probe
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestTurns: percentiles of turns are within 1/32 of the truth, or below the lowest bucket.
+func TestTurns(t *testing.T) {
+	if none := (&Turns{}).Percentile(99); none != 0 {
+		t.Errorf("of no turns: %v", none)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		bucket := rapid.IntRange(1, turnBuckets-1).Draw(t, "bucket")
+		var turns Turns
+		turns.Longest = time.Hour
+		turns.counts[bucket] = 10
+		turns.counts[0] = 10
+		if got := turns.Percentile(50); got > 1<<turnLowest {
+			t.Errorf("the median is %v", got)
+		}
+		got := turns.Percentile(50.1)
+		power := turnLowest + (bucket-1)/turnEach
+		width := time.Duration(1) << power / turnEach
+		from := time.Duration(1)<<power + time.Duration((bucket-1)%turnEach)*width
+		if got < from || got >= from+width || turns.Count() != 20 {
+			t.Errorf("%v is not between %v and %v", got, from, from+width)
+		}
+	})
+	a := Rest{Slept: 1, Turns: Turns{Longest: 5}}
+	a.Turns.counts[3] = 2
+	b := a.And(a)
+	if b.Slept != 2 || b.Turns.Count() != 4 || a.Turns.Count() != 2 || b.Turns.Longest != 5 {
+		t.Errorf("%+v", b)
+	}
+}
