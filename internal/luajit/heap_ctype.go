@@ -10,19 +10,22 @@ type ctypes struct {
 	heap  *Heap
 	state uint64
 	table []byte
+	// Where CTState knows the table of finalizers, until 2023; 0: it is a root of its own. What follows lies
+	// as much further.
+	finalizer uint64
 }
 
 // Offsets in CTState and CType.
 const (
-	ctypesTop, ctypesRoom              = 0x08, 0x0c // types, and room for types
-	ctypesMachine                      = 0x18
-	ctypesFinalizer, ctypesMisc        = 0x20, 0x28
-	ctypesCallbacks, ctypesCallbackMax = 0xf0, 0xf8
-	ctypesSize                         = 0x208
-	ctypeSize                          = 0x18
-	ctypeBytes, ctypeName              = 0x04, 0x10
-	ctypeShift                         = 28
-	ctypeNoSize                        = 1<<32 - 1
+	ctypesTop, ctypesRoom = 0x08, 0x0c // types, and room for types
+	ctypesMachine         = 0x18
+	ctypesTable           = 0x20 // finalizer, then miscmap, or miscmap alone
+	ctypesCallbackMax     = 0xf0
+	ctypesSize            = 0x200
+	ctypeSize             = 0x18
+	ctypeBytes, ctypeName = 0x04, 0x10
+	ctypeShift            = 28
+	ctypeNoSize           = 1<<32 - 1
 )
 
 // Kinds of C types (CT_NUM …).
@@ -47,6 +50,9 @@ func (h *Heap) readTypes() ctypes {
 		return t
 	}
 	t.state = at
+	if h.kindAt(le64(state[ctypesTable+8:])) == typeTable {
+		t.finalizer = le64(state[ctypesTable:])
+	}
 	t.table = h.vector(le64(state), ctypeSize*uint64(le32(state[ctypesTop:])))
 	return t
 }
@@ -57,7 +63,24 @@ func (t ctypes) bytes() uint64 {
 	if t.state == 0 || state == nil {
 		return 0
 	}
-	return ctypesSize + ctypeSize*uint64(le32(state[ctypesRoom:])) + 2*uint64(le32(state[ctypesCallbackMax:]))
+	shift := t.shift()
+	return ctypesSize + shift + ctypeSize*uint64(le32(state[ctypesRoom:])) + 2*bounded(uint64(le32(state[ctypesCallbackMax+shift:])))
+}
+
+// shift is how much further fields behind the table of finalizers lie.
+func (t ctypes) shift() uint64 {
+	if t.finalizer != 0 {
+		return 8
+	}
+	return 0
+}
+
+// misc is the table of metatables of C types and of callbacks.
+func (t ctypes) misc() uint64 {
+	if t.state == 0 {
+		return 0
+	}
+	return t.heap.pointer(t.state + ctypesTable + t.shift())
 }
 
 func (t ctypes) get(id int) (info, size uint32, name string, ok bool) {

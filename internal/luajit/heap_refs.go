@@ -104,7 +104,7 @@ func (h *Heap) eachOfTable(at uint64, object func(uint64, uint8, Ref)) {
 	if meta := le64(b[tableMeta:]); meta != 0 {
 		object(meta, typeTable, ref(refMeta, 0))
 		weak = h.weakness(meta)
-		if at == h.finalizers() { // its values stay, though the mode may say otherwise
+		if at == h.types.finalizer { // its values stay, though the mode may say otherwise
 			weak &^= weakValues
 		}
 	}
@@ -191,14 +191,6 @@ func (h *Heap) weakness(meta uint64) uint8 {
 	}
 	h.weak[meta] = weak
 	return weak
-}
-
-// finalizers is FFI's table of them, or 0.
-func (h *Heap) finalizers() uint64 {
-	if h.types.state == 0 {
-		return 0
-	}
-	return h.pointer(h.types.state + ctypesFinalizer)
 }
 
 func (h *Heap) eachOfFunction(at uint64, object func(uint64, uint8, Ref)) {

@@ -19,9 +19,7 @@ func (h *Heap) rootAddresses() []root {
 		{"main thread", h.main},
 		{"running coroutine", h.pointer(g + l.CurrentL)},
 	}
-	if h.types.state != 0 {
-		all = append(all, root{"FFI finalizers", h.finalizers()}, root{"FFI types", h.pointer(h.types.state + ctypesMisc)})
-	}
+	all = append(all, root{"FFI finalizers", h.types.finalizer}, root{"FFI types", h.types.misc()})
 	if first := h.pointer(g + h.layout.total + gcFinalize); first != 0 {
 		at := first
 		for range h.index.count {

@@ -126,7 +126,7 @@ func (p *page) watchMasters(s watch.Snapshot) {
 		if q := m.PerRequest; q != nil {
 			parts := []string{p.time(q.CPU) + " CPU"}
 			for _, event := range slices.Concat(process.SoftwareEvents, process.HardwareEvents) {
-				if n := q.Events[event]; n > 0 {
+				if n := q.Events[event]; n >= 0.005 { // less shows as nothing
 					parts = append(parts, p.rate(n)+" "+strings.ReplaceAll(string(event), "_", " "))
 				}
 			}
@@ -233,17 +233,27 @@ func (p *page) watchZones(s watch.Snapshot) {
 	p.more(len(all))
 }
 
-// watchCompiler lists what LuaJIT gave up to compile.
+// watchCompiler lists what LuaJIT did not compile: what it will not try again first.
 func (p *page) watchCompiler(s watch.Snapshot) {
 	for _, r := range s.Workers {
-		if r.JIT == nil || len(r.JIT.Blacklisted) == 0 {
+		if r.JIT == nil {
 			continue
 		}
-		p.section(fmt.Sprintf("never compiled any more in worker %d", r.PID))
-		for _, a := range r.JIT.Blacklisted[:min(len(r.JIT.Blacklisted), mostListed)] {
-			p.line(p.shorten("  "+clean(placeOf(a)), p.opt.Width))
+		var lines []string
+		for _, a := range r.JIT.Blacklisted {
+			lines = append(lines, placeOf(a)+"; blacklisted")
 		}
-		p.more(len(r.JIT.Blacklisted))
+		for _, a := range r.JIT.Aborts {
+			lines = append(lines, placeOf(a)+"; may be tried again")
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		p.section(fmt.Sprintf("not compiled in worker %d", r.PID))
+		for _, line := range lines[:min(len(lines), mostListed)] {
+			p.line(p.shorten("  "+clean(line), p.opt.Width))
+		}
+		p.more(len(lines))
 	}
 }
 

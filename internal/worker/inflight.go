@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
-	"github.com/moonlap/moonlap/internal/process"
 )
 
 // InFlight is a request that a worker has begun and not finished.
@@ -46,7 +45,7 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 	}
 	err := w.Nginx.EachConnection(func(connection, data uint64, _ int) {
 		serves := func() bool {
-			r := &process.Reader{Memory: w.Process}
+			r := w.reader()
 			return r.U32(data) == requestSignature && r.U64(data+requestConnection) == connection && r.Err == nil
 		}
 		if serves() {
@@ -59,7 +58,7 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 			now, err := w.VM.Request(co)
 			return err == nil && now == request && w.VM.Waits(co)
 		}
-		if _, ok := w.Request(w.Process, request); ok && err == nil && waits() {
+		if _, ok := w.Request(w.memory, request); ok && err == nil && waits() {
 			add(request, waits)
 		}
 	}
@@ -70,7 +69,7 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 // inFlight describes a request. sure is false where its Lua neither runs nor waits: it was about to
 // do one or the other, or it has ended.
 func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool) {
-	request, _ := w.Request(w.Process, address)
+	request, _ := w.Request(w.memory, address)
 	f = InFlight{Method: request.Method, URI: request.URI}
 	if start, ok := w.started(address); ok {
 		f.Age = max(0, now.Sub(start))

@@ -53,7 +53,7 @@ const (
 
 // context returns the address of a request's context of the Lua module; 0: Lua has not run for it.
 func (w *Worker) context(request uint64) uint64 {
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	index := r.U64(w.lua) // ctx_index
 	at := r.U64(r.U64(request+requestContexts) + 8*index)
 	if r.Err != nil {
@@ -68,7 +68,7 @@ func (w *Worker) phaseNow(request uint64) string {
 	if context == 0 || w.luaCtx.phase == 0 {
 		return ""
 	}
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	bits := r.U32(context + w.luaCtx.phase)
 	if w.luaCtx.phaseBytes == 2 {
 		bits &= 1<<16 - 1
@@ -88,7 +88,7 @@ func (w *Worker) coroutine(request uint64) (coroutine uint64, ok bool) {
 		return 0, false
 	}
 	w.findCoroutines(context, request)
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	if w.luaCtx.current != 0 {
 		if co := r.U64(r.U64(context+w.luaCtx.current) + w.luaCtx.coroutine); r.Err == nil && w.VM.Coroutine(co) {
 			return co, true
@@ -107,7 +107,7 @@ func (w *Worker) findCoroutines(context, request uint64) {
 	if l.current != 0 {
 		return
 	}
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	word := func(at uint64) uint64 { return r.U64(context + at) }
 	for entry := uint64(8); entry < contextSize && r.Err == nil; entry += 8 {
 		co := word(entry)

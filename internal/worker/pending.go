@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	ngx "github.com/moonlap/moonlap/internal/nginx"
-	"github.com/moonlap/moonlap/internal/process"
 )
 
 // LuaTimers are the timers that Lua has set with ngx.timer.at and every.
@@ -61,7 +60,7 @@ func (w *Worker) LuaTimers() (LuaTimers, error) {
 // Lua module's configuration: they stand behind the cycle and its pool, in some versions after a flag,
 // and before a pointer, or none, to a connection.
 func (w *Worker) timerCounts() (t LuaTimers, err error) {
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	cycle := r.U64(w.Nginx.Symbols.Cycle)
 	pool := r.U64(cycle + 8)
 	var words [confWords]uint64
@@ -89,7 +88,7 @@ func (w *Worker) timerCounts() (t LuaTimers, err error) {
 // timerCoroutine returns the coroutine of a timer of Lua's. What such a timer's event is about knows
 // the module's configuration and a coroutine that has not begun.
 func (w *Worker) timerCoroutine(data uint64) (coroutine uint64, ok bool) {
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	ours := false
 	for i := range uint64(timerWords) {
 		word := r.U64(data + 8*i)

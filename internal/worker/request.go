@@ -102,7 +102,7 @@ func (w *Worker) started(request uint64) (at time.Time, ok bool) {
 	if uri == 0 {
 		return at, false
 	}
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	seconds, millis := r.U64(request+uri-secondsBeforeURI), r.U64(request+uri-millisBeforeURI)
 	version := r.U64(request + uri - versionBeforeURI)
 	if r.Err != nil || seconds == 0 || seconds >= 1<<40 || millis >= 1000 || version > 10_000 {
@@ -116,12 +116,12 @@ func (w *Worker) started(request uint64) (at time.Time, ok bool) {
 func (w *Worker) mainRequest(request uint64) uint64 {
 	uri := w.request.uri
 	if uri == 0 {
-		w.request.find(w.Process, request)
+		w.request.find(w.memory, request)
 		if uri = w.request.uri; uri == 0 {
 			return request
 		}
 	}
-	r := &process.Reader{Memory: w.Process}
+	r := w.reader()
 	for i := uint64(0); w.request.main == 0 && i < mainWords; i++ {
 		if at := uri + mainAfterURI + 8*i; r.U64(request+at) == request && r.U64(request+at+8) == 0 {
 			w.request.main = at

@@ -378,4 +378,16 @@ func TestSaveWatched(t *testing.T) {
 	vm.Entry(coroutine)
 	vm.Memory = nil
 	write("health", r, map[string]any{"VM": &vm, "Coroutine": coroutine})
+
+	get(t, client, "/truth")
+	r = &processtest.Recorder{Memory: w.Process}
+	vm, n = *w.VM, &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
+	vm.Memory = r
+	recorded := *w //nolint:govet // its locks are free
+	recorded.VM, recorded.Nginx, recorded.memory = &vm, n, r
+	recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current = requestLayout{}, 0, 0
+	recorded.InFlight()
+	recorded.LuaTimers()
+	vm.Memory = nil
+	write("inflight", r, savedWorker{&vm, n.Symbols, w.luaConf, w.lua, w.luaCtx.phase, w.luaCtx.phaseBytes})
 }

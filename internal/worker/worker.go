@@ -21,6 +21,8 @@ type Worker struct {
 	VM    *luajit.VM
 	Nginx *ngx.Nginx // nil where it is another program
 
+	memory process.Memory // the process's, or an image of it
+
 	luaConf uint64          // address of ngx_http_lua_main_conf_t
 	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t
 	module  *process.Object // that exports it
@@ -51,7 +53,7 @@ func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{Process: p, frames: map[luajit.Frame]Frame{}}
+	w := &Worker{Process: p, memory: p, frames: map[luajit.Frame]Frame{}}
 	if err = find(w); err != nil {
 		p.Close()
 		return nil, err
@@ -60,6 +62,8 @@ func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 	w.prepare()
 	return w, nil
 }
+
+func (w *Worker) reader() *process.Reader { return &process.Reader{Memory: w.memory} }
 
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {

@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/process/processtest"
+)
+
+// savedWorker is what an image of a worker needs to be read again.
+type savedWorker struct {
+	VM         *luajit.VM
+	Symbols    ngx.Symbols
+	LuaConf    uint64
+	Lua        uint64
+	Phase      uint64
+	PhaseBytes int
+}
+
+// loadWorker makes a worker of the image that TestSaveWatched saves: a request waits in ngx.sleep, a
+// timer runs, three are pending.
+func loadWorker(t rapid.TB) (open func(process.Memory) *Worker, image *processtest.Image) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/inflight.image")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image, err = processtest.ReadImage(bytes.NewReader(b)); err != nil {
+		t.Fatal(err)
+	}
+	var saved savedWorker
+	if err := json.Unmarshal(image.About, &saved); err != nil {
+		t.Fatal(err)
+	}
+	return func(memory process.Memory) *Worker {
+		vm := *saved.VM
+		vm.Memory = memory
+		w := &Worker{
+			Process: &process.Process{}, memory: memory, VM: &vm, Nginx: &ngx.Nginx{Memory: memory, Symbols: saved.Symbols},
+			luaConf: saved.LuaConf, lua: saved.Lua, frames: map[luajit.Frame]Frame{},
+		}
+		w.luaCtx.phase, w.luaCtx.phaseBytes = saved.Phase, saved.PhaseBytes
+		w.sources.Open = func(string) ([]byte, error) { return nil, errors.New("no source") }
+		return w
+	}, image
+}
+
+func TestInFlightImage(t *testing.T) {
+	open, image := loadWorker(t)
+	w := open(image)
+	all, err := w.InFlight()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, f := range all {
+		if f.Lua != nil && f.Age >= 0 {
+			seen = append(seen, fmt.Sprintf("%s %s %s %d", f.Method, f.URI, f.Phase, f.Lua.Line))
+		}
+	}
+	slices.Sort(seen)
+	// The last one is what keeps the test's nginx alive.
+	if diff := cmp.Diff([]string{"  timer 1", "  timer 22", "GET /content content 5"}, seen); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+	timers, err := w.LuaTimers()
+	if err != nil || timers.Pending != 3 || timers.Running != 2 || timers.Next == nil || timers.NextFunction.Line != 21 {
+		t.Errorf("%+v, %v", timers, err)
+	}
+}
+
+// bounded counts what is read: memory that is garbage must not be read without end.
+type bounded struct {
+	process.Memory
+	reads int
+}
+
+func (b *bounded) ReadAt(p []byte, address uint64) error {
+	b.reads++
+	return b.Memory.ReadAt(p, address)
+}
+
+func (b *bounded) check(t rapid.TB, w *Worker) {
+	w.InFlight()
+	w.LuaTimers()
+	const most = 3_000_000
+	if b.reads > most {
+		t.Errorf("%d reads", b.reads)
+	}
+}
+
+// TestSpoiltInFlight exchanges words of the memory: reading ends, with requests or an error.
+func TestSpoiltInFlight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		open, image := loadWorker(t)
+		word := func(name string) []byte {
+			part := image.Parts[rapid.IntRange(0, len(image.Parts)-1).Draw(t, name)].Bytes
+			if len(part) < 8 {
+				return make([]byte, 8)
+			}
+			at := 8 * rapid.IntRange(0, len(part)/8-1).Draw(t, name+" word")
+			return part[at : at+8]
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "words") {
+			copy(word("to"), word("from"))
+		}
+		memory := &bounded{Memory: image}
+		memory.check(t, open(memory))
+	})
+}
+
+// everywhere has the same eight bytes at each address.
+type everywhere uint64
+
+func (e everywhere) ReadAt(b []byte, address uint64) error {
+	for i := range b {
+		b[i] = byte(e >> (8 * ((address + uint64(i)) % 8)))
+	}
+	return nil
+}
+
+// TestFilledInFlight reads memory that is the same everywhere, and never fails.
+func TestFilledInFlight(t *testing.T) {
+	open, _ := loadWorker(t)
+	for _, word := range []uint64{0, 1, 8, 0x1000, 1<<64 - 1, requestSignature, 0x0606_0606_0606_0606, 0x0101_0000_0101_0606} {
+		memory := &bounded{Memory: everywhere(word)}
+		memory.check(t, open(memory))
+	}
+}
