@@ -28,11 +28,13 @@ type savedWorker struct {
 	PhaseBytes int
 }
 
-// loadWorker makes a worker of the image that TestSaveWatched saves: a request waits in ngx.sleep, a
-// timer runs, three are pending.
-func loadWorker(t rapid.TB) (open func(process.Memory) *Worker, image *processtest.Image) {
+// inflightImage is of a worker in which a request waits in ngx.sleep, a timer runs, three are pending.
+const inflightImage = "testdata/inflight.image"
+
+// loadWorker makes a worker of an image that TestSaveWatched saves.
+func loadWorker(t rapid.TB, file string) (open func(process.Memory) *Worker, image *processtest.Image) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/inflight.image")
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func loadWorker(t rapid.TB) (open func(process.Memory) *Worker, image *processte
 }
 
 func TestInFlightImage(t *testing.T) {
-	open, image := loadWorker(t)
+	open, image := loadWorker(t, inflightImage)
 	w := open(image)
 	all, err := w.InFlight()
 	if err != nil {
@@ -103,7 +105,7 @@ func (b *bounded) check(t rapid.TB, w *Worker) {
 // TestSpoiltInFlight exchanges words of the memory: reading ends, with requests or an error.
 func TestSpoiltInFlight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		open, image := loadWorker(t)
+		open, image := loadWorker(t, inflightImage)
 		word := func(name string) []byte {
 			part := image.Parts[rapid.IntRange(0, len(image.Parts)-1).Draw(t, name)].Bytes
 			if len(part) < 8 {
@@ -132,7 +134,7 @@ func (e everywhere) ReadAt(b []byte, address uint64) error {
 
 // TestFilledInFlight reads memory that is the same everywhere, and never fails.
 func TestFilledInFlight(t *testing.T) {
-	open, _ := loadWorker(t)
+	open, _ := loadWorker(t, inflightImage)
 	for _, word := range []uint64{0, 1, 8, 0x1000, 1<<64 - 1, requestSignature, 0x0606_0606_0606_0606, 0x0101_0000_0101_0606} {
 		memory := &bounded{Memory: everywhere(word)}
 		memory.check(t, open(memory))

@@ -324,10 +324,12 @@ func TestGlanceLoop(t *testing.T) {
 }
 
 // TestSaveWatched saves what the reading of nginx's structures reads, for the tests of the room nginx,
-// and what that of the compiler's state does, for those of luajit.
+// what that of the compiler's state does, for those of luajit, and what that of requests does; and reads
+// the last one again.
 func TestSaveWatched(t *testing.T) {
-	if *save == "" {
-		t.Skip("no -save")
+	folder := *save
+	if folder == "" {
+		folder = t.TempDir()
 	}
 	w, client := watched(t)
 	begin(t, client, "/content")
@@ -345,7 +347,7 @@ func TestSaveWatched(t *testing.T) {
 		if err := image.Write(&file); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(*save, name+".image"), file.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name+".image"), file.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -383,11 +385,17 @@ func TestSaveWatched(t *testing.T) {
 	r = &processtest.Recorder{Memory: w.Process}
 	vm, n = *w.VM, &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
 	vm.Memory = r
-	recorded := *w //nolint:govet // its locks are free
+	recorded := *w
 	recorded.VM, recorded.Nginx, recorded.memory = &vm, n, r
 	recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current = requestLayout{}, 0, 0
 	recorded.InFlight()
 	recorded.LuaTimers()
 	vm.Memory = nil
 	write("inflight", r, savedWorker{&vm, n.Symbols, w.luaConf, w.lua, w.luaCtx.phase, w.luaCtx.phaseBytes})
+
+	open, saved := loadWorker(t, filepath.Join(folder, "inflight.image"))
+	all, err := open(saved).InFlight()
+	if err != nil || !slices.ContainsFunc(all, func(f InFlight) bool { return f.URI == "/content" && f.Lua != nil && f.Lua.Line == 5 }) {
+		t.Errorf("what was saved reads as %+v, %v", all, err)
+	}
 }
