@@ -10,8 +10,7 @@ type ctypes struct {
 	heap  *Heap
 	state uint64
 	table []byte
-	// Where CTState knows the table of finalizers, until 2023; 0: it is a root of its own. What follows lies
-	// as much further.
+	// Where CTState knows the table of finalizers; 0: since 2023 that is a root of its own.
 	finalizer uint64
 }
 
@@ -20,8 +19,8 @@ const (
 	ctypesTop, ctypesRoom = 0x08, 0x0c // types, and room for types
 	ctypesMachine         = 0x18
 	ctypesTable           = 0x20 // finalizer, then miscmap, or miscmap alone
-	ctypesCallbackMax     = 0xf0
-	ctypesSize            = 0x200
+	ctypesCallbacks       = 0xf8 // room for callbacks, behind both
+	ctypesSize            = 0x208
 	ctypeSize             = 0x18
 	ctypeBytes, ctypeName = 0x04, 0x10
 	ctypeShift            = 28
@@ -63,16 +62,15 @@ func (t ctypes) bytes() uint64 {
 	if t.state == 0 || state == nil {
 		return 0
 	}
-	shift := t.shift()
-	return ctypesSize + shift + ctypeSize*uint64(le32(state[ctypesRoom:])) + 2*bounded(uint64(le32(state[ctypesCallbackMax+shift:])))
-}
-
-// shift is how much further fields behind the table of finalizers lie.
-func (t ctypes) shift() uint64 {
-	if t.finalizer != 0 {
-		return 8
+	size, callbacks := uint64(ctypesSize), uint64(ctypesCallbacks)
+	if t.finalizer == 0 { // and six registers less are kept for callbacks
+		size, callbacks = size-7*8, callbacks-7*8
 	}
-	return 0
+	const most = 4096 // callbacks; a page of code holds less
+	if n := uint64(le32(state[callbacks:])); n <= most {
+		size += 2 * n
+	}
+	return size + ctypeSize*uint64(le32(state[ctypesRoom:]))
 }
 
 // misc is the table of metatables of C types and of callbacks.
@@ -80,7 +78,10 @@ func (t ctypes) misc() uint64 {
 	if t.state == 0 {
 		return 0
 	}
-	return t.heap.pointer(t.state + ctypesTable + t.shift())
+	if t.finalizer != 0 {
+		return t.heap.pointer(t.state + ctypesTable + 8)
+	}
+	return t.heap.pointer(t.state + ctypesTable)
 }
 
 func (t ctypes) get(id int) (info, size uint32, name string, ok bool) {
