@@ -93,30 +93,21 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 	if o.json {
 		show = func(s watch.Snapshot) error { return json.NewEncoder(sys.Stdout).Encode(s) }
 	}
-	var err error
-	if o.listen != "" {
-		metrics := &watch.Metrics{}
-		failed := make(chan error, 1)
-		if ctx, err = serveMetrics(ctx, sys, o.listen, metrics, failed); err != nil {
-			return err
-		}
-		write := show
-		show = func(s watch.Snapshot) error {
-			metrics.Observe(s)
-			if o.json {
-				return write(s)
-			}
-			return nil
-		}
-		err = watchUntil(ctx, sys, o, open, show)
-		select {
-		case served := <-failed:
-			return served
-		default:
-			return err
-		}
+	if o.listen == "" {
+		return watchUntil(ctx, sys, o, open, show)
 	}
-	return watchUntil(ctx, sys, o, open, show)
+	metrics := &watch.Metrics{}
+	serving, err := serveMetrics(ctx, sys, o.listen, metrics)
+	if err != nil {
+		return err
+	}
+	return watchUntil(serving, sys, o, open, func(s watch.Snapshot) error {
+		metrics.Observe(s)
+		if o.json {
+			return show(s)
+		}
+		return nil
+	})
 }
 
 // watchUntil shows interval after interval, until the context ends, or there is no worker: but a page
@@ -132,6 +123,9 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watc
 			pause(ctx, o.every)
 		}
 		if ctx.Err() != nil {
+			if cause := context.Cause(ctx); errors.Is(cause, errServing) {
+				return cause
+			}
 			return ctx.Err()
 		}
 		snapshot := watch.NewSnapshot(sys.Now(), rows, worker.Of)

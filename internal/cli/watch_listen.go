@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,9 +25,11 @@ func checkLoopback(address string) error {
 	return nil
 }
 
-// serveMetrics serves the page until the context ends. The context that it returns ends, too, when
-// serving fails; the reason is then in failed.
-func serveMetrics(ctx context.Context, sys Sys, address string, m *watch.Metrics, failed chan<- error) (context.Context, error) {
+var errServing = errors.New("--listen: the page cannot be served any more")
+
+// serveMetrics serves the page until the context ends. The context that it returns ends with it, or when
+// serving fails, with the reason as its cause.
+func serveMetrics(ctx context.Context, sys Sys, address string, m *watch.Metrics) (context.Context, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
@@ -38,13 +41,12 @@ func serveMetrics(ctx context.Context, sys Sys, address string, m *watch.Metrics
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
 	fmt.Fprintf(sys.Stderr, "moonlap watch: Prometheus may read http://%s/metrics\n", listener.Addr())
-	ctx, stop := context.WithCancel(ctx)
-	context.AfterFunc(ctx, func() { server.Close() })
+	serving, stop := context.WithCancelCause(ctx)
+	context.AfterFunc(serving, func() { server.Close() })
 	go func() {
-		defer stop()
 		if err := server.Serve(listener); err != http.ErrServerClosed {
-			failed <- err
+			stop(fmt.Errorf("%w: %w", errServing, err))
 		}
 	}()
-	return ctx, nil
+	return serving, nil
 }

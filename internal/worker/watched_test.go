@@ -1,14 +1,12 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	ngx "github.com/moonlap/moonlap/internal/nginx"
-	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/process/processtest"
 )
 
 // watched starts an nginx that serves testdata/watched.lua.
@@ -321,81 +317,4 @@ func TestGlanceLoop(t *testing.T) {
 		return len(waits) > 3 && g.Loop.Turns == 1 && slices.IsSorted(waits) && waits[0] > 100*time.Millisecond &&
 			g.Phases["content"] > 0 && g.Requests["/endless"] > 0, g.Loop.Err
 	})
-}
-
-// TestSaveWatched saves what the reading of nginx's structures reads, for the tests of the room nginx,
-// what that of the compiler's state does, for those of luajit, and what that of requests does; and reads
-// the last one again.
-func TestSaveWatched(t *testing.T) {
-	folder := *save
-	if folder == "" {
-		folder = t.TempDir()
-	}
-	w, client := watched(t)
-	begin(t, client, "/content")
-	get(t, client, "/timers")
-	get(t, client, "/fill")
-	get(t, client, "/blacklist")
-	write := func(name string, r *processtest.Recorder, about any) {
-		b, err := json.Marshal(about)
-		if err != nil {
-			t.Fatal(err)
-		}
-		image := r.Image(process.Registers{})
-		image.About = b
-		var file bytes.Buffer
-		if err := image.Write(&file); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name+".image"), file.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r := &processtest.Recorder{Memory: w.Process}
-	n := &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
-	now, _ := monotonic()
-	n.Connections()
-	n.EachConnection(func(uint64, uint64, int) {})
-	n.Counters()
-	n.Clock()
-	n.Zones()
-	n.Timers(now)
-	write("watched", r, map[string]any{"Symbols": n.Symbols, "Now": now})
-
-	var coroutine uint64
-	w.Nginx.EachConnection(func(_, data uint64, _ int) {
-		if co, ok := w.coroutine(data); ok && (&process.Reader{Memory: w.Process}).U32(data) == requestSignature {
-			if _, err := w.VM.Suspended(co); err == nil {
-				coroutine = co
-			}
-		}
-	})
-	r = &processtest.Recorder{Memory: w.Process}
-	vm := *w.VM
-	vm.Memory = r
-	vm.GC()
-	vm.JIT()
-	vm.Blacklist(time.Minute)
-	vm.Suspended(coroutine)
-	vm.Entry(coroutine)
-	vm.Memory = nil
-	write("health", r, map[string]any{"VM": &vm, "Coroutine": coroutine})
-
-	get(t, client, "/truth")
-	r = &processtest.Recorder{Memory: w.Process}
-	vm, n = *w.VM, &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
-	vm.Memory = r
-	recorded := *w
-	recorded.VM, recorded.Nginx, recorded.memory = &vm, n, r
-	recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current = requestLayout{}, 0, 0
-	recorded.InFlight()
-	recorded.LuaTimers()
-	vm.Memory = nil
-	write("inflight", r, savedWorker{&vm, n.Symbols, w.luaConf, w.lua, w.luaCtx.phase, w.luaCtx.phaseBytes})
-
-	open, saved := loadWorker(t, filepath.Join(folder, "inflight.image"))
-	all, err := open(saved).InFlight()
-	if err != nil || !slices.ContainsFunc(all, func(f InFlight) bool { return f.URI == "/content" && f.Lua != nil && f.Lua.Line == 5 }) {
-		t.Errorf("what was saved reads as %+v, %v", all, err)
-	}
 }

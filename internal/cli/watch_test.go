@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFit: a page is cut to what a terminal can draw over, and says so.
+func TestFit(t *testing.T) {
+	page := strings.Repeat("line\n", 30)
+	for height, want := range map[int]int{0: 30, 2: 30, 10: 9, 30: 29, 31: 30, 100: 30} {
+		got := fit(page, height)
+		if n := strings.Count(got, "\n"); n != want {
+			t.Errorf("a terminal of %d lines: %d lines, want %d", height, n, want)
+		}
+		if cut := want < 30; cut != strings.Contains(got, "more lines") {
+			t.Errorf("a terminal of %d lines: %q", height, got)
+		}
+	}
+	if got := fit(page, 10); !strings.Contains(got, "  22 more lines") {
+		t.Errorf("8 lines are shown: %q", got)
+	}
+}
+
+func TestCheckLoopback(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"127.0.0.1:9145": true, "127.8.9.1:0": true, "[::1]:9145": true,
+		"0.0.0.0:9145": false, "[::]:9145": false, ":9145": false, "192.168.1.1:9145": false, "localhost:9145": false,
+		"example.org:9145": false, "127.0.0.1": false, "": false,
+	} {
+		if err := checkLoopback(address); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
