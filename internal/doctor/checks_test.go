@@ -113,6 +113,8 @@ func TestChecks(t *testing.T) {
 		{"kernel names", OK, "tells", nil, map[string]string{"proc/kallsyms": "0000000000000000 A zero\nffffffff81000000 T _text\n"}},
 		{"kernel names", Note, "kptr_restrict is 2", nil, map[string]string{
 			"proc/kallsyms": "0000000000000000 A zero\n0000000000000000 T _text\n", sysctl + "kptr_restrict": "2\n"}},
+		{"kernel names", Note, "run as root", nil, map[string]string{
+			"proc/kallsyms": "0000000000000000 T _text\n", sysctl + "kptr_restrict": "0\n"}},
 		{"kernel names", Note, "no /proc/kallsyms", nil, nil},
 		{"eBPF", Note, "may not load", nil, map[string]string{btf: "", "proc/self/status": "CapEff:\t0000008000000000\n"}},
 	} {

@@ -123,7 +123,7 @@ func (m Machine) ebpf() Check {
 	if unprivileged != "" && unprivileged != "0" {
 		text += ", and unprivileged eBPF is off"
 	}
-	return note("eBPF", text, "run profile and watch as root, or sudo setcap cap_bpf,cap_perfmon+ep on moonlap")
+	return note("eBPF", text, "run profile and watch as root, or sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep on moonlap")
 }
 
 // tryProbe loads and attaches what profile samples with: a kernel may refuse what its files promise.
@@ -183,6 +183,9 @@ func (m Machine) kernelNames() Check {
 		}
 	}
 	restrict, _ := m.read("proc/sys/kernel/kptr_restrict")
-	return note(name, "the kernel hides its functions' addresses: kptr_restrict is "+restrict,
-		"sudo sysctl kernel.kptr_restrict=1, and run as root: else kernel functions have no names in a profile")
+	remedy := "run as root: else kernel functions have no names in a profile"
+	if restrict != "0" && restrict != "1" {
+		remedy = "sudo sysctl kernel.kptr_restrict=1, and " + remedy
+	}
+	return note(name, "the kernel hides its functions' addresses: kptr_restrict is "+restrict, remedy)
 }
