@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,7 +130,7 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watc
 			return ctx.Err()
 		}
 		snapshot := watch.NewSnapshot(sys.Now(), rows, worker.Of)
-		if snapshot.Seen() == 0 && o.listen == "" {
+		if snapshot.Seen() == 0 && o.listen == "" && (o.once || !o.replaced(pids)) {
 			return errors.New(rows[0].Error)
 		}
 		if err := show(snapshot); err != nil {
@@ -142,6 +143,12 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watc
 			return nil
 		}
 	}
+}
+
+// replaced tells that there are other workers than these by now, as after a reload.
+func (o *watchOptions) replaced(pids []int) bool {
+	now, err := o.find()
+	return err == nil && slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(pids, pid) })
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -275,7 +275,7 @@ func (p *page) watchNotes(s watch.Snapshot) {
 	var notes []string
 	for _, r := range s.Workers {
 		if r.Error != "" {
-			notes = append(notes, fmt.Sprintf("worker %d: %s", r.PID, r.Error))
+			notes = append(notes, r.Error) // it names the worker
 		}
 		if r.Busiest != "" {
 			notes = append(notes, fmt.Sprintf("worker %d ran Lua mostly for %s", r.PID, r.Busiest)+phasesOf(r))

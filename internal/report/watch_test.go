@@ -38,7 +38,7 @@ func seen() watch.Snapshot {
 		Unknown: []string{"compiler: no idea"},
 	}
 	return watch.Snapshot{
-		Workers: []watch.Row{r, {PID: 43, Error: "it ended meanwhile"}},
+		Workers: []watch.Row{r, {PID: 43, Error: "worker 43 ended meanwhile"}},
 		Masters: []watch.Master{{
 			PID: 40, Requests: 1234, Counters: &nginx.Counters{Active: 6, Reading: 1, Writing: 2, Waiting: 3},
 			PerRequest: &watch.PerRequest{CPU: 12_300, Events: map[process.Event]float64{process.ContextSwitches: 0.8}},
@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 		"\n main chunk app.lua:12, a loop: inner loop in root trace; may be tried again",
 		"worker 42 ran Lua mostly for /busy; of the time in content 40 % (30 % to 50 %), access 10 % (5 % to 20 %)",
 		"worker 42: not known: compiler: no idea",
-		"worker 43: it ended meanwhile",
+		"worker 43 ended meanwhile",
 		"not counted: cycles, branches: no such counter on this machine",
 	} {
 		i := strings.Index(page[at:], want)

@@ -3,7 +3,9 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -49,8 +51,11 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	s.from, s.err = w.w.Nginx.Counters()
 	glances := w.w.Glance(ctx, duration)
 	after, err := w.w.Usage()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Row{PID: w.w.PID, Error: fmt.Sprintf("worker %d ended meanwhile", w.w.PID)}
+	}
 	if err != nil {
-		return Row{PID: w.w.PID, Error: fmt.Sprintf("it ended meanwhile: %v", err)}
+		return Row{PID: w.w.PID, Error: err.Error()}
 	}
 	s.to, _ = w.w.Nginx.Counters()
 	if s.zones, err = w.w.Nginx.Zones(); err != nil {
