@@ -28,8 +28,8 @@ describe("A program in luvit's style", support.with_uv(function()
             child.write(folder .. "/input", INPUT)
             local done = child.start(folder, { args = { "program.lua", module, "." },
                 prefix = [[sh -c 'cat input | "$@"' sh timeout -s KILL 120]] })
-            assert.equal(0, done.status, name .. " with " .. module .. ": " .. done.stderr)
-            return done.stdout
+            return done.status == 0 and done.stdout
+                or ("status %d: %s%s"):format(done.status, done.stdout, done.stderr)
         end)
     end
 
@@ -50,7 +50,12 @@ describe("A program in luvit's style", support.with_uv(function()
             return pending "there is no luv to compare with: apt-get install lua-luv on Debian"
         end
         for name, wanted in pairs(PROGRAMS) do
-            assert.equal(wanted, run(name, "luv"), name)
+            local got
+            for _ = 1, 3 do -- luv 1.44 itself may crash at the end of a program
+                got = run(name, "luv")
+                if got == wanted then break end
+            end
+            assert.equal(wanted, got, name)
         end
     end)
 end))
