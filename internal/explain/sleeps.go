@@ -20,6 +20,7 @@ type Found struct {
 
 // Times are what became of the workers' time: of their main threads, which serve requests.
 type Times struct {
+	Began    int64 `json:"began_ns"` // CLOCK_MONOTONIC
 	Elapsed  int64 `json:"elapsed_ns"`
 	Computed int64 `json:"computed_ns"`
 	Idle     int64 `json:"idle_ns"`   // waited for events
@@ -47,7 +48,7 @@ type Loop struct {
 func Find(l worker.Looks, long time.Duration) Found {
 	r := l.Rest
 	f := Found{Blocks: Blocks(l.Samples), Stalls: Stalls(l), Times: Times{
-		Elapsed: l.Elapsed.Nanoseconds(), Computed: r.Computed.Nanoseconds(), Idle: r.Idle.Nanoseconds(), Slept: r.Slept.Nanoseconds(),
+		Began: l.Began.Nanoseconds(), Elapsed: l.Elapsed.Nanoseconds(), Computed: r.Computed.Nanoseconds(), Idle: r.Idle.Nanoseconds(), Slept: r.Slept.Nanoseconds(),
 		Queued: r.Queued.Nanoseconds(), Halted: r.Halted.Nanoseconds(), Sleeps: r.Sleeps, Unseen: r.Unseen, UnseenNS: r.UnseenFor.Nanoseconds(),
 	}}
 	f.Times.Unknown = max(0, (l.Elapsed - r.Computed - r.Idle - r.Slept - r.Queued - r.Halted).Nanoseconds())
@@ -136,7 +137,7 @@ func named(f worker.Frame) bool {
 // A Stall is a turn of the event loop that took long, in words.
 type Stall struct {
 	PID        int     `json:"pid"`
-	StartNS    int64   `json:"start_ns"` // since the profile's start
+	StartNS    int64   `json:"start_ns"` // since the workers began to be looked at
 	LengthNS   int64   `json:"length_ns"`
 	ComputedNS int64   `json:"computed_ns"` // of that: it ran
 	SleptNS    int64   `json:"slept_ns"`    // it was put to sleep
