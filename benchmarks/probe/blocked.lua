@@ -30,8 +30,8 @@ end
 
 local locked = os.tmpname()
 
--- Each blocks in its line 2, for so many milliseconds; prepare, where there is one, comes before, in
--- a turn of its own.
+-- Each blocks in its line 2, for so many milliseconds; prepare, where there is one, comes before,
+-- in a turn of its own.
 local causes = {
     { name = "os.execute", code = [[return function(ms)
         os.execute("sleep " .. ms / 1000) end]] },
@@ -153,11 +153,12 @@ print("| --- | --- | --- | --- | --- | --- |")
 local count, found, exact = 0, 0, 0
 for _, planted in ipairs(all) do
     local turns, lines, beyond = 0, 0, {}
+    local least = planted.ms * 1e-3
     local long = 0 -- what was to end the block may have been early
     for i, start in ipairs(planted.starts) do
         local stall = told(start, planted.lengths[i])
-        if planted.lengths[i] >= planted.ms * 1e-3 then long = long + 1 end
-        if planted.lengths[i] >= planted.ms * 1e-3 and stall and stall.length_ns >= planted.ms * 1e6 then
+        if planted.lengths[i] >= least then long = long + 1 end
+        if planted.lengths[i] >= least and stall and stall.length_ns * 1e-9 >= least then
             turns = turns + 1
             beyond[#beyond + 1] = stall.length_ns * 1e-6 - planted.lengths[i] * 1e3
             local line = stall.lines[1] and stall.lines[1].name or ""
