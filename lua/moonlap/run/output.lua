@@ -1,6 +1,7 @@
 --- Where a script in an nginx worker prints to: `print`, `io.write`, `ngx.say` and
 -- `ngx.print` all write to stdout, in order.
 -- @module moonlap.run.output
+local replace = require "moonlap.run.replace"
 local status = require "moonlap.run.status"
 
 local _M = {}
@@ -105,9 +106,10 @@ function _M.install()
         return io.output():write(...)
     end
     print = print_line -- luacheck: ignore 121
-    ngx.say = writer("say", "\n")
-    ngx.print = writer("print", "")
-    ngx.flush, ngx.eof = flush, flush
+    replace.in_timers("say", writer("say", "\n"))
+    replace.in_timers("print", writer("print", ""))
+    replace.in_timers("flush", flush)
+    replace.in_timers("eof", flush)
     -- A reader at the other end of a pipe sees each piece in time; and a C library that
     -- buffers lines keeps its failures to itself.
     stdout:setvbuf("no")

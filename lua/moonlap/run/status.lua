@@ -1,5 +1,7 @@
 --- Exit statuses of a script in an nginx worker.
 -- @module moonlap.run.status
+local replace = require "moonlap.run.replace"
+
 local _M = {
     OK = 0,
     ERROR = 1,
@@ -24,9 +26,9 @@ end
 --- Makes `ngx.exit` end the script: in a timer it would end the handler and leave the
 -- worker waiting.
 function _M.install()
-    ngx.exit = function(code)
+    replace.in_timers("exit", function(code)
         os.exit(_M.of(code))
-    end
+    end)
 end
 
 
