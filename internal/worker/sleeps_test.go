@@ -130,6 +130,7 @@ func TestSleeps(t *testing.T) {
 			}
 			return false
 		})
+		held.Close() // also when that was never seen
 		<-ended
 	})
 }

@@ -141,7 +141,7 @@ func TestInFlightHTTP2(t *testing.T) {
 		Protocols: new(http.Protocols),
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
-	client := &http.Client{Transport: transport}
+	client := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 	begin(t, client, "/content")
 	begin(t, client, "/other")
 	await(t, "in flight", []string{"GET /content content 5", "GET /other access 5"}, func() (seen []string, err error) {

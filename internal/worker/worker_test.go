@@ -78,7 +78,8 @@ func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
-	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}}
+	// A worker that never answers is a failure with a place, not a test that hangs.
+	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}
 }
 
 // request asks the worker for a path again and again until the test's part ends.
