@@ -2,6 +2,10 @@ package explain
 
 import "strings"
 
+// sharedLock is what to do about a lock that other workers hold.
+const sharedLock = "other workers hold it meanwhile: get_keys and large values hold the lock of a dictionary long; spread the keys over " +
+	"several dictionaries, or keep copies in each worker (lua-resty-lrucache)"
+
 // nonBlocking is what to use in nginx instead of a function that puts the worker to sleep.
 func nonBlocking(function string) string {
 	for _, known := range []struct{ prefix, instead string }{

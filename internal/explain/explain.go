@@ -24,6 +24,7 @@ type Explanation struct {
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
 	Modules  []Share        `json:"modules"` // what the innermost function belongs to
+	Locks    []LockWait     `json:"locks"`   // of shared memory, that were waited for
 	Stack    []worker.Frame `json:"stack"`   // the most frequent one, innermost first
 	Heap     uint64         `json:"lua_heap_bytes"`
 	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for, at most
@@ -80,6 +81,7 @@ func Shares(l worker.Looks) Explanation {
 	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
 	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
 	e.Requests = shares(l, lua, all, func(s worker.Sample) string { return requestName(s.Request) })
+	e.Locks = LockWaits(l)
 	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack

@@ -87,7 +87,9 @@ func Blocks(samples []worker.Sample) []Block {
 		advice := ""
 		if s.Lua {
 			k.line = where(innermostLua(s.Stack))
-			advice = nonBlocking(k.called)
+			if advice = nonBlocking(k.called); s.Sleep.Cause == worker.Lock {
+				advice = sharedLock
+			}
 		}
 		i, ok := index[k]
 		if !ok {

@@ -70,6 +70,12 @@ func TestImage(t *testing.T) {
 		{Name: "full", Module: "ngx_http_lua_module", Size: 100 << 10, Capacity: 24 * page, Pieces: 178, Failed: 1824},
 		{Name: "moonlap_internal", Module: "ngx_http_lua_module", Size: 64 << 10, Capacity: 15 * page, Free: 13 * page, Pieces: 3},
 	}
+	for i := range zones {
+		if zones[i].Start%page != 0 || zones[i].Start == 0 {
+			t.Errorf("%s begins at %#x", zones[i].Name, zones[i].Start)
+		}
+		zones[i].Start = 0
+	}
 	if diff := cmp.Diff(want, zones); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}

@@ -19,6 +19,7 @@ type Zone struct {
 	// of a dictionary is one.
 	Pieces uint64 `json:"pieces"`
 	Failed uint64 `json:"failed"` // pieces that there was no room for; a dictionary then drops others
+	Start  uint64 `json:"-"`      // address in the worker, the same in all of a master's
 }
 
 // Fill is the share of the zone's pages that something is in.
@@ -97,7 +98,7 @@ func (n *Nginx) Zones() ([]Zone, error) {
 func (n *Nginx) zone(z []uint64) (Zone, error) {
 	r := n.reader()
 	page := r.U64(n.Symbols.PageSize)
-	zone := Zone{Name: text(r, z[zoneName], z[zoneName+1]), Size: z[zoneBytes], Module: module(n.reader(), z[zoneTag])}
+	zone := Zone{Start: z[zoneStart], Name: text(r, z[zoneName], z[zoneName+1]), Size: z[zoneBytes], Module: module(n.reader(), z[zoneTag])}
 	if zone.Name == "" || page < 1<<10 || page > 1<<20 || page&(page-1) != 0 {
 		return Zone{}, unknown("a shared memory zone was not made out", r.Err)
 	}

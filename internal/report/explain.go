@@ -47,6 +47,7 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 }
 
 func (p *page) allShares(e explain.Explanation) {
+	p.locks(e.Locks)
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
 	p.shares("requests", e.Requests)

@@ -46,13 +46,14 @@ func (l Looks) AddTo(p *profile.Profile) {
 	type group struct {
 		stack             *Frame // its first one: equal stacks share their memory
 		state, uri, cause string
+		lock              string
 		queued            bool // woken, without a processor
 	}
 	counts := map[group][]int64{}
 	var order []group // in which they were first seen
 	stacks := map[*Frame][]Frame{}
 	for i, s := range l.Samples {
-		g := group{uri: s.Request.URI}
+		g := group{uri: s.Request.URI, lock: s.Lock}
 		if len(s.Stack) > 0 {
 			g.stack = &s.Stack[0]
 		}
@@ -96,7 +97,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 		}
 		labels := map[string]string{}
 		for key, value := range map[string]string{
-			"state": g.state, "uri": g.uri, "phase": Phase(stack), "module": profile.Module(frames), "cause": g.cause,
+			"state": g.state, "uri": g.uri, "phase": Phase(stack), "module": profile.Module(frames), "cause": g.cause, "lock": g.lock,
 		} {
 			if value != "" {
 				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes

@@ -35,6 +35,7 @@ type Sample struct {
 	Stack   []Frame       // innermost first; equal ones share their memory
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
+	Lock    string        // zone of shared memory whose lock it waited for, or OtherLock; "": it did not
 	Time    time.Duration // since the machine started, where the kernel took it; else 0
 	Thread  bool          // of another thread than the one that serves requests
 	Sleep   *Sleep        // it fell asleep at this moment; nil: that is not known
@@ -119,6 +120,8 @@ func (w *Worker) describe(s *Sample, v view) {
 	s.Turn, s.Request, s.Partial = v.turn, v.request, v.partial
 	s.State, s.Lua, s.InUse = v.lua.State, v.lua.Running, v.lua.InUse
 	stack := s.Stack
+	w.locks.find(w)
+	s.Lock = w.locks.of(v.inner)
 	for i, r := range v.inner {
 		stack = append(stack, w.cFrame(r.RIP, i > 0))
 	}

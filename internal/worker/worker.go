@@ -32,6 +32,7 @@ type Worker struct {
 	sources luajit.Sources
 	frames  map[luajit.Frame]Frame // those seen, with their names
 	stacks  stacks
+	locks   locks
 
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet

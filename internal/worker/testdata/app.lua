@@ -133,3 +133,4 @@ if path == "/cosocket" then
     assert(socket:send("GET /slow HTTP/1.0\r\n\r\n"))
     ngx.say(assert(socket:receive("*a")))
 end
+if path == "/dogs" then ngx.shared.dogs:set("rex", 1) end -- its lock is held by locks_test.go

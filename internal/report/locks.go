@@ -1,0 +1,30 @@
+package report
+
+import (
+	"fmt"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// locks shows which locks of shared memory were waited for.
+func (p *page) locks(all []explain.LockWait) {
+	if len(all) == 0 {
+		return
+	}
+	p.section("waiting for locks of shared memory")
+	p.line(p.faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
+	for i, w := range all {
+		if i == mostLines {
+			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
+			break
+		}
+		figures := fmt.Sprintf("  %7s %9s %8s  ", percent(w.Share), percent(w.Share-w.Asleep), percent(w.Asleep))
+		name := w.Called
+		if w.Line != "" {
+			name = w.Line + " " + p.arrow + " " + w.Called
+		}
+		p.para(figures, clean(p.join(w.Zone, name)), lipgloss.NewStyle())
+	}
+}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// TestProfileTimes: the page says where the time went, what blocked, which turns were long, and what is not known.
+func TestProfileTimes(t *testing.T) {
+	second := int64(time.Second)
+	s := Profile{
+		PIDs: []int{7}, Which: "stalls", By: "ebpf", Duration: time.Second, Looked: time.Second, Hz: 99,
+		Found: &explain.Found{
+			Times: explain.Times{Elapsed: second, Computed: second / 10, Idle: second / 2, Slept: second / 5, Queued: second / 10,
+				Unknown: second / 10, Sleeps: 5000, Unseen: 1000, UnseenNS: second / 100},
+			Loop: &explain.Loop{Turns: 1234, Median: 20e3, P99: 5e6, P999: 6e6, Longest: 7e6, Long: 5e6},
+			Blocks: []explain.Block{
+				{Line: "f@a.lua:3", Called: "os.execute", Call: "wait4", Cause: "a program", URI: "/x\x1b[31m", Phase: "content", Count: 1200, TotalNS: 9e8, LongestNS: 1e8, Advice: "use ngx.pipe"},
+				{Called: "pread", Call: "pread64", Cause: "the disk", Count: 1, TotalNS: 1e6, LongestNS: 1e6},
+			},
+			Stalls: []explain.Stall{
+				{PID: 7, StartNS: 25e7, LengthNS: 7e6, ComputedNS: 1e6, SleptNS: 5e6, QueuedNS: 1e6, Events: 3, Looks: 2,
+					Lines: []explain.Share{{Name: "f@a.lua:3 os.execute", Share: 0.9}}, URIs: []explain.Share{{Name: "/x", Share: 1}}},
+				{PID: 7, StartNS: 5e8, LengthNS: 5e6, ComputedNS: 5e6},
+			},
+		},
+		Explanation: explain.Explanation{Locks: []explain.LockWait{{Zone: "cats", Line: "g@a.lua:9", Called: "ngx_shmtx_lock", Share: 0.3, Asleep: 0.1, Looks: 3}}},
+	}
+	page := func() string {
+		t.Helper()
+		var b bytes.Buffer
+		if err := s.Write(&b, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := page()
+	for _, want := range []string{
+		"computed 10 %", "waited for events 50 %", "was blocked 20 %", "waited for a processor 10 %", "10 % of the time: the worker had ended",
+		"1,000 of 5,000 sleeps (10.0 ms), without stacks", "900 ms    100 ms   1,200  f@a.lua:3 → os.execute · a program (wait4) · /x", "use ngx.pipe",
+		"pread · the disk (pread64)", "1,234 · median 20.0 µs", "longest 7.00 ms", "turns of 5.00 ms and more: 2", "0.25 s", "f@a.lua:3 os.execute 90 % · /x",
+		"no look fell into it", "12.0 ms in all", "30 %      20 %     10 %  cats · g@a.lua:9 → ngx_shmtx_lock",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b[31m") {
+		t.Error("a URI has written to the terminal")
+	}
+	s.Found.Loop.Turns, s.Found.Stalls = 0, nil
+	if got := page(); !strings.Contains(got, "No turn was seen") || strings.Contains(got, "in all, in which") {
+		t.Error(got)
+	}
+}
