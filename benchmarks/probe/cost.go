@@ -22,63 +22,78 @@ type slice struct {
 // attachedOnly is a rate so low that there is a profiler, and no look.
 const attachedOnly = 0.001
 
-// cost measures what sampling costs the worker: slices of the load without a profiler, with one that does
-// not look, and with 99 and 999 looks a second take turns in random order in each round, and are compared
-// with the one without.
-func cost(moonlap string, rounds int, length time.Duration) error {
-	s, err := startNginx()
-	if err != nil {
-		return err
+// cost measures what sampling costs a worker. There are two, under the same load in turns, in random order,
+// for a moment each: one is sampled, the other is not. After so many pairs of moments they change places,
+// so that a difference between the two cancels out.
+func cost(moonlap string, pairs int, length time.Duration) error {
+	var servers [2]*server
+	for i := range servers {
+		s, err := startNginx()
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		servers[i] = s
 	}
-	defer s.stop()
-	fmt.Printf("%d rounds of %v\n\n", rounds, length)
+	fmt.Printf("%d pairs of %v with each worker\n\n", pairs, length)
 	fmt.Println("| load | looks a second | requests/s without | requests/s, ratio | CPU a request without | CPU a request, ratio |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
 	for _, path := range paths {
-		rates := []float64{0, attachedOnly, 99, 999}
-		seen := map[float64][]slice{}
-		for range rounds {
-			order := slices.Clone(rates)
-			rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-			for _, hz := range order {
-				one, err := s.slice(moonlap, path, hz, length)
-				if err != nil {
+		for _, hz := range []float64{attachedOnly, 99, 999} {
+			var both [2]block
+			for i, sampled := range servers {
+				var err error
+				if both[i], err = measure(moonlap, sampled, servers[1-i], path, hz, pairs, length); err != nil {
 					return err
 				}
-				seen[hz] = append(seen[hz], one)
 			}
-		}
-		rate := func(x slice) float64 { return x.rate }
-		each := func(x slice) float64 { return x.each }
-		for _, hz := range rates[1:] {
-			fmt.Printf("| %s | %.3g | %.0f | %s | %.1f µs | %s |\n", path, hz, median(values(seen[0], rate)),
-				ratio(values(seen[hz], rate), values(seen[0], rate)), 1e6*median(values(seen[0], each)),
-				ratio(values(seen[hz], each), values(seen[0], each)))
+			rate := func(x slice) float64 { return x.rate }
+			each := func(x slice) float64 { return x.each }
+			fmt.Printf("| %s | %.3g | %.0f | %s | %.1f µs | %s |\n", path, hz, without(both, rate), ratio(both, rate),
+				1e6*without(both, each), ratio(both, each))
 		}
 	}
 	return nil
 }
 
-func (s *server) slice(moonlap, path string, hz float64, length time.Duration) (slice, error) {
-	if hz > 0 {
-		profiler := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--hz", fmt.Sprint(hz),
-			"--duration", "10m")
-		if err := profiler.Start(); err != nil {
-			return slice{}, err
+// A block is pairs of slices, with sampling and without.
+type block struct{ sampled, plain []slice }
+
+func measure(moonlap string, sampled, plain *server, path string, hz float64, pairs int, length time.Duration) (block, error) {
+	var b block
+	profiler := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(sampled.worker), "--hz", fmt.Sprint(hz),
+		"--duration", "1h")
+	if err := profiler.Start(); err != nil {
+		return b, err
+	}
+	defer profiler.Wait()
+	defer profiler.Process.Signal(os.Interrupt)
+	if err := attached(profiler.Process.Pid); err != nil {
+		return b, err
+	}
+	for n := range pairs + 1 {
+		order := []*server{sampled, plain}
+		if rand.IntN(2) == 0 {
+			slices.Reverse(order)
 		}
-		defer profiler.Wait()
-		defer profiler.Process.Signal(os.Interrupt)
-		if err := attached(profiler.Process.Pid); err != nil {
-			return slice{}, err
+		for _, s := range order {
+			one, err := s.slice(path, length)
+			switch {
+			case err != nil:
+				return b, err
+			case n == 0: // until traces are compiled
+			case s == sampled:
+				b.sampled = append(b.sampled, one)
+			default:
+				b.plain = append(b.plain, one)
+			}
 		}
 	}
-	const lead = 300 * time.Millisecond
-	ctx, cancel := context.WithTimeout(context.Background(), lead)
-	defer cancel()
-	if _, err := s.load(ctx, path, connections); err != nil {
-		return slice{}, err
-	}
-	ctx, cancel = context.WithTimeout(context.Background(), length)
+	return b, nil
+}
+
+func (s *server) slice(path string, length time.Duration) (slice, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
 	start := time.Now()
 	before, err := s.cpu()
@@ -115,28 +130,31 @@ func attached(profiler int) error {
 	return nil
 }
 
-func values(all []slice, of func(slice) float64) []float64 {
-	var list []float64
-	for _, x := range all {
-		list = append(list, of(x))
+// without is the median of the slices without sampling.
+func without(both [2]block, of func(slice) float64) float64 {
+	var all []float64
+	for _, b := range both {
+		for _, x := range b.plain {
+			all = append(all, of(x))
+		}
 	}
-	return list
+	slices.Sort(all)
+	return median(all)
 }
 
-func median(list []float64) float64 {
-	list = slices.Sorted(slices.Values(list))
-	n := len(list)
-	return (list[(n-1)/2] + list[n/2]) / 2
-}
-
-// ratio is the median of the rounds' ratios, with an interval of order statistics at 95 % at least.
-func ratio(list, base []float64) string {
-	ratios := make([]float64, len(list))
-	for i := range list {
-		ratios[i] = list[i] / base[i]
+// ratio is the median of the ratios of sampled to plain, each the geometric mean of a pair with the one
+// worker sampled and a pair with the other, and an interval of order statistics at 95 % at least.
+func ratio(both [2]block, of func(slice) float64) string {
+	var all []float64
+	for i := range both[0].sampled {
+		product := 1.0
+		for _, b := range both {
+			product *= of(b.sampled[i]) / of(b.plain[i])
+		}
+		all = append(all, math.Sqrt(product))
 	}
-	slices.Sort(ratios)
-	n, k := len(ratios), 0
+	slices.Sort(all)
+	n, k := len(all), 0
 	tail := math.Pow(0.5, float64(n)) // probability that k or fewer of n lie below the median
 	for term := tail; ; k++ {
 		term *= float64(n-k) / float64(k+1)
@@ -145,5 +163,10 @@ func ratio(list, base []float64) string {
 		}
 		tail += term
 	}
-	return fmt.Sprintf("%.3f (%.3f–%.3f)", median(ratios), ratios[k], ratios[n-1-k])
+	return fmt.Sprintf("%.3f (%.3f–%.3f)", median(all), all[k], all[n-1-k])
+}
+
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -19,8 +19,9 @@ const connections = 32
 func main() {
 	log.SetFlags(0)
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "the program to measure")
-	rounds := flag.Int("rounds", 20, "rounds of cost")
-	length := flag.Duration("length", 2*time.Second, "length of a slice of cost; complete takes five times that for each tool")
+	pairs := flag.Int("pairs", 60, "pairs of slices of cost with each worker")
+	length := flag.Duration("length", 150*time.Millisecond, "length of a slice of cost")
+	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	flag.Usage = func() {
 		log.Println("usage: probe [flags] cost|complete")
@@ -30,15 +31,15 @@ func main() {
 	if *only != "" {
 		paths = []string{*only}
 	}
-	if *rounds < 6 {
-		log.Fatal("a 95 % interval needs at least 6 rounds")
+	if *pairs < 6 {
+		log.Fatal("a 95 % interval needs at least 6 pairs")
 	}
 	var err error
 	switch flag.Arg(0) {
 	case "cost":
-		err = cost(*moonlap, *rounds, *length)
+		err = cost(*moonlap, *pairs, *length)
 	case "complete":
-		err = complete(*moonlap, 5*(*length))
+		err = complete(*moonlap, *whole)
 	default:
 		flag.Usage()
 		log.Fatal("cost or complete?")

@@ -77,20 +77,20 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.objects.Close())
 }
 
-// every is how often the ring is looked into when it does not fill up before. Prototypes and traces that
-// a moment points to mostly live longer than that.
-const every = 50 * time.Millisecond
+// every is how often the ring is looked into when it does not fill up before: seldom, because each time
+// takes a processor from somebody. Prototypes and traces that a moment points to mostly live longer.
+const every = 200 * time.Millisecond
 
 // read hands moments out to their sources until the session is closed.
 func (s *Session) read() {
 	defer close(s.ended)
 	defer s.pass(true)
 	var record ringbuf.Record
-	for {
-		s.reader.SetDeadline(time.Now().Add(every))
+	for next := time.Now(); ; {
+		s.reader.SetDeadline(next)
 		for {
 			err := s.reader.ReadInto(&record)
-			if errors.Is(err, os.ErrDeadlineExceeded) {
+			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
 				break
 			}
 			if err != nil {
@@ -99,7 +99,10 @@ func (s *Session) read() {
 			s.dispatch(record.RawSample)
 			record.RawSample = nil // the moment keeps it
 		}
-		s.pass(false)
+		next = time.Now()
+		if !s.pass(false) {
+			next = next.Add(every)
+		}
 	}
 }
 
@@ -123,8 +126,9 @@ func (s *Session) dispatch(b []byte) {
 	}
 }
 
-// pass ends a look into the ring: sources that were detached before it have got all of theirs.
-func (s *Session) pass(last bool) {
+// pass ends a look into the ring: sources that were detached before it have got all of theirs. It returns
+// whether another look should follow at once.
+func (s *Session) pass(last bool) (again bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for i, source := range s.sources {
@@ -134,7 +138,8 @@ func (s *Session) pass(last bool) {
 			close(source.moments)
 			s.sources[i] = nil
 		case source.detached:
-			source.draining = true
+			source.draining, again = true, true
 		}
 	}
+	return again
 }

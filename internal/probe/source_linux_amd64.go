@@ -129,7 +129,10 @@ func (s *Source) Threads() error {
 }
 
 // Detach ends the sampling. What has been sampled still comes to Moments, which is closed then.
-func (s *Source) Detach() { s.detach() }
+func (s *Source) Detach() {
+	s.detach()
+	_ = s.session.reader.Flush() // it looks into the ring now; if this fails, a little later
+}
 
 func (s *Source) detach() {
 	for _, a := range s.threads {

@@ -97,13 +97,16 @@ func (p *Process) ReadAt(b []byte, address uint64) error {
 	return nil
 }
 
-// Kept runs work, and keeps what it reads of the process until it ends, so that reading close to it again
-// costs nothing. The process goes on meanwhile: what is read may be of different moments.
-func (p *Process) Kept(work func()) {
+// Keep has what is read of the process kept from now on, page by page, until Forget or another Keep: what is
+// close to it is not read again. Reading takes a page's memory out of the caches of the processor that
+// the process runs on, so it costs the process, too.
+func (p *Process) Keep() {
+	p.kept.end()
 	p.kept.begin()
-	defer p.kept.end()
-	work()
 }
+
+// Forget ends Keep.
+func (p *Process) Forget() { p.kept.end() }
 
 // ended tells that the process is no more, or a zombie.
 func (p *Process) ended() bool {

@@ -78,8 +78,9 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 	during, stop := context.WithTimeout(ctx, duration)
 	defer stop()
 	over := during.Done()
-	chores := time.NewTicker(100 * time.Millisecond)
+	chores := time.NewTicker(250 * time.Millisecond)
 	defer chores.Stop()
+	defer w.Forget()
 	for moments := source.Moments(); moments != nil; {
 		select {
 		case m, ok := <-moments:
@@ -133,27 +134,46 @@ func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time
 	return stat, err
 }
 
+// keepFor is how long prototypes, traces and names that were read of a worker are taken for what they were. A
+// moment that the kernel copied is as old when it is looked at.
+const keepFor = 200 * time.Millisecond
+
 // moment makes a sample of what the kernel copied.
 func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) {
-	w.Kept(func() {
-		memory := m.Over(w.Process)
-		var v view
-		if !m.Main {
-			v.inner, v.partial = w.unwind(memory, m.Registers, false, false)
-		} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
-			return
-		}
-		if !m.Copied(v.request.Address + w.request.uri) { // it was not known where it is: it may be of another request now
-			v.request.URI, v.request.Method = "", ""
-		}
-		sample.Stack = s.frames(m.Kernel)
-		sample.Time, sample.Thread = m.Time, !m.Main
-		w.describe(&sample, v)
-	})
+	if time.Since(w.kept) > keepFor {
+		w.keep()
+	}
+	if sample, err = w.look(s, m); err != nil { // it may be in a function or a trace newer than what is kept
+		w.keep()
+		sample, err = w.look(s, m)
+	}
 	if w.unmapped || w.unnamed {
 		w.refresh()
 	}
 	return sample, err
+}
+
+func (w *Worker) keep() {
+	w.Keep()
+	w.kept = time.Now()
+}
+
+// look makes a sample of what the kernel copied and of what is kept of the worker's memory.
+func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, err error) {
+	memory := m.Over(w.Process)
+	var v view
+	if !m.Main {
+		v.inner, v.partial = w.unwind(memory, m.Registers, false, false)
+	} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
+		return sample, err
+	}
+	if !m.Copied(v.request.Address + w.request.uri) { // it was not known where it is: it may be of another request now
+		v.request.URI, v.request.Method = "", ""
+	}
+	sample.Stack = s.frames(m.Kernel)
+	sample.Time, sample.Thread = m.Time, !m.Main
+	w.describe(&sample, v)
+	return sample, nil
 }
 
 // switching are the kernel's own functions that switch from one thread to another, and what sees it.

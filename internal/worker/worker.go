@@ -37,6 +37,7 @@ type Worker struct {
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet
 	refreshed time.Time
+	kept      time.Time // since when what samples of the kernel read of the worker is kept
 
 	program os.FileInfo // that it runs, where it may begin to run another one; else nil
 
