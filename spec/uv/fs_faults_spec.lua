@@ -83,7 +83,7 @@ describe("uv.fs meets", support.with_uv(function(uv)
             local seen = { errors = 0, ended = 0 }
             uv.set_error_handler(function(err)
                 seen.errors = seen.errors + 1
-                seen.first = seen.first or err:match "user.lua:%d+: (%w+)"
+                seen[err:match "user.lua:%d+: (%w+)"] = true -- in which order is not fixed
             end)
             for i = 1, 20 do
                 uv.fs_stat(".", function()
@@ -98,6 +98,6 @@ describe("uv.fs meets", support.with_uv(function(uv)
             seen.alive = uv.loop_alive()
             answer(seen)
         ]]
-        assert.same({ errors = 11, ended = 20, first = "boom", alive = false }, seen)
+        assert.same({ errors = 11, ended = 20, boom = true, bang = true, alive = false }, seen)
     end)
 end))
