@@ -25,6 +25,12 @@ struct worker {
     u64 uri;              /* offset of uri in the request; 0: not known yet */
 };
 
+/* A worker's number, and the period in ns of the clock that it is sampled by. */
+struct sampled {
+    u64 period;
+    u64 number;
+};
+
 /* What became of a worker's ticks. */
 struct counts {
     u64 taken; /* handed over */

@@ -44,6 +44,12 @@ type sampleMoment struct {
 	}
 }
 
+type sampleSampled struct {
+	_      structs.HostLayout
+	Period uint64
+	Number uint64
+}
+
 type sampleScratch struct {
 	_      structs.HostLayout
 	Moment sampleMoment
@@ -73,10 +79,12 @@ type sampleWorker struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	sampleMapClocked   = "clocked"
 	sampleMapRing      = "ring"
 	sampleMapScratches = "scratches"
 	sampleMapTallies   = "tallies"
 	sampleMapWorkers   = "workers"
+	sampleProgOnClock  = "on_clock"
 	sampleProgOnCpu    = "on_cpu"
 )
 
@@ -122,13 +130,15 @@ type sampleSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type sampleProgramSpecs struct {
-	OnCpu *ebpf.ProgramSpec `ebpf:"on_cpu"`
+	OnClock *ebpf.ProgramSpec `ebpf:"on_clock"`
+	OnCpu   *ebpf.ProgramSpec `ebpf:"on_cpu"`
 }
 
 // sampleMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type sampleMapSpecs struct {
+	Clocked   *ebpf.MapSpec `ebpf:"clocked"`
 	Ring      *ebpf.MapSpec `ebpf:"ring"`
 	Scratches *ebpf.MapSpec `ebpf:"scratches"`
 	Tallies   *ebpf.MapSpec `ebpf:"tallies"`
@@ -161,6 +171,7 @@ func (o *sampleObjects) Close() error {
 //
 // It can be passed to loadSampleObjects or ebpf.CollectionSpec.LoadAndAssign.
 type sampleMaps struct {
+	Clocked   *ebpf.Map `ebpf:"clocked"`
 	Ring      *ebpf.Map `ebpf:"ring"`
 	Scratches *ebpf.Map `ebpf:"scratches"`
 	Tallies   *ebpf.Map `ebpf:"tallies"`
@@ -169,6 +180,7 @@ type sampleMaps struct {
 
 func (m *sampleMaps) Close() error {
 	return _SampleClose(
+		m.Clocked,
 		m.Ring,
 		m.Scratches,
 		m.Tallies,
@@ -186,11 +198,13 @@ type sampleVariables struct {
 //
 // It can be passed to loadSampleObjects or ebpf.CollectionSpec.LoadAndAssign.
 type samplePrograms struct {
-	OnCpu *ebpf.Program `ebpf:"on_cpu"`
+	OnClock *ebpf.Program `ebpf:"on_clock"`
+	OnCpu   *ebpf.Program `ebpf:"on_cpu"`
 }
 
 func (p *samplePrograms) Close() error {
 	return _SampleClose(
+		p.OnClock,
 		p.OnCpu,
 	)
 }

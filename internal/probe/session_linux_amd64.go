@@ -23,6 +23,7 @@ type Session struct {
 
 	lock     sync.Mutex
 	sources  []*Source // by number; nil: closed
+	clocks   map[time.Duration]clock
 	sleeping *sleeping // nil: nobody wants it
 }
 
@@ -41,11 +42,11 @@ func Open() (*Session, error) {
 	spec.Maps[sampleMapScratches].MaxEntries = uint32(processors)
 	spec.Maps[sampleMapWorkers].MaxEntries = mostWorkers
 	spec.Maps[sampleMapTallies].MaxEntries = mostWorkers
-	s := &Session{ended: make(chan struct{})}
+	s := &Session{ended: make(chan struct{}), clocks: map[time.Duration]clock{}}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return nil, explain("load the programs", err)
 	}
-	trial, err := attach(s.objects.OnCpu, os.Getpid(), time.Second, mostWorkers) // a number that no worker has
+	trial, err := attach(s.objects.OnCpu, os.Getpid(), anyProcessor, time.Second, mostWorkers) // a number that no worker has
 	if err != nil {
 		s.objects.Close()
 		return nil, explain("attach to a CPU clock", err)
@@ -68,6 +69,9 @@ func (s *Session) Close() error {
 		if source != nil {
 			source.detach()
 		}
+	}
+	for _, c := range s.clocks {
+		c.close()
 	}
 	err := s.reader.Close()
 	<-s.ended

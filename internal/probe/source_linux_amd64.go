@@ -24,14 +24,16 @@ type Source struct {
 	worker  sampleWorker
 	moments chan *Moment
 
-	threads  map[int]*attachment
-	detached bool // under the session's lock, as all below
+	clocked  bool                // the processors' clocks sample the main thread
+	threads  map[int]*attachment // by ID: those with a clock of their own
+	detached bool                // under the session's lock, as all below
 	draining bool
 	spoiled  uint64
 	awokeAt  time.Duration // when Sleeps ended; 0: not yet
 }
 
-// Attach begins to sample a worker at so many ticks a second of each thread's CPU time; at none with hz 0.
+// Attach begins to sample a worker at so many ticks a second of each thread's CPU time; at none with hz 0. A
+// session samples a worker once at a time.
 func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 	end, err := stackEnd(t.PID)
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 	if source.number >= mostWorkers {
 		err = fmt.Errorf("more than %d workers in one session", mostWorkers)
 	} else if err = source.put(); err == nil {
-		err = source.Threads()
+		err = errors.Join(source.join(), source.Threads())
 	}
 	if err != nil {
 		source.detach()
@@ -109,14 +111,14 @@ func (s *Source) Threads() error {
 	}
 	for _, f := range folders {
 		thread, err := strconv.Atoi(f.Name())
-		if err != nil || s.threads[thread] != nil || s.period == 0 {
+		if err != nil || s.threads[thread] != nil || s.period == 0 || s.clocked && thread == s.pid {
 			continue
 		}
 		cookie := uint64(s.number)
 		if thread != s.pid {
 			cookie |= 1 << 32
 		}
-		a, err := attach(s.session.objects.OnCpu, thread, s.period, cookie)
+		a, err := attach(s.session.objects.OnCpu, thread, anyProcessor, s.period, cookie)
 		if errors.Is(err, unix.ESRCH) && thread != s.pid {
 			continue
 		}
@@ -135,6 +137,7 @@ func (s *Source) Detach() {
 }
 
 func (s *Source) detach() {
+	s.leave()
 	for _, a := range s.threads {
 		a.close()
 	}
@@ -144,16 +147,18 @@ func (s *Source) detach() {
 	s.threads, s.detached = nil, true
 }
 
-// An attachment is a program at a thread's CPU clock.
+// An attachment is a program at a CPU clock: of a thread, or of a processor.
 type attachment struct{ event, link int }
 
-func attach(program *ebpf.Program, thread int, period time.Duration, cookie uint64) (*attachment, error) {
+const anyThread, anyProcessor = -1, -1
+
+func attach(program *ebpf.Program, thread, processor int, period time.Duration, cookie uint64) (*attachment, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: uint64(period),
 	}
-	const anyProcessor, noGroup = -1, -1
-	event, err := unix.PerfEventOpen(&attr, thread, anyProcessor, noGroup, unix.PERF_FLAG_FD_CLOEXEC)
+	const noGroup = -1
+	event, err := unix.PerfEventOpen(&attr, thread, processor, noGroup, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("perf_event_open: %w", err)
 	}
