@@ -24,7 +24,7 @@ func main() {
 	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|complete")
+		log.Println("usage: probe [flags] cost|system|complete")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -38,11 +38,13 @@ func main() {
 	switch flag.Arg(0) {
 	case "cost":
 		err = cost(*moonlap, *pairs, *length)
+	case "system":
+		err = system(*moonlap, *pairs, *length)
 	case "complete":
 		err = complete(*moonlap, *whole)
 	default:
 		flag.Usage()
-		log.Fatal("cost or complete?")
+		log.Fatal("cost, system or complete?")
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -23,9 +23,10 @@ type Explanation struct {
 	States   []Share        `json:"states"`       // of the samples with Lua
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
-	Modules  []Share        `json:"modules"` // what the innermost function belongs to
-	Locks    []LockWait     `json:"locks"`   // of shared memory, that were waited for
-	Stack    []worker.Frame `json:"stack"`   // the most frequent one, innermost first
+	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
+	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
+	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
+	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
 	Heap     uint64         `json:"lua_heap_bytes"`
 	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for, at most
 	Failed   int            `json:"failed"`   // looks that came to nothing
@@ -75,6 +76,7 @@ func Shares(l worker.Looks) Explanation {
 			e.Partial++
 		}
 		e.Heap = s.InUse
+		e.hold(s)
 	}
 	all, ofLua := total(l, l.Samples), total(l, lua)
 	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)

@@ -136,6 +136,27 @@ func named(f worker.Frame) bool {
 	return f.File == "" || !strings.HasPrefix(f.Function, f.File)
 }
 
+// Held is a turn of the event loop that had taken so long when Lua was looked at in it.
+type Held struct {
+	NS   int64  `json:"ns"` // at least
+	Line string `json:"line"`
+}
+
+// coarse is how old nginx's clock may be when a turn begins: it is the kernel's, which goes on with its ticks.
+const coarse = 10 * time.Millisecond
+
+// hold takes notice of a turn. nginx's clock stands still in it, and is that of the samples' time, in milliseconds. It
+// is set at the beginning, before any Lua runs.
+func (e *Explanation) hold(s worker.Sample) {
+	held := s.Time - time.Duration(s.Turn)*time.Millisecond - coarse
+	if s.Time == 0 || s.Turn == 0 || !s.Lua || held < coarse || held > time.Hour { // an old nginx's clock is that of the calendar
+		return
+	}
+	if e.Held == nil || e.Held.NS < held.Nanoseconds() {
+		e.Held = &Held{held.Nanoseconds(), where(innermostLua(s.Stack))}
+	}
+}
+
 // A Stall is a turn of the event loop that took long, in words.
 type Stall struct {
 	PID        int     `json:"pid"`

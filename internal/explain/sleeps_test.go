@@ -18,6 +18,19 @@ func slept(call string, cause worker.Cause, length, queued time.Duration, frames
 	}
 }
 
+// TestHeld: a turn is as old as nginx's clock, if that is of this kind, less what it may be late.
+func TestHeld(t *testing.T) {
+	at := func(turn uint64, lua bool) worker.Sample {
+		return worker.Sample{Time: 100 * time.Second, Turn: turn, Lua: lua, Stack: []worker.Frame{handler, main}}
+	}
+	for turn, want := range map[uint64]int64{99_900: 90e6, 99_985: 0, 100_001: 0, 1_700_000_000_000: 0, 0: 0} {
+		e := Shares(worker.Looks{Samples: []worker.Sample{at(turn, true), at(99_000, false), at(99_990, true)}})
+		if got := e.Held; want == 0 && got != nil || want != 0 && (got == nil || got.NS != want || got.Line != "handler@app.lua:24") {
+			t.Errorf("at %d: %+v", turn, got)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	kernel := worker.Frame{Kind: worker.Kernel, Function: "do_wait", File: "kernel"}
 	program := func(length time.Duration) worker.Sample {

@@ -32,7 +32,7 @@ func explain(step string, err error) error {
 	case (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)) && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("%w: %s: it takes Linux 5.17 or newer, built with BTF (%w)", ErrUnsupported, step, err)
+		return fmt.Errorf("%w: %s: it takes Linux 5.18 or newer, 5.17 for --on-cpu, built with BTF (%w)", ErrUnsupported, step, err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnsupported, step, err)
 }
@@ -68,12 +68,15 @@ func has(capability uint) bool {
 // Check tries what sampling takes on this machine, with this process's rights.
 func Check() []Checked {
 	session, err := Open()
+	sleeps := err
 	if err == nil {
+		sleeps = session.checkSleeps()
 		err = session.Close()
 	}
 	_, names := KernelSymbols()
 	return []Checked{
 		{"sample through eBPF", err},
+		{"tell when workers sleep, and turns of the event loop", sleeps},
 		{"name kernel functions", names},
 	}
 }

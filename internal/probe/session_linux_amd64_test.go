@@ -295,9 +295,8 @@ func programsOf(t *testing.T, pid int) []ebpf.ProgramID {
 func TestCheck(t *testing.T) {
 	open(t)
 	for _, c := range probe.Check() {
-		t.Log(c.Name, c.Err)
-	}
-	if c := probe.Check()[0]; c.Err != nil {
-		t.Errorf("%s: %v, though it was done", c.Name, c.Err)
+		if c.Name != probe.NameKernel && c.Err != nil {
+			t.Errorf("%s: %v, though it was done", c.Name, c.Err)
+		}
 	}
 }

@@ -100,14 +100,27 @@ func (s *Source) Sleeps(longTurn time.Duration, at Whereabouts) error {
 	}
 	s.session.lock.Lock()
 	defer s.session.lock.Unlock()
+	return l.attachAll(longTurn > 0)
+}
+
+// attachAll attaches the programs for sleeps, and those for turns where they are wanted.
+func (l *sleeping) attachAll(turns bool) error {
 	o := &l.objects
-	if err := l.attach(&l.switches, map[string]*ebpf.Program{"sched_switch": o.Switched, "sched_wakeup": o.Woken}); err != nil {
+	if err := l.attach(&l.switches, map[string]*ebpf.Program{"sched_switch": o.Switched, "sched_wakeup": o.Woken}); err != nil || !turns {
 		return err
 	}
-	if longTurn > 0 {
-		return l.attach(&l.turns, map[string]*ebpf.Program{"sys_enter": o.Calls, "sys_exit": o.Returns})
+	return l.attach(&l.turns, map[string]*ebpf.Program{"sys_enter": o.Calls, "sys_exit": o.Returns})
+}
+
+// checkSleeps tries what Sleeps takes.
+func (s *Session) checkSleeps() error {
+	l, err := s.loadSleeping()
+	if err != nil {
+		return err
 	}
-	return nil
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return l.attachAll(true)
 }
 
 // awake ends what Sleeps began.

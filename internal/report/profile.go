@@ -86,6 +86,9 @@ func (s Profile) ticks(p *page) {
 		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
 		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.time(1e9/s.Hz))))
 	s.missing(p)
+	if h := s.Explanation.Held; h != nil {
+		p.fact("loop", fmt.Sprintf("one turn of the event loop had taken at least %s, in %s; --stalls 10ms tells of each", p.time(float64(h.NS)), clean(h.Line)))
+	}
 }
 
 // missing is about looks that came to nothing, or not to all of it.

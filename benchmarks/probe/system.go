@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// modes are those whose programs see every switch of the machine, or every system call: so there is no
+// second worker that they cost nothing.
+var modes = []struct {
+	flags  []string
+	points int // tracepoints that the programs are at
+}{
+	{[]string{"--off-cpu"}, 2},
+	{[]string{"--wall"}, 2},
+	{[]string{"--stalls", "50ms"}, 4},
+}
+
+// system measures what these modes cost a worker: one worker, with a profiler and without in turns, in
+// random order, for a moment each.
+func system(moonlap string, pairs int, length time.Duration) error {
+	s, err := startNginx()
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	fmt.Printf("twice %d pairs of %v\n\n", pairs, length)
+	fmt.Println("| load | mode | requests/s without | requests/s, ratio | CPU a request without | CPU a request, ratio |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- |")
+	for _, path := range paths {
+		for _, mode := range modes {
+			var both [2]block
+			for i := range both {
+				for range pairs {
+					if err := s.inTurn(moonlap, path, mode.flags, mode.points, length, &both[i]); err != nil {
+						return err
+					}
+				}
+			}
+			rate := func(x slice) float64 { return x.rate }
+			each := func(x slice) float64 { return x.each }
+			fmt.Printf("| %s | `%s` | %.0f | %s | %.1f µs | %s |\n", path, strings.Join(mode.flags, " "), without(both, rate), ratio(both, rate),
+				1e6*without(both, each), ratio(both, each))
+		}
+	}
+	return nil
+}
+
+// inTurn adds a pair to the block.
+func (s *server) inTurn(moonlap, path string, flags []string, points int, length time.Duration, b *block) error {
+	plain := func() error {
+		one, err := s.slice(path, length)
+		b.plain = append(b.plain, one)
+		return err
+	}
+	first := rand.IntN(2) == 0
+	if first {
+		if err := plain(); err != nil {
+			return err
+		}
+	}
+	profiler := exec.Command(moonlap, append([]string{"profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--duration", "1h"}, flags...)...)
+	if err := profiler.Start(); err != nil {
+		return err
+	}
+	err := pointed(profiler.Process.Pid, points)
+	if err == nil {
+		var one slice
+		one, err = s.slice(path, length)
+		b.sampled = append(b.sampled, one)
+	}
+	profiler.Process.Signal(os.Interrupt)
+	profiler.Wait()
+	if err != nil || first {
+		return err
+	}
+	return plain()
+}
+
+// pointed waits until a profiler has programs at so many tracepoints.
+func pointed(profiler, points int) error {
+	for range 400 {
+		time.Sleep(50 * time.Millisecond)
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", profiler))
+		found := 0
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err == nil && strings.Contains(string(b), "raw_tracepoint") {
+				found++
+			}
+		}
+		if found >= points {
+			return nil
+		}
+	}
+	return fmt.Errorf("the profiler is not at %d tracepoints after 20 s", points)
+}
