@@ -28,8 +28,10 @@ func explain(step string, err error) error {
 		return nil
 	}
 	var verifier *ebpf.VerifierError
+	// A library that asks why a map could not be made may have been refused for the same reason.
+	refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, ebpf.ErrNotSupported)
 	switch missing := missing(); {
-	case (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)) && len(missing) > 0:
+	case refused && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("%w: %s: it takes Linux 5.18 or newer, 5.17 for --on-cpu, built with BTF (%w)", ErrUnsupported, step, err)
