@@ -47,6 +47,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return offered(t, condition)
 			case "stoppable":
 				return stoppable(t)
+			case "namespaces":
+				return namespaces(t)
 			case "ebpf":
 				ok, why, err := probetest.Works()
 				if why != nil {
@@ -111,6 +113,17 @@ func stoppable(t *testing.T) (bool, error) {
 	}
 	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Logf("not tested: %v", err)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// namespaces tells whether a process may get a namespace of processes of its own, as in a container.
+// With MOONLAP_TEST_REQUIRE_ALL set it must.
+func namespaces(t *testing.T) (bool, error) {
+	out, err := exec.Command("unshare", "--fork", "--pid", "true").CombinedOutput()
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+		t.Logf("not tested: %v %s", err, out)
 		return false, nil
 	}
 	return err == nil, err
