@@ -23,6 +23,8 @@ type profileOptions struct {
 	hz                 float64
 	onCPU, offCPU      bool
 	wall               bool
+	locks              bool
+	budget             percentFlag   // of a worker's time, for --locks
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
@@ -50,6 +52,10 @@ prints to stdout goes to stderr.
   --wall         both, in time; not waiting for events
   --stalls 10ms  turns of the event loop that take so long, and what they were spent with
 
+--locks, with any of them, times how long locks of shared memory are waited for and held, by zone.
+Its probe adds some microseconds to each lock that is taken; what that comes to is measured, and
+where it exceeds --budget, the probe rests.
+
 All is seen through eBPF: the kernel copies a worker's stacks at each tick of its CPU clock, and when
 it falls asleep; nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE,
 and Linux 5.18 (5.17 for --on-cpu). Elsewhere, and with --by ptrace, each look stops a worker for a
@@ -72,6 +78,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
   moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
   moonlap profile --all --stalls 50ms --duration 1m
+  moonlap profile --master $(cat /run/nginx.pid) --wall --locks
   moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
   moonlap profile --out script.html -- luajit script.lua
   moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
@@ -108,6 +115,9 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
 	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
 	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
+	f.BoolVar(&o.locks, "locks", false, "also time waiting for locks of shared memory, and holding them")
+	o.budget = 0.01
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks may cost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
@@ -160,6 +170,14 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--stalls must be longer than 0")
 	case o.stalls > 0 && o.by == byPtrace:
 		return usageErrorf("--stalls: looks that stop a worker don't see turns of its event loop; it takes eBPF")
+	case o.locks && o.by == byPtrace:
+		return usageErrorf("--locks: looks that stop a worker don't time its locks; it takes eBPF")
+	case o.locks && o.command != nil:
+		return usageErrorf("--locks is for nginx workers that run: --pid, --master or --all")
+	case o.locks && len(args) > 0:
+		return usageErrorf("--locks is for nginx workers that run, not for files")
+	case o.budget <= 0 || o.budget > 1:
+		return usageErrorf("--budget must be above 0%% and at most 100%%")
 	case o.stalls > 0 && o.baseline != "":
 		return usageErrorf("--stalls: --baseline compares samples, not time")
 	case o.duration <= 0:
@@ -270,6 +288,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		f := explain.Find(together, o.stalls)
 		found, out.Found = &f, f
 	}
+	var locks *explain.LockTimes
+	if together.Locks != nil {
+		locks = explain.Locks(*together.Locks)
+		out.Locks = locks
+	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -285,7 +308,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares, Found: found,
+			Explanation: shares, Found: found, LockTimes: locks,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/profile"
@@ -20,6 +21,7 @@ const (
 type looker struct {
 	sampler *worker.Sampler // nil: each look stops the worker
 	wants   worker.Wants
+	budget  float64 // share of a worker's time that timing its locks may cost; 0: they are not timed
 }
 
 // openLooker takes the way that was asked for, or the best there is.
@@ -30,7 +32,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	}
 	sampler, err := worker.NewSampler()
 	switch {
-	case err != nil && (o.by == byEBPF || o.stalls > 0):
+	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks):
 		return l, err
 	case err != nil:
 		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
@@ -40,6 +42,9 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 		return l, usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.which())
 	}
 	l.sampler = sampler
+	if o.locks {
+		l.budget = float64(o.budget)
+	}
 	l.wants.Turns = o.stalls
 	l.wants.Sleeps = o.which() != worker.OnCPU
 	if o.which() == worker.OffCPU {
@@ -85,10 +90,37 @@ func (l looker) close() error {
 }
 
 func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (worker.Looks, error) {
-	if l.sampler != nil {
+	switch {
+	case l.budget > 0:
+		return l.lookAndTime(ctx, w, duration, tick)
+	case l.sampler != nil:
 		return w.Watch(ctx, l.sampler, duration, l.wants, tick)
 	}
 	return w.Look(ctx, duration, l.wants.Hz, tick)
+}
+
+// lookAndTime looks at the worker, and times its locks beside it.
+func (l looker) lookAndTime(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (worker.Looks, error) {
+	p, err := w.ProbeLocks(l.sampler, l.budget)
+	if err != nil {
+		return worker.Looks{}, err
+	}
+	probing, end := context.WithCancel(ctx)
+	defer end()
+	var times worker.LockTimes
+	var failed error
+	var wait sync.WaitGroup
+	wait.Go(func() { times, failed = p.Run(probing, duration) })
+	looks, err := w.Watch(ctx, l.sampler, duration, l.wants, tick)
+	if err != nil { // it has ended
+		end()
+	}
+	wait.Wait()
+	looks.Locks = &times
+	if err == nil {
+		err = failed
+	}
+	return looks, err
 }
 
 // note is what has to be known of the stacks.

@@ -13,6 +13,8 @@ typedef unsigned int u32;
 typedef int s32;
 typedef unsigned long long u64;
 
+#define inlined static inline __attribute__((always_inline))
+
 /* What a worker's memory looks like: addresses in it, and the layout that internal/luajit calibrated. */
 struct worker {
     u64 global;           /* global_State */
@@ -128,6 +130,24 @@ struct state {
     u64 unseen, unseen_for;             /* of these, those that were not told */
     u64 longest;                        /* turn, in ns */
     u32 turns[TURN_BUCKETS], unused;
+};
+
+/* Which lock of which worker. */
+struct lock {
+    u64 worker, address; /* of its ngx_shmtx_t */
+};
+
+/* Times in ns. */
+struct spans {
+    u64 sum, least, longest;
+    u32 counts[TURN_BUCKETS], unused;
+};
+
+/* What became of a lock. A worker is attached to several times; an end counts where it saw the beginning. */
+struct locked {
+    struct spans waits, holds;
+    u64 since;  /* when it was taken; 0: it is free */
+    u64 cookie; /* of the attachment that saw that */
 };
 
 struct scratch {

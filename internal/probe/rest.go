@@ -13,7 +13,7 @@ type Rest struct {
 	Sleeps    int
 	Unseen    int           // of these, without stacks: more in a second than are looked at
 	UnseenFor time.Duration // how long those took
-	Turns     Turns         // of the event loop
+	Turns     Histogram     // of the event loop
 
 	// The turn that had not ended: when it began, since the machine started, and what became of it so
 	// far. Turn is 0 where the worker waited for events.
@@ -40,10 +40,7 @@ func (r Rest) And(o Rest) Rest {
 	r.Sleeps += o.Sleeps
 	r.Unseen += o.Unseen
 	r.UnseenFor += o.UnseenFor
-	r.Turns.Longest = max(r.Turns.Longest, o.Turns.Longest)
-	for i, n := range o.Turns.counts {
-		r.Turns.counts[i] += n
-	}
+	r.Turns = r.Turns.And(o.Turns)
 	return r
 }
 
@@ -63,46 +60,4 @@ func (r *Rest) goOn(away uint32, since time.Duration) {
 	case 5:
 		r.Halted += since
 	}
-}
-
-// As in moment.h.
-const (
-	turnLowest  = 10
-	turnEach    = 16
-	turnBuckets = 1 + turnEach*28
-)
-
-// Turns are turns of the event loop by their length: from one wait for events to the next.
-type Turns struct {
-	Longest time.Duration
-	counts  [turnBuckets]uint64
-}
-
-// Count is how many there were.
-func (t *Turns) Count() (n int) {
-	for _, c := range t.counts {
-		n += int(c)
-	}
-	return n
-}
-
-// Percentile is the length that p per cent of the turns do not exceed, within 3 %; 0 without turns.
-func (t *Turns) Percentile(p float64) time.Duration {
-	left := p / 100 * float64(t.Count())
-	for i, c := range t.counts {
-		if left -= float64(c); left <= 0 && c > 0 {
-			return min(middle(i), t.Longest)
-		}
-	}
-	return t.Longest
-}
-
-// middle is the middle of a bucket: see bucket in sleep.bpf.c.
-func middle(bucket int) time.Duration {
-	if bucket == 0 {
-		return 1 << (turnLowest - 1)
-	}
-	power, part := turnLowest+(bucket-1)/turnEach, (bucket-1)%turnEach
-	width := time.Duration(1) << power / turnEach
-	return time.Duration(turnEach+part)*width + width/2
 }

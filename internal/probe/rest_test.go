@@ -9,12 +9,12 @@ import (
 
 // TestTurns: percentiles of turns are within 1/32 of the truth, or below the lowest bucket.
 func TestTurns(t *testing.T) {
-	if none := (&Turns{}).Percentile(99); none != 0 {
+	if none := (&Histogram{}).Percentile(99); none != 0 {
 		t.Errorf("of no turns: %v", none)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		bucket := rapid.IntRange(1, turnBuckets-1).Draw(t, "bucket")
-		var turns Turns
+		var turns Histogram
 		turns.Longest = time.Hour
 		turns.counts[bucket] = 10
 		turns.counts[0] = 10
@@ -29,7 +29,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%v is not between %v and %v", got, from, from+width)
 		}
 	})
-	a := Rest{Slept: 1, Turns: Turns{Longest: 5}}
+	a := Rest{Slept: 1, Turns: Histogram{Longest: 5}}
 	a.Turns.counts[3] = 2
 	b := a.And(a)
 	if b.Slept != 2 || b.Turns.Count() != 4 || a.Turns.Count() != 2 || b.Turns.Longest != 5 {

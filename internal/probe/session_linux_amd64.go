@@ -24,7 +24,10 @@ type Session struct {
 	lock     sync.Mutex
 	sources  []*Source // by number; nil: closed
 	clocks   map[time.Duration]clock
-	sleeping *sleeping // nil: nobody wants it
+	sleeping *sleeping    // nil: nobody wants it
+	locks    *lockObjects // likewise
+
+	lockProbes uint32 // that there were
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
@@ -77,6 +80,9 @@ func (s *Session) Close() error {
 	<-s.ended
 	if s.sleeping != nil {
 		err = errors.Join(err, s.sleeping.close())
+	}
+	if s.locks != nil {
+		err = errors.Join(err, s.locks.Close())
 	}
 	return errors.Join(err, s.objects.Close())
 }

@@ -14,6 +14,8 @@ type (
 	Session struct{}
 	// A Source is the moments of one worker.
 	Source struct{}
+	// A LockProbe times the locks of one worker.
+	LockProbe struct{}
 )
 
 var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
@@ -53,3 +55,15 @@ func (s *Source) Threads() error { return nil }
 
 // Detach does nothing.
 func (s *Source) Detach() {}
+
+// ProbeLocks fails.
+func (s *Session) ProbeLocks(LockTarget) (*LockProbe, error) { return nil, errElsewhere }
+
+// Attach fails.
+func (p *LockProbe) Attach() error { return errElsewhere }
+
+// Detach does nothing.
+func (p *LockProbe) Detach() {}
+
+// Read is empty.
+func (p *LockProbe) Read() ([]LockTimes, error) { return nil, nil }

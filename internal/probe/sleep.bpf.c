@@ -5,6 +5,7 @@
  * but its wait for events, its stacks go into the ring, and how long it was away when it is back. And
  * turns of the event loop, from one wait for events to the next.
  */
+#include "histogram.h"
 #include "take.h"
 
 /* From the kernel's include/linux/sched.h. */
@@ -224,29 +225,6 @@ inlined struct state *mine(u32 *number) {
     if (w == 0 || lua(w))
         return 0; /* Lua has an event loop of its own */
     return bpf_map_lookup_elem(&states, number);
-}
-
-/* bucket is the place in a histogram of a time in ns: sixteen for each power of two. */
-inlined u32 bucket(u64 ns) {
-    u64 v = ns;
-    u32 power = 0, at;
-
-    if (ns >> TURN_LOWEST == 0)
-        return 0;
-    if (v >> 32)
-        v >>= 32, power += 32;
-    if (v >> 16)
-        v >>= 16, power += 16;
-    if (v >> 8)
-        v >>= 8, power += 8;
-    if (v >> 4)
-        v >>= 4, power += 4;
-    if (v >> 2)
-        v >>= 2, power += 2;
-    if (v >> 1)
-        power += 1;
-    at = 1 + (power - TURN_LOWEST) * 16 + (ns >> (power - 4) & 15);
-    return at < TURN_BUCKETS ? at : TURN_BUCKETS - 1;
 }
 
 SEC("raw_tracepoint/sys_enter")

@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -61,10 +62,13 @@ func (l *sleeping) attach(links *[]link.Link, programs map[string]*ebpf.Program)
 	return nil
 }
 
+// detach closes them side by side, because the kernel waits for each until nothing uses it any more.
 func detach(links *[]link.Link) {
+	var wait sync.WaitGroup
 	for _, one := range *links {
-		one.Close()
+		wait.Go(func() { one.Close() })
 	}
+	wait.Wait()
 	*links = nil
 }
 

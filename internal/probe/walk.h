@@ -16,7 +16,6 @@
 #ifndef barrier_var
 #define barrier_var(x)
 #endif
-#define inlined static inline __attribute__((always_inline))
 
 /* Offsets that never changed, and values, as in internal/luajit/layout.go. */
 #define OBJECT_TYPE 9

@@ -120,6 +120,7 @@ type Profile struct {
 	Duration time.Duration
 	Period   time.Duration // mean time between two samples; not of bytes or time
 	Found    any           // what else was found in the same interval, for JSON; nil: nothing
+	Locks    any           // how long locks were waited for and held, likewise
 	Stacks   []Stack       // each different stack once, the most frequent first
 }
 

@@ -25,7 +25,8 @@ type Profile struct {
 	Paused      time.Duration // how long of that they stood still, at most
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
-	Found       *explain.Found // what the kernel told of their time; nil: nothing
+	Found       *explain.Found     // what the kernel told of their time; nil: nothing
+	LockTimes   *explain.LockTimes // nil: they were not asked for
 }
 
 // Write draws the summary. Its only error is that of w.
@@ -62,6 +63,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		p.found(*s.Found)
 	}
 	p.allShares(e)
+	p.lockTimes(s.LockTimes)
 	return p.writeTo(w)
 }
 

@@ -37,13 +37,21 @@ func (k *locks) of(frames []process.Registers) string {
 			continue
 		}
 		for _, address := range []uint64{r.RBX, r.RBP, r.R12, r.R13, r.R14, r.R15} {
-			for _, z := range k.zones {
-				if address >= z.Start && address-z.Start < z.Size {
-					return z.Name
-				}
+			if zone := k.at(address); zone != OtherLock {
+				return zone
 			}
 		}
 		return OtherLock
 	}
 	return ""
+}
+
+// at names the zone that a lock lies in.
+func (k *locks) at(address uint64) string {
+	for _, z := range k.zones {
+		if address >= z.Start && address-z.Start < z.Size {
+			return z.Name
+		}
+	}
+	return OtherLock
 }

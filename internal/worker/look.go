@@ -29,6 +29,8 @@ type Looks struct {
 	Began  time.Duration // since the machine started
 	Rest   probe.Rest
 	Stalls []Stall
+
+	Locks *LockTimes // nil: nobody asked
 }
 
 const (
@@ -109,6 +111,13 @@ func (l Looks) And(other Looks) Looks {
 	l.Timed = l.Timed || other.Timed
 	l.Rest = l.Rest.And(other.Rest)
 	l.Stalls = append(l.Stalls, other.Stalls...)
+	switch {
+	case l.Locks == nil:
+		l.Locks = other.Locks
+	case other.Locks != nil:
+		both := l.Locks.And(*other.Locks)
+		l.Locks = &both
+	}
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed

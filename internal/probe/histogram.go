@@ -1,0 +1,54 @@
+package probe
+
+import "time"
+
+// As in moment.h.
+const (
+	turnLowest  = 10
+	turnEach    = 16
+	turnBuckets = 1 + turnEach*28
+)
+
+// A Histogram is times by their length: turns of the event loop, from one wait for events to the next; waits for a lock.
+type Histogram struct {
+	Longest time.Duration
+	counts  [turnBuckets]uint64
+}
+
+// Count is how many there were.
+func (h *Histogram) Count() (n int) {
+	for _, c := range h.counts {
+		n += int(c)
+	}
+	return n
+}
+
+// And is the times of both.
+func (h Histogram) And(o Histogram) Histogram {
+	h.Longest = max(h.Longest, o.Longest)
+	for i, n := range o.counts {
+		h.counts[i] += n
+	}
+	return h
+}
+
+// Percentile is the length that p per cent of the times do not exceed, within 3 % above 1 µs; 0 without any.
+func (h *Histogram) Percentile(p float64) time.Duration {
+	left := p / 100 * float64(h.Count())
+	for i, c := range h.counts {
+		if left -= float64(c); left <= 0 && c > 0 {
+			return min(middle(i), h.Longest)
+		}
+	}
+	return h.Longest
+}
+
+// middle is the middle of a bucket: see bucket in histogram.h.
+func middle(bucket int) time.Duration {
+	if bucket == 0 {
+		return 1 << (turnLowest - 1)
+	}
+	power, part := turnLowest+(bucket-1)/turnEach, (bucket-1)%turnEach
+	width := time.Duration(1) << power / turnEach
+	return time.Duration(turnEach+part)*width + width/2
+}

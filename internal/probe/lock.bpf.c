@@ -1,0 +1,106 @@
+//go:build ignore
+
+/*
+ * How long a worker waits for each lock of shared memory, and how long it holds it: at the entry of nginx's
+ * ngx_shmtx_lock, at its return, and at the entry of ngx_shmtx_unlock. The cookie of an attachment has the
+ * worker's number in its lower half.
+ */
+#include "bpf.h"
+#include "histogram.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 4096);
+    __type(key, struct lock);
+    __type(value, struct locked);
+} locks SEC(".maps");
+
+/* A lock that nobody took: it is too large for a program's own stack. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct locked);
+} untouched SEC(".maps");
+
+struct wait {
+    u64 address, since, cookie;
+};
+
+/* By thread, from entry to return. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 4096);
+    __type(key, u64);
+    __type(value, struct wait);
+} waiting SEC(".maps");
+
+inlined void count(struct spans *s, u64 ns) {
+    u32 at = bucket(ns);
+
+    barrier_var(at);
+    if (at < TURN_BUCKETS)
+        s->counts[at]++;
+    s->sum += ns;
+    if (ns > s->longest)
+        s->longest = ns;
+    if (s->least == 0 || ns < s->least)
+        s->least = ns;
+}
+
+SEC("kprobe/wants")
+int wants(struct pt_regs *ctx) {
+    u64 thread = bpf_get_current_pid_tgid();
+    struct wait w = {.address = ctx->rdi, .cookie = bpf_get_attach_cookie(ctx)};
+
+    w.since = bpf_ktime_get_ns();
+    bpf_map_update_elem(&waiting, &thread, &w, 0);
+    return 0;
+}
+
+SEC("kprobe/takes")
+int takes(struct pt_regs *ctx) {
+    u64 now = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
+    struct wait *w = bpf_map_lookup_elem(&waiting, &thread);
+    struct lock key = {.worker = (u32)cookie};
+    struct locked *l;
+    u32 zero = 0;
+
+    if (w == 0 || w->cookie != cookie || w->since == 0)
+        return 0;
+    key.address = w->address;
+    l = bpf_map_lookup_elem(&locks, &key);
+    if (l == 0) {
+        void *none = bpf_map_lookup_elem(&untouched, &zero);
+
+        if (none == 0)
+            return 0;
+        bpf_map_update_elem(&locks, &key, none, 0);
+        l = bpf_map_lookup_elem(&locks, &key);
+        if (l == 0)
+            return 0;
+    }
+    count(&l->waits, now - w->since);
+    w->since = 0;
+    l->cookie = cookie;
+    l->since = bpf_ktime_get_ns();
+    return 0;
+}
+
+SEC("kprobe/gives")
+int gives(struct pt_regs *ctx) {
+    u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+    struct lock key = {.worker = (u32)cookie, .address = ctx->rdi};
+    struct locked *l = bpf_map_lookup_elem(&locks, &key);
+
+    if (l == 0 || l->since == 0)
+        return 0; /* it was taken unseen, or by trying */
+    if (l->cookie == cookie)
+        count(&l->holds, now - l->since);
+    l->since = 0;
+    return 0;
+}
+
+/* Most helpers are for programs under a licence that is compatible with the GPL, as Moonlap's is. */
+char licence[] SEC("license") = "Dual MIT/GPL";
