@@ -43,6 +43,8 @@ type Stack struct {
 	// Leaf tells that the processor is outside of Lua, in a C function that Lua called: its frames
 	// up to the interpreter stand above Frames.
 	Leaf bool
+	// Unknown tells that a trace runs which is not among those there are: what was read of them is old.
+	Unknown bool `json:"-"`
 }
 
 // LeftOut is the name of a frame that stands for those which are not shown: there are too many.
@@ -74,7 +76,7 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 	cframe := r.U64(s.Current+vm.Layout.CFrame) &^ 3
 	cut := false
 	for _, start := range vm.begin(r, registers, s.Status, cframe) {
-		s.Leaf = start.leaf
+		s.Leaf, s.Unknown = start.leaf, start.compiled && start.trace == nil
 		s.Frames, err = vm.walk(s.Current, start)
 		if cut = errors.Is(err, process.ErrLeftOut); cut {
 			s.Frames, err = append(s.Frames, Frame{Kind: Builtin, Function: LeftOut}), nil
@@ -130,8 +132,9 @@ type start struct {
 	pc   uint64
 	leaf bool
 	// in a trace:
-	trace   *trace
-	machine uint64 // machine code's address
+	compiled bool
+	trace    *trace // nil: it was not found
+	machine  uint64 // machine code's address
 }
 
 // begin finds the innermost function. Where it is written down depends on what the machine does:
@@ -169,7 +172,7 @@ func (vm *VM) begin(r *process.Reader, registers process.Registers, status Statu
 // of the stack, just below the interpreter's C frame. The collector hides the trace's number; then
 // the stack is searched for an address in a trace.
 func (vm *VM) beginTrace(r *process.Reader, registers process.Registers, status Status, cframe, base uint64) start {
-	s := start{base: base, leaf: !vm.Asm.Contains(registers.RIP)}
+	s := start{base: base, compiled: true, leaf: !vm.Asm.Contains(registers.RIP)}
 	var traces []trace
 	in := func(address uint64) bool {
 		i := slices.IndexFunc(traces, func(t trace) bool { return t.code.Contains(address) })
@@ -225,7 +228,7 @@ func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
 	var frames []Frame
 	err := vm.eachCall(r, coroutine, s, func(_, function, pc uint64) {
 		if len(frames) == 0 && s.trace != nil {
-			frames = vm.compiledFrames(r, s.trace, s.machine, function)
+			frames = vm.compiledFrames(r, s.trace, s.machine, function, s.leaf)
 		} else {
 			frames = append(frames, vm.frame(r, function, pc))
 		}
@@ -310,7 +313,14 @@ func (vm *VM) protoFrame(r *process.Reader, proto, pc uint64) Frame {
 		r.Err = errors.Join(r.Err, errStack)
 		return f
 	}
-	f.File = chunkFile(vm.text(r, r.U64(proto+protoChunkName)))
+	name := r.U64(proto + protoChunkName)
+	// What was read there may be older than the prototype.
+	old := vm.reader()
+	if kind := old.U8(name + objectType); old.Err == nil && kind != typeString {
+		r.Err = errors.Join(r.Err, errStack)
+		return f
+	}
+	f.File = chunkFile(vm.text(r, name))
 	f.FirstLn = int(int32(r.U32(proto + protoFirstLine)))
 	f.Line = vm.line(r, proto, pc)
 	return f

@@ -68,14 +68,22 @@ func (vm *VM) traces(r *process.Reader) []trace {
 // those that were inlined into it, as of the last snapshot before the machine code's address. There
 // is a snapshot wherever a guard would have to leave the trace in another state than the guard
 // before it: after each branch, call and store. So that is the line that runs, but for arithmetic
-// in an inlined function, which may be charged to the line of its call.
-func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64) []Frame {
-	snap, ok := vm.snapshotAt(r, t, machine)
-	var frames []Frame
+// in an inlined function, which may be charged to the line of its call. Of a C function that the trace
+// has called, returns tells that machine is right before the address that it returns to.
+func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
+	var snap snapshot
+	ok := false
 	pc := uint64(0)
-	if ok {
-		pc = snap.pc + 4 // frames name the instruction after
+	if returns {
+		snap, ok = vm.snapshotReturned(t, machine+1, function)
+		pc = snap.pc
 	}
+	if !ok {
+		if snap, ok = vm.snapshotAt(r, t, machine); ok {
+			pc = snap.pc + 4 // frames name the instruction after
+		}
+	}
+	var frames []Frame
 	for _, f := range slices.Backward(snap.frames) {
 		if f.link&frameTypes == frameVararg {
 			continue // a second frame of the same function
@@ -106,6 +114,7 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 
 // A snapshot is the state of the Lua stack at a point of a trace, as far as it is needed here.
 type snapshot struct {
+	offset uint64    // of the machine code that it belongs to
 	pc     uint64    // bytecode that runs next
 	frames []inlined // that the trace has entered since it began, outermost first
 }
@@ -124,32 +133,45 @@ const (
 
 // snapshotAt returns the last snapshot at or before the machine code's address.
 func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot, bool) {
-	if !vm.Layout.SnapshotPC {
+	n, ok := vm.snapshotIndex(r, t, machine)
+	if !ok {
 		return snapshot{}, false
 	}
-	count := int(r.U16(t.address + traceSnapshots))
-	snaps := r.U64(t.address + traceSnaps)
-	snapMap := r.U64(t.address + traceSnapMap)
-	ir := r.U64(t.address + traceIR)
-	offset := machine - t.code.From
-	best := 0
-	for n := range count {
-		if uint64(r.U16(snaps+uint64(n)*snapshotSize+snapshotOffset)) <= offset {
-			best = n
-		}
-	}
-	at := snaps + uint64(best)*snapshotSize
-	entries := snapMap + 4*uint64(r.U32(at))
-	n := uint64(r.U8(at + snapshotEntries))
-	if r.Err != nil || count == 0 {
-		return snapshot{}, false
-	}
-	// Behind the entries stand the bytecode address and, in its lowest byte, the base slot.
-	s := snapshot{pc: r.U64(entries+4*n) >> 8}
+	s, ok := vm.readSnapshot(r, t, n)
 	// The guard at a loop's end leaves to the instruction after the loop, but is a part of the loop.
 	if loop := r.U64(t.address + traceStartPC); s.pc == loop+4 {
 		s.pc = loop
 	}
+	return s, ok
+}
+
+// snapshotIndex is the number of that snapshot.
+func (vm *VM) snapshotIndex(r *process.Reader, t *trace, machine uint64) (n int, ok bool) {
+	if !vm.Layout.SnapshotPC {
+		return 0, false
+	}
+	count := int(r.U16(t.address + traceSnapshots))
+	snaps := r.U64(t.address + traceSnaps)
+	offset := machine - t.code.From
+	for i := range count {
+		if uint64(r.U16(snaps+uint64(i)*snapshotSize+snapshotOffset)) <= offset {
+			n = i
+		}
+	}
+	return n, count > 0 && r.Err == nil
+}
+
+// readSnapshot reads the trace's snapshot of a number.
+func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, bool) {
+	at := r.U64(t.address+traceSnaps) + uint64(number)*snapshotSize
+	ir := r.U64(t.address + traceIR)
+	entries := r.U64(t.address+traceSnapMap) + 4*uint64(r.U32(at))
+	n := uint64(r.U8(at + snapshotEntries))
+	if r.Err != nil {
+		return snapshot{}, false
+	}
+	// Behind the entries stand the bytecode address and, in its lowest byte, the base slot.
+	s := snapshot{offset: uint64(r.U16(at + snapshotOffset)), pc: r.U64(entries+4*n) >> 8}
 	var constants, computed [256]uint64 // by slot: a value, or else a reference to what computes it
 	for i := range n {
 		entry := r.U32(entries + 4*i)

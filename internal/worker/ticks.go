@@ -139,13 +139,14 @@ func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time
 const keepFor = 200 * time.Millisecond
 
 // moment makes a sample of what the kernel copied.
-func (w *Worker) moment(s *Sampler, m *probe.Moment) (sample Sample, err error) {
+func (w *Worker) moment(s *Sampler, m *probe.Moment) (Sample, error) {
 	if time.Since(w.kept) > keepFor {
 		w.keep()
 	}
-	if sample, err = w.look(s, m); err != nil { // it may be in a function or a trace newer than what is kept
+	sample, unknown, err := w.look(s, m)
+	if err != nil || unknown { // it may be in a function or a trace newer than what is kept
 		w.keep()
-		sample, err = w.look(s, m)
+		sample, _, err = w.look(s, m)
 	}
 	if w.unmapped || w.unnamed {
 		w.refresh()
@@ -158,14 +159,15 @@ func (w *Worker) keep() {
 	w.kept = time.Now()
 }
 
-// look makes a sample of what the kernel copied and of what is kept of the worker's memory.
-func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, err error) {
+// look makes a sample of what the kernel copied and of what is kept of the worker's memory; unknown tells
+// that the trace which ran is not there.
+func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool, err error) {
 	memory := m.Over(w.Process)
 	var v view
 	if !m.Main {
 		v.inner, v.partial = w.unwind(memory, m.Registers, false, false)
 	} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
-		return sample, err
+		return sample, false, err
 	}
 	if !m.Copied(v.request.Address + w.request.uri) { // it was not known where it is: it may be of another request now
 		v.request.URI, v.request.Method = "", ""
@@ -173,7 +175,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, err error) {
 	sample.Stack = s.frames(m.Kernel)
 	sample.Time, sample.Thread = m.Time, !m.Main
 	w.describe(&sample, v)
-	return sample, nil
+	return sample, v.lua.Unknown, nil
 }
 
 // switching are the kernel's own functions that switch from one thread to another, and what sees it.

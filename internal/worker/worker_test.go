@@ -129,6 +129,7 @@ var scenes = []struct {
 	{"collect", "/garbage", luajit.Collect, []string{"garbage:31", "main chunk:55", "main"}},
 	{"blocked", "/blocked", luajit.InC, []string{"os.execute", "main chunk:56", "ngx_http_lua_run_thread", "main"}},
 	{"helper", "/helper", luajit.Compiled, []string{"helper:40 j", "main chunk:57", "main"}},
+	{"called", "/nap", luajit.Compiled, []string{"usleep", "nap:141 j", "main chunk:146 j", "ngx_http_lua_run_thread", "main"}},
 	{"coroutine", "/coroutine", luajit.Compiled, []string{"sum:13 j", ":46"}},
 	{"resumes", "/resumes", luajit.Compiled, []string{"sum:13 j", ":96", "resumes:97", "main chunk:99", "ngx_http_lua_run_thread", "main"}},
 }

@@ -134,3 +134,16 @@ if path == "/cosocket" then
     ngx.say(assert(socket:receive("*a")))
 end
 if path == "/dogs" then ngx.shared.dogs:set("rex", 1) end -- its lock is held by locks_test.go
+-- An FFI call alone in a function that is inlined: nothing has to be guarded right before it.
+local C = ffi.C
+local function before() C.usleep(0) end
+local function nap()
+    C.usleep(200)
+end
+if path == "/nap" then
+    for i = 1, 300 do
+        before()
+        nap()
+        last[i % 7] = i
+    end
+end
