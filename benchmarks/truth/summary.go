@@ -45,7 +45,7 @@ func summarize(path string) {
 	fmt.Printf("%s to %s, load %.1f to %.1f (median %.1f)\n\n", first.Format("2006-01-02 15:04"),
 		last.Format("15:04 MST"), at(0), at(1), at(0.5))
 
-	fmt.Println("| more work | tool | says different | 95 % interval | wrong way | largest error | s each |")
+	fmt.Println("| slower by | tool | says different | 95 % interval | wrong way | largest error | s each |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, effect := range append([]float64{0}, effects...) {
 		for _, c := range columns {
