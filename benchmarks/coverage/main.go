@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/moonlap/moonlap/benchmarks/outcomes"
 )
 
 // An interval at 95 %.
@@ -98,7 +100,7 @@ func repeat(ctx context.Context, moonlap, budget string, runs int, path string) 
 	for i := range runs {
 		started := time.Now()
 		o := outcome{
-			Work: works[rand.IntN(len(works))], Load: load(), At: started.UTC().Round(time.Second),
+			Work: works[rand.IntN(len(works))], Load: outcomes.Load(), At: started.UTC().Round(time.Second),
 			Ratio: map[string]interval{}, NS: map[string]interval{},
 		}
 		units := [2]int{baseUnits, baseUnits + i%2}
@@ -184,10 +186,4 @@ func (o *outcome) read(answer []byte) error {
 		o.NS[reported] = *ns
 	}
 	return nil
-}
-
-func load() (one float64) {
-	text, _ := os.ReadFile("/proc/loadavg")
-	fmt.Sscan(string(text), &one)
-	return one
 }

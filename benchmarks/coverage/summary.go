@@ -1,19 +1,18 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"log"
 	"math"
-	"os"
 	"slices"
+
+	"github.com/moonlap/moonlap/benchmarks/outcomes"
 )
 
 func summarize(path string) {
-	all := read(path)
-	if len(all) == 0 {
-		log.Fatalf("%s: no outcomes", path)
+	all, err := outcomes.Read[outcome](path)
+	if err != nil {
+		log.Fatal(err)
 	}
 	var loads, seconds, pairs []float64
 	for _, o := range all {
@@ -21,7 +20,7 @@ func summarize(path string) {
 	}
 	fmt.Printf("%s to %s, %d comparisons, load %.1f to %.1f (median %.1f), median %.0f pairs in %.1f s\n\n",
 		all[0].At.Format("2006-01-02 15:04"), all[len(all)-1].At.Format("15:04 MST"), len(all),
-		slices.Min(loads), slices.Max(loads), median(loads), median(pairs), median(seconds))
+		slices.Min(loads), slices.Max(loads), outcomes.Median(loads), outcomes.Median(pairs), outcomes.Median(seconds))
 
 	fmt.Println("| true ratio | interval | holds it | 95 % interval | half width, median | largest miss |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
@@ -80,7 +79,7 @@ func ofTimes(work, way string, all []outcome) {
 				others = append(others, iv.Estimate)
 			}
 		}
-		truths = append(truths, median(others))
+		truths = append(truths, outcomes.Median(others))
 	}
 	row(work, way, intervals, truths, 0)
 }
@@ -100,46 +99,11 @@ func row(name, way string, intervals []interval, truths []float64, missing int) 
 		widths = append(widths, (iv.High-iv.Low)/2/iv.Estimate)
 	}
 	n := len(intervals)
-	low, high := wilson(held, n)
+	low, high := outcomes.Wilson(held, n)
 	note := ""
 	if missing > 0 {
 		note = fmt.Sprintf(" (%d more had too few pairs)", missing)
 	}
 	fmt.Printf("| %s | %s | %d of %d: %.0f %%%s | %.0f–%.0f %% | ±%.2f %% | %.1f %% |\n", name, way, held, n,
-		100*float64(held)/float64(n), note, 100*low, 100*high, 100*median(widths), 100*largest)
-}
-
-// wilson is the score interval of a share at 95 % (Wilson, JASA 22, 1927).
-func wilson(k, n int) (low, high float64) {
-	const z = 1.959964
-	m, p := float64(n), float64(k)/float64(n)
-	centre := (p + z*z/(2*m)) / (1 + z*z/m)
-	arm := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return max(centre-arm, 0), min(centre+arm, 1)
-}
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
-func read(path string) []outcome {
-	f, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	var all []outcome
-	for dec := json.NewDecoder(f); ; {
-		var o outcome
-		if err := dec.Decode(&o); err == io.EOF {
-			return all
-		} else if err != nil {
-			log.Fatalf("%s: %v", path, err)
-		}
-		all = append(all, o)
-	}
+		100*float64(held)/float64(n), note, 100*low, 100*high, 100*outcomes.Median(widths), 100*largest)
 }

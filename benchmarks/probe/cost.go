@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/moonlap/moonlap/benchmarks/outcomes"
 )
 
 // A slice is the load under one way of sampling: requests, and the worker's CPU time.
@@ -138,8 +140,7 @@ func without(both [2]block, of func(slice) float64) float64 {
 			all = append(all, of(x))
 		}
 	}
-	slices.Sort(all)
-	return median(all)
+	return outcomes.Median(all)
 }
 
 // ratio is the median of the ratios of sampled to plain, each the geometric mean of a pair with the one
@@ -163,10 +164,5 @@ func ratio(both [2]block, of func(slice) float64) string {
 		}
 		tail += term
 	}
-	return fmt.Sprintf("%.3f (%.3f–%.3f)", median(all), all[k], all[n-1-k])
-}
-
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return fmt.Sprintf("%.3f (%.3f–%.3f)", outcomes.Median(all), all[k], all[n-1-k])
 }

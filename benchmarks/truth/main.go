@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/moonlap/moonlap/benchmarks/outcomes"
 )
 
 // An outcome is what one tool said of one comparison.
@@ -94,7 +96,7 @@ func measure(ctx context.Context, t *tools, works []string, plan []float64, path
 		order := []func(context.Context, *outcome) error{t.moonlapSays, t.benchstatSays, t.hyperfineSays}
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, ask := range order {
-			o := outcome{Work: work, Effect: effect, Load: load(), At: time.Now().UTC().Round(time.Second)}
+			o := outcome{Work: work, Effect: effect, Load: outcomes.Load(), At: time.Now().UTC().Round(time.Second)}
 			started := time.Now()
 			if err := ask(ctx, &o); err != nil {
 				return err
@@ -122,12 +124,6 @@ func burn(ctx context.Context) {
 		}
 		time.Sleep(time.Duration(300+rand.IntN(5700)) * time.Millisecond)
 	}
-}
-
-func load() (one float64) {
-	text, _ := os.ReadFile("/proc/loadavg")
-	fmt.Sscan(string(text), &one)
-	return one
 }
 
 // here is this folder, where the Lua files are.

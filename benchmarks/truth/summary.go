@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"log"
 	"math"
-	"os"
 	"slices"
+
+	"github.com/moonlap/moonlap/benchmarks/outcomes"
 )
 
 // A column is a way to read a tool's answers.
@@ -29,9 +28,9 @@ func saysDifferent(o outcome) bool { return o.Says == "slower" || o.Says == "fas
 func (c column) found(o outcome) bool { return c.different(o) && (o.Effect == 0 || o.Ratio > 1) }
 
 func summarize(path string) {
-	all := read(path)
-	if len(all) == 0 {
-		log.Fatalf("%s: no outcomes", path)
+	all, err := outcomes.Read[outcome](path)
+	if err != nil {
+		log.Fatal(err)
 	}
 	loads, first, last := []float64{}, all[0].At, all[0].At
 	for _, o := range all {
@@ -75,34 +74,7 @@ func row(all []outcome, effect float64, c column) {
 	if n == 0 {
 		return
 	}
-	low, high := wilson(found, n)
+	low, high := outcomes.Wilson(found, n)
 	fmt.Printf("| %g %% | %s | %d of %d: %.0f %% | %.0f–%.0f %% | %d | %.1f %% | %.1f |\n", 100*effect, c.name,
 		found, n, 100*float64(found)/float64(n), 100*low, 100*high, wrong, 100*largest, seconds/float64(n))
-}
-
-// wilson is the score interval of a share at 95 % (Wilson, JASA 22, 1927).
-func wilson(k, n int) (low, high float64) {
-	const z = 1.959964
-	m, p := float64(n), float64(k)/float64(n)
-	centre := (p + z*z/(2*m)) / (1 + z*z/m)
-	arm := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return max(centre-arm, 0), min(centre+arm, 1)
-}
-
-func read(path string) []outcome {
-	f, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	var all []outcome
-	for dec := json.NewDecoder(f); ; {
-		var o outcome
-		if err := dec.Decode(&o); err == io.EOF {
-			return all
-		} else if err != nil {
-			log.Fatalf("%s: %v", path, err)
-		}
-		all = append(all, o)
-	}
 }

@@ -1,3 +1,0 @@
-module github.com/moonlap/moonlap/benchmarks/truth
-
-go 1.26
