@@ -1,14 +1,18 @@
 package profile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/browser"
+	"github.com/moonlap/moonlap/internal/stat"
 )
 
 // box is the element of a frame of a name, in JavaScript; undefined where none is drawn.
@@ -157,6 +161,57 @@ func TestBrowserDiff(t *testing.T) {
 	told(t, b, "fast@app.lua", "before 100.0 % of 399 samples, after 100.0 % of 398 · +0.0 points, which is within")
 	click(b, `document.getElementById("reset")`)
 	width("slow@app.lua", 0.2)
+	b.Clean()
+}
+
+// TestBrowserShares: the page judges changes as the tables do, to the last digits of P.
+func TestBrowserShares(t *testing.T) {
+	b := open(t, changed().WriteHTML)
+	r := rand.New(rand.NewPCG(1, 2))
+	for trial := range 60 {
+		slices := []int{1, 2, 20}[trial%3]
+		looks := []int64{3, 100, 50_000}[r.IntN(3)]
+		of := [2][]int64{}
+		for side := range of {
+			for range slices {
+				of[side] = append(of[side], r.Int64N(looks))
+			}
+		}
+		var before, after []stat.Seen
+		var counts [2][][]int64
+		for range 1 + r.IntN(30) {
+			share := r.Float64() * r.Float64()
+			for side := range counts {
+				var n []int64
+				for _, most := range of[side] {
+					n = append(n, int64(float64(most)*share*(0.8+0.4*r.Float64())/1.2))
+				}
+				counts[side] = append(counts[side], n)
+			}
+			before = append(before, stat.Seen{Count: counts[0][len(counts[0])-1], Of: of[0]})
+			after = append(after, stat.Seen{Count: counts[1][len(counts[1])-1], Of: of[1]})
+		}
+		args, err := json.Marshal([]any{counts[0], counts[1], of[0], of[1], 1 - stat.Level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []struct {
+			By, P    float64
+			Distinct bool
+		}
+		b.Eval(fmt.Sprintf("compareShares(...%s)", args), &told)
+		want := stat.CompareShares(before, after)
+		if len(told) != len(want) {
+			t.Fatalf("%d changes, want %d", len(told), len(want))
+		}
+		for i, c := range want {
+			off := math.Abs(told[i].P - c.P)
+			edge := math.Abs(c.P-(1-stat.Level)) < 1e-6
+			if off > 1e-6 || math.Abs(told[i].By-c.Change.Estimate) > 1e-12 || told[i].Distinct != c.Distinct && !edge {
+				t.Errorf("%v of %v, %v of %v: the page says %+v, want %+v", before[i].Count, of[0], after[i].Count, of[1], told[i], c)
+			}
+		}
+	}
 	b.Clean()
 }
 

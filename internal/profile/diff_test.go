@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -163,6 +165,39 @@ func TestDiffSame(t *testing.T) {
 			t.Fatalf("%d samples, %d in the folded stacks", p.Total(), total)
 		}
 	})
+}
+
+// TestDiffColoursAsTheTables: a frame is coloured where its row is told as different, and only there. Here
+// every function stands in one place, so that graph and table test the same shares.
+func TestDiffColoursAsTheTables(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	made := func(scale float64) *Profile {
+		p := &Profile{Period: time.Millisecond}
+		for i := range 30 {
+			frame := Frame{Function: fmt.Sprintf("f%02d", i), File: "/srv/app.lua", Kind: Lua}
+			p.AddSliced([]Frame{frame}, nil, spread(40+int64(scale*float64(r.IntN(60)))))
+		}
+		return p
+	}
+	d := &Diff{Before: made(1), After: made(1.5)}
+	var b strings.Builder
+	if err := d.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	distinct := 0
+	for _, row := range d.Functions() {
+		_, rest, ok := strings.Cut(b.String(), "<g><title>"+row.Name+" · ")
+		element, _, _ := strings.Cut(rest, "</g>")
+		if coloured := !strings.Contains(element, same); !ok || coloured != row.Change.Distinct {
+			t.Errorf("%s is coloured: %v; its row: %+v", row.Name, coloured, row.Change)
+		}
+		if row.Change.Distinct {
+			distinct++
+		}
+	}
+	if rows := len(d.Functions()); distinct == 0 || distinct == rows {
+		t.Errorf("%d of %d rows are distinct: does this test anything?", distinct, rows)
+	}
 }
 
 // TestDiffSVG: what fell is blue, what grew is red, and the widths are those of after.

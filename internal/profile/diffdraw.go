@@ -10,16 +10,12 @@ import (
 	"github.com/moonlap/moonlap/internal/stat"
 )
 
-// clearly is how many standard errors a frame's change has to be for it to be coloured: among a
-// thousand frames, chance alone colours one in some twenty graphs.
-const clearly = 4
-
 // WriteHTML writes the difference as the page of a flame graph: frames are coloured where their
 // share has grown or fallen, and as wide as after, or as before.
 func (d *Diff) WriteHTML(to io.Writer) error {
 	before, after := d.Before.side(), d.After.side()
 	out := newHTML(d.Title, d.After.Period.Nanoseconds())
-	out.Diff = &pageDiff{Before: before.of, After: after.of, Errors: clearly}
+	out.Diff = &pageDiff{Before: before.of, After: after.of, Alpha: 1 - stat.Level}
 	for i, s := range []side{before, after} {
 		for _, stack := range s.stacks {
 			frames := make([]Frame, len(stack.Frames))
@@ -94,7 +90,7 @@ func (d *Diff) WriteSVG(to io.Writer) error {
 		legend: []colour{{"", "a larger share than before", more}, {"", "a smaller one", less}, {"", "within the sampling error", same}},
 		colour: func(n *Node) string {
 			c := changes[n]
-			if math.Abs(c.Change.Estimate) <= clearly*c.Error {
+			if !c.Distinct {
 				return same
 			}
 			full := more

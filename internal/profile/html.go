@@ -15,6 +15,8 @@ var (
 	flameCSS string
 	//go:embed assets/flame.js
 	flameJS string
+	//go:embed assets/shares.js
+	sharesJS string
 )
 
 // page is what the script of the page reads.
@@ -43,12 +45,12 @@ type pageStack struct {
 	After  [][2]int64        `json:"a,omitempty"`
 }
 
-// pageDiff has the samples of both profiles by slice, and how many standard errors a change has to
-// be to be coloured.
+// pageDiff has the samples of both profiles by slice, and how often chance alone may colour a frame
+// of the graph.
 type pageDiff struct {
 	Before []int64 `json:"before"`
 	After  []int64 `json:"after"`
-	Errors float64 `json:"errors"`
+	Alpha  float64 `json:"alpha"`
 }
 
 // stack makes a stack of frames, which are kept once.
@@ -76,6 +78,10 @@ func newHTML(title string, period int64) *page {
 }
 
 func (p *page) write(to io.Writer) error {
+	shares := ""
+	if p.Diff != nil {
+		shares = sharesJS
+	}
 	encoded, err := json.Marshal(p) // escapes <, > and &, so that no name ends the script
 	if err != nil {
 		return err
@@ -84,6 +90,7 @@ func (p *page) write(to io.Writer) error {
 		"{{title}}", html.EscapeString(strings.ToValidUTF8(p.Title, "\uFFFD")),
 		"{{css}}", flameCSS,
 		"{{data}}", string(encoded),
+		"{{shares}}", shares,
 		"{{js}}", flameJS,
 	).WriteString(to, flameHTML)
 	return err

@@ -25,7 +25,6 @@ func (s Seen) sums() (count, of float64) {
 type ShareChange struct {
 	Before, After float64         // shares
 	Change        record.Interval // after - before, at Level, of this one alone
-	Error         float64         // standard error of Change
 	P             float64         // that chance alone makes such a change in any of the tested ones
 	Distinct      bool            // P is below 1 - Level: more than sampling error
 }
@@ -87,7 +86,7 @@ func tarone(least []float64, alpha float64) int {
 func compareShare(before, after Seen, reach func(freedom float64) float64) ShareChange {
 	a, n := before.sums()
 	b, m := after.sums()
-	c := ShareChange{P: 1, Change: record.Interval{Low: -1, High: 1}, Error: 1}
+	c := ShareChange{P: 1, Change: record.Interval{Low: -1, High: 1}}
 	if n == 0 || m == 0 {
 		return c
 	}
@@ -100,7 +99,6 @@ func compareShare(before, after Seen, reach func(freedom float64) float64) Share
 	}
 	freedom = max(1, freedom)
 	off := math.Sqrt(variance) // never 0
-	c.Error = off
 	c.Change.Low = max(-1, c.Change.Estimate-off*reach(freedom))
 	c.Change.High = min(1, c.Change.Estimate+off*reach(freedom))
 	c.P = max(fisher(a, b, n, m), 2*stats.TDist{V: freedom}.CDF(-math.Abs(c.Change.Estimate)/off))

@@ -14,19 +14,21 @@
   const measured = data.unit === "ns"; // time; else samples
   const unit = bytes ? "bytes" : measured ? "time" : "samples";
   // Where data.diff is there, stacks have a second count b, before, and both have theirs by slice.
-  // Frames are coloured where their share differs by more than so many standard errors.
+  // Frames are coloured where their share differs by more than sampling error: see shares.js.
   const diff = data.diff;
   const all = "\n", mostValues = 200; // of a label that can be chosen; requests may have thousands
   const chosen = {}; // label: value, "" for stacks without it, or all
   let root, zoomed, pattern = null, inverted = false;
   let rooted = ""; // the label whose values stand on the root; "": none
   let widthsBefore = false; // of a difference
+  let nodes = []; // of a difference: all of the graph
 
   function newNode(name, kind, place, parent) {
     const node = { name, kind, place, count: 0, inner: new Map(), parent };
     if (diff) {
       node.before = { sum: 0, slices: new Array(diff.before.length).fill(0) };
       node.after = { sum: 0, slices: new Array(diff.after.length).fill(0) };
+      nodes.push(node);
     }
     return node;
   }
@@ -51,6 +53,7 @@
   }
 
   function merge() {
+    nodes = [];
     const top = newNode("all", "c", "", null);
     for (const stack of data.stacks) {
       const labels = stack.l || {};
@@ -70,6 +73,14 @@
     }
     root = top;
     zoomed = top;
+    if (diff) judge();
+  }
+
+  // judge finds by how much each frame's share differs, and whether that is more than chance.
+  function judge() {
+    const slices = (side) => nodes.map((node) => node[side].slices);
+    const changes = compareShares(slices("before"), slices("after"), root.before.slices, root.after.slices, diff.alpha);
+    nodes.forEach((node, i) => { node.change = changes[i]; });
   }
 
   function depthOf(node) {
@@ -90,29 +101,9 @@
   const amount = (n) => (measured ? time(n) : bytes ? size(n) : `${n} samples, ${time(n)}`);
   const share = (node) => (root.count ? (100 * node.count) / root.count : 0).toFixed(1) + " %";
 
-  // variance of a share, as CompareShares of internal/stat has it: by how it varies from slice to
-  // slice, and at least that of independent looks.
-  function variance(side, of) {
-    const p = (side.sum + 1) / (of.sum + 2);
-    const independent = (p * (1 - p)) / (of.sum + 2);
-    const n = of.slices.length;
-    if (n < 2) return independent;
-    let squares = 0;
-    for (let i = 0; i < n; i++) squares += (side.slices[i] - (side.sum / of.sum) * of.slices[i]) ** 2;
-    return Math.max(independent, ((n / (n - 1)) * squares) / of.sum ** 2);
-  }
-
-  // changeOf is by how much a frame's share differs, and whether that is more than chance.
-  function changeOf(node) {
-    if (!root.before.sum || !root.after.sum) return { by: 0, distinct: false };
-    const by = node.after.sum / root.after.sum - node.before.sum / root.before.sum;
-    const error = Math.sqrt(variance(node.before, root.before) + variance(node.after, root.after));
-    return { by, distinct: Math.abs(by) > diff.errors * error };
-  }
-
   // tint colours a frame by its change: the full colour is a tenth of all samples.
   function tint(box, node) {
-    const change = changeOf(node);
+    const change = node.change;
     if (!change.distinct) { box.classList.add("same"); return; }
     box.classList.add(change.by > 0 ? "more" : "less");
     box.style.setProperty("--strength", Math.round(100 * Math.min(1, 0.3 + Math.abs(change.by) * 7)) + "%");
@@ -121,7 +112,7 @@
   const percent = (n, of) => (of ? (100 * n) / of : 0).toFixed(1) + " %";
 
   function describeDiff(node) {
-    const change = changeOf(node);
+    const change = node.change;
     const points = (change.by < 0 ? "−" : "+") + Math.abs(100 * change.by).toFixed(1) + " points";
     let text = `${node.name} · before ${percent(node.before.sum, root.before.sum)} of ${root.before.sum} samples`;
     text += `, after ${percent(node.after.sum, root.after.sum)} of ${root.after.sum} · `;
