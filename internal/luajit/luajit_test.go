@@ -130,6 +130,9 @@ func TestLeftOut(t *testing.T) {
 				base = image.Registers.RDX
 			}
 		}
+		if link := r.U64(base - 8); link&frameTypes == frameVararg { // the function's own frame lies behind its arguments
+			base -= link &^ frameTypes
+		}
 		const innermost = 16 // bytes: its function and its link
 		vm.Memory = &cut{image, process.Interval{From: bottom + 8, To: base - innermost}}
 		some, err := vm.Stack(image.Registers)

@@ -26,7 +26,7 @@ func (z *zeroed) ReadAt(b []byte, address uint64) error {
 // known by the snapshot that comes after it, but not where what is before it does not
 // call.
 func TestReturned(t *testing.T) {
-	vm, image := load(t, "testdata/returned/called.image")
+	vm, image := load(t, "testdata/called.image")
 	s, err := vm.Stack(image.Registers)
 	if err != nil || s.Frames[0].Line != 141 || !s.Frames[0].Compiled {
 		t.Fatal(s, err)
@@ -65,7 +65,7 @@ func TestMovesOnly(t *testing.T) {
 
 // TestOld: what is read of a machine later or earlier than its stack is told from what is true.
 func TestOld(t *testing.T) {
-	vm, image := load(t, "testdata/returned/called.image")
+	vm, image := load(t, "testdata/called.image")
 	s, err := vm.Stack(image.Registers)
 	if err != nil || s.Unknown {
 		t.Fatal(s, err)

@@ -173,7 +173,9 @@ func (r *replay) lasting(m *Moment) *passing {
 	)
 	p := &passing{image: r.image}
 	away := func(from, size uint64) { p.absent = append(p.absent, process.Interval{From: from, To: from + size}) }
-	away(r.vm.Global, r.vm.Layout.JITBase+8)
+	// Between these two stand copies of an instruction, which is the same for good.
+	away(r.vm.Global, r.vm.Layout.CurrentL-8)
+	away(r.vm.Global+r.vm.Layout.CurrentL, r.vm.Layout.JITBase+8-r.vm.Layout.CurrentL)
 	away(r.image.Registers.RSP, 1<<20)
 	// Coroutines that resumed the running one: see Stack in the room luajit.
 	read := &process.Reader{Memory: r.image}
