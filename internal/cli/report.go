@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/stat"
@@ -96,7 +98,7 @@ func readRecord(ctx context.Context, sys Sys, path string) (*record.Record, erro
 func writeReport(sys Sys, results *record.Results, format string) error {
 	switch format {
 	case "json":
-		return record.WriteJSON(sys.Stdout, results)
+		return record.WriteJSON(sys.Stdout, withHot(results))
 	case "csv":
 		return record.WriteCSV(sys.Stdout, results)
 	case "benchfmt":
@@ -109,6 +111,19 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 		Width: sys.Width(),
 		Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
 	})
+}
+
+// withHot is a copy of results that tells of each case's profile, where one was kept.
+func withHot(results *record.Results) *record.Results {
+	const most = 20 // Lua lines
+	out := *results
+	out.Cases = slices.Clone(results.Cases)
+	for i, c := range out.Cases {
+		if c.Profile != nil {
+			out.Cases[i].Hot = profile.Hot(c.Profile, most)
+		}
+	}
+	return &out
 }
 
 // tellMissing names the cases that benchfmt has no line for: a comparison of two such

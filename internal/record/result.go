@@ -82,6 +82,32 @@ type CaseResult struct {
 	Warnings []Warning  `json:"warnings"`
 	// Profile is where its time went; nil where that was not asked for.
 	Profile *Profile `json:"-"`
+	// Hot is what is told of that profile in JSON.
+	Hot *Hot `json:"profile,omitempty"`
+}
+
+// Hot is a case's profile in short.
+type Hot struct {
+	By     string       `json:"by"` // ebpf, ptrace
+	Looks  int64        `json:"looks"`
+	States []StateShare `json:"states"`
+	Lines  []HotLine    `json:"lua_lines"`       // innermost Lua lines, the hottest first
+	Fault  string       `json:"fault,omitempty"` // why the profile can't be read
+}
+
+// StateShare is how often Lua was in a state: compiled, interpreted, C, garbage collection.
+type StateShare struct {
+	State string  `json:"state"`
+	Share float64 `json:"share"` // of the looks, 0…1
+}
+
+// HotLine is a Lua line that ran.
+type HotLine struct {
+	Function string  `json:"function,omitempty"`
+	File     string  `json:"file,omitempty"`
+	Line     int     `json:"line,omitempty"` // 0: not known
+	Looks    int64   `json:"looks"`
+	Share    float64 `json:"share"` // of the looks, 0…1
 }
 
 // ProcessResult is one process's figure.
