@@ -153,12 +153,9 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	}
 	s = &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: sys.Now().Round(time.Second)}
 	var errs []error
-	p := newProgress(sys)
-	defer p.Clear()
-	start := sys.Now()
 	for _, pid := range pids {
-		what := fmt.Sprintf("looking at the heap of worker %d", pid)
-		h, err := heapUntil(ctx, pid, o.pause, func() { p.Update(what, sys.Now().Sub(start), 0) })
+		h, err := awaited(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
+			func() (heap.Heap, error) { return heapOf(pid, o.pause) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -172,31 +169,6 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 		return nil, nil, errors.Join(errs...)
 	}
 	return s, errors.Join(errs...), nil
-}
-
-// heapUntil looks at a heap, which may take long after the worker goes on again, until the context ends.
-func heapUntil(ctx context.Context, pid int, pause time.Duration, tick func()) (heap.Heap, error) {
-	type looked struct {
-		heap heap.Heap
-		err  error
-	}
-	done := make(chan looked, 1)
-	go func() {
-		h, err := heapOf(pid, pause)
-		done <- looked{h, err}
-	}()
-	ticks := time.NewTicker(redrawEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case l := <-done:
-			return l.heap, l.err
-		case <-ctx.Done():
-			return heap.Heap{}, ctx.Err()
-		case <-ticks.C:
-			tick()
-		}
-	}
 }
 
 func heapOf(pid int, pause time.Duration) (heap.Heap, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,17 +74,26 @@ func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error 
 		}
 		options.Title = strings.Join(names, ", ")
 	}
-	figure, err := plot.Figure(sources, options)
+	picture, err := awaited(ctx, sys, "drawing "+options.Title, func() ([]byte, error) {
+		figure, err := plot.Figure(sources, options)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		err = figure.Write(&b, o.format)
+		return b.Bytes(), err
+	})
 	switch {
 	case errors.Is(err, plot.ErrNoCase) && o.only != "":
 		return usageErrorf("--case %s: %w", o.only, err)
-	case err != nil:
-		return errors.Join(readErr, err)
+	case err == nil && o.out == "-":
+		_, err = sys.Stdout.Write(picture)
+	case err == nil:
+		if err = replaceFile(o.out, picture); err != nil {
+			err = fmt.Errorf("the plot cannot be written: %w", err)
+		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := o.write(sys, figure); err != nil {
+	if err != nil {
 		return errors.Join(readErr, err)
 	}
 	if readErr != nil {
@@ -141,11 +151,4 @@ func readSources(ctx context.Context, sys Sys, paths []string) (sources []plot.S
 		sources = append(sources, plot.Source{Name: name, Record: rec})
 	}
 	return sources, partial, nil
-}
-
-func (o *plotOptions) write(sys Sys, figure *lapplot.Figure) error {
-	if o.out == "-" {
-		return figure.Write(sys.Stdout, o.format)
-	}
-	return figure.WriteFileAs(o.out, o.format)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPlotInterrupted: a pipe that never ends does not keep plot or report from ending.
@@ -21,7 +22,7 @@ func TestPlotInterrupted(t *testing.T) {
 			cancel()
 		}()
 		var said strings.Builder
-		sys := Sys{Stdin: in, Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }, Width: func() int { return 80 }}
+		sys := Sys{Stdin: in, Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }, Now: time.Now, Width: func() int { return 80 }}
 		if code := Main(ctx, sys, args); code != ExitInterrupted {
 			t.Errorf("%v ends with %d: %s", args, code, said.String())
 		}

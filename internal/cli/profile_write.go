@@ -49,8 +49,11 @@ func writableFolder(file string) error {
 }
 
 // replaceFile writes a file under another name and renames it; what is no plain file, a device or a
-// pipe, is written to as it is.
+// pipe, is written to as it is. A link stays one.
 func replaceFile(name string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {

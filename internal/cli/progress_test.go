@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -75,5 +78,42 @@ func TestClockTime(t *testing.T) {
 		if got := clockTime(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
+	}
+}
+
+// shown is a terminal that says when something stands on it.
+type shown struct {
+	fakeTerminal
+	once func()
+}
+
+func (s *shown) Write(b []byte) (int, error) {
+	n, err := s.fakeTerminal.Write(b)
+	if len(s.line) > 0 {
+		s.once()
+	}
+	return n, err
+}
+
+// TestAwaited: what takes long is told on the terminal until it is done; an error passes; and whoever
+// interrupts need not wait for it.
+func TestAwaited(t *testing.T) {
+	seen := make(chan struct{})
+	screen := &shown{once: sync.OnceFunc(func() { close(seen) })}
+	sys := Sys{Stderr: screen, StderrTerminal: true, Now: time.Now, Width: func() int { return 80 }}
+	broken := errors.New("broken")
+	got, err := awaited(t.Context(), sys, "reading r.jsonl", func() (int, error) { <-seen; return 7, broken })
+	if got != 7 || err != broken {
+		t.Errorf("%v, %v", got, err)
+	}
+	if !strings.HasPrefix(screen.shown[0], "reading r.jsonl · ") || len(screen.line) > 0 {
+		t.Errorf("the terminal showed %q", screen.shown)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	forever := make(chan struct{})
+	defer close(forever)
+	cancel()
+	if _, err := awaited(ctx, sys, "", func() (int, error) { <-forever; return 0, nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -62,8 +62,14 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 		}
 		return outcome(res.Results)
 	}
-	results := stat.Summarize(rec)
-	results.Comparisons = stat.CompareTurns(rec, results)
+	results, summaryErr := awaited(ctx, sys, "computing the figures of "+path, func() (*record.Results, error) {
+		results := stat.Summarize(rec)
+		results.Comparisons = stat.CompareTurns(rec, results)
+		return results, nil
+	})
+	if summaryErr != nil {
+		return summaryErr
+	}
 	if reportErr := writeReport(sys, results, format); reportErr != nil {
 		return errors.Join(err, reportErr)
 	}
@@ -75,23 +81,12 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 
 // readRecord reads a record, - from stdin. A pipe may never end, so it is left when ctx ends.
 func readRecord(ctx context.Context, sys Sys, path string) (*record.Record, error) {
-	var rec *record.Record
-	var err error
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
+	return awaited(ctx, sys, "reading "+path, func() (*record.Record, error) {
 		if path == "-" {
-			rec, err = record.Read(sys.Stdin, "standard input")
-		} else {
-			rec, err = record.ReadFile(path)
+			return record.Read(sys.Stdin, "standard input")
 		}
-	}()
-	select {
-	case <-read:
-		return rec, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+		return record.ReadFile(path)
+	})
 }
 
 // writeReport writes results to stdout in a format.
