@@ -60,7 +60,7 @@ func (s *Sources) read(file string) []string {
 
 var (
 	declared = regexp.MustCompile(`\bfunction\s+([\w.:]+)`)
-	assigned = regexp.MustCompile(`([\w.\]\["']+)\s*=\s*function\b`)
+	assigned = regexp.MustCompile(`((?:\w|\.|\["[^"]*"\]|\['[^']*'\]|\[[\w.]+\])+)\s*=\s*function\b`)
 )
 
 // functionName finds the name in a line that begins a function: function name(, name = function(.
