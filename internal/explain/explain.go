@@ -316,6 +316,8 @@ func where(f worker.Frame) string {
 
 func requestName(r worker.Request) string {
 	switch {
+	case r.Unread:
+		return "not known: looks before the first request was read"
 	case r.URI == "":
 		return "no request: a timer, say"
 	case r.Method == "":

@@ -12,6 +12,7 @@ type Request struct {
 	Address uint64
 	Method  string // "" for a request that nginx made itself, as a timer has
 	URI     string // as it is now, without arguments: rewritten by nginx and Lua
+	Unread  bool   // its texts were not copied when it was seen, and are not told from another's now
 }
 
 // requestLayout is where ngx_http_request_t keeps its texts; it depends on how nginx was built.
@@ -58,6 +59,19 @@ func (w *Worker) Request(memory process.Memory, address uint64) (request Request
 		}
 	}
 	return request, true
+}
+
+// learnRequests finds where requests keep their texts from one that is in flight, so that the kernel
+// copies them from the first look on. Without one it is learnt from the first that is seen.
+func (w *Worker) learnRequests() error {
+	if w.Nginx == nil {
+		return nil
+	}
+	return w.Nginx.EachConnection(func(_, data uint64, _ int) {
+		if w.request.uri == 0 {
+			w.Request(w.memory, data)
+		}
+	})
 }
 
 // find looks for the sequence of texts that only a request has: a path, and at its distances a

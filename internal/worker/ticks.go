@@ -60,6 +60,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 	if err != nil {
 		return l, err
 	}
+	_ = w.learnRequests() // else the first look that sees a request tells
 	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, wants.Hz)
 	if err != nil {
 		return l, err
@@ -169,8 +170,8 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
 		return sample, false, err
 	}
-	if !m.Copied(v.request.Address + w.request.uri) { // it was not known where it is: it may be of another request now
-		v.request.URI, v.request.Method = "", ""
+	if r := &v.request; w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {
+		*r = Request{Address: r.Address, Unread: true} // it was not known where its texts are: they may be another request's now
 	}
 	sample.Stack = s.frames(m.Kernel)
 	sample.Time, sample.Thread = m.Time, !m.Main

@@ -94,6 +94,27 @@ func TestTicksScenes(t *testing.T) {
 	})
 }
 
+// TestTicksFirst: looks at a request that was there before them know it from the first one on.
+func TestTicksFirst(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginx(t)
+	defer request(t, client, "/compiled")()
+	await(t, "whether all looks know the request", true, func() (bool, error) {
+		w := open(t, pid)
+		looks, err := w.Ticks(t.Context(), s, 200*time.Millisecond, 500, noTick)
+		known, unknown := 0, 0
+		for _, x := range looks.Samples {
+			switch {
+			case x.Lua && x.Request.URI != "":
+				known++
+			case x.Lua: // it began between two requests
+				unknown++
+			}
+		}
+		return known > 0 && unknown == 0, err
+	})
+}
+
 // TestHidden: where the kernel does not tell its functions, one frame stands for them.
 func TestHidden(t *testing.T) {
 	s := &Sampler{Hidden: probe.ErrHidden}
