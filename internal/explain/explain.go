@@ -23,6 +23,8 @@ type Explanation struct {
 	States   []Share        `json:"states"`       // of the samples with Lua
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
+	Phases   []Share        `json:"phases"`                    // of requests, as far as the C functions that called Lua tell
+	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
 	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
 	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
@@ -83,6 +85,8 @@ func Shares(l worker.Looks) Explanation {
 	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
 	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
 	e.Requests = shares(l, lua, all, func(s worker.Sample) string { return requestName(s.Request) })
+	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return worker.Phase(s.Stack) })
+	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
 	e.Locks = LockWaits(l)
 	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -92,6 +94,22 @@ func TestNoStack(t *testing.T) {
 	e := Explain(worker.Looks{Samples: times(50, worker.Sample{Lua: true, Asleep: true}), Elapsed: time.Second})
 	if e.Samples != 50 || e.Lua != 1 || len(e.Stack) != 0 || len(e.Lines) != 0 || len(e.Findings) != 1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestBelongs: whose time it was, by phase and by plugin or module.
+func TestBelongs(t *testing.T) {
+	access := worker.Frame{Kind: luajit.C, Function: "ngx_http_core_access_phase", File: "nginx"}
+	plugin := worker.Frame{Kind: luajit.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
+	e := Shares(worker.Looks{Samples: []worker.Sample{
+		{Lua: true, Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
+		{Lua: true, Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
+	}})
+	if diff := cmp.Diff([]Share{{"access", 0.5}}, e.Phases); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Share{{"kong plugin jwt", 0.5}, {"app", 0.25}}, e.Plugins); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -51,7 +51,9 @@ func (p *page) allShares(e explain.Explanation) {
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
 	p.shares("requests", e.Requests)
-	p.shares("modules", e.Modules)
+	p.shares("phases", e.Phases)
+	p.shares("plugins and modules of Lua", e.Plugins)
+	p.shares("innermost functions, by program and library", e.Modules)
 }
 
 // lost says what is missing, in words.

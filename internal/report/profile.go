@@ -126,7 +126,7 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt Options) e
 		rows  []profile.Share
 	}{
 		{"Lua lines", kept.LuaLines()}, {"states of Lua", kept.ByLabel("state")}, {"requests", kept.ByLabel("uri")},
-		{"phases", kept.ByLabel("phase")}, {"plugins and modules", kept.ByLabel("module")},
+		{"phases", kept.ByLabel("phase")}, {"plugins and modules of Lua", kept.ByLabel("module")},
 	} {
 		var shares []explain.Share
 		for _, r := range list.rows {

@@ -85,13 +85,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 	}
 	for _, g := range order {
 		stack := stacks[g.stack]
-		frames := make([]profile.Frame, len(stack))
-		for i, f := range stack {
-			frames[len(frames)-1-i] = profile.Frame{
-				Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line,
-				Kind: kinds[f.Kind], Compiled: f.Compiled,
-			}
-		}
+		frames := profileFrames(stack)
 		if g.queued {
 			frames = append(frames, queued)
 		}
@@ -109,6 +103,21 @@ func (l Looks) AddTo(p *profile.Profile) {
 		l.addQueued(p)
 	}
 }
+
+// profileFrames are a stack's as profiles have them, the outermost first.
+func profileFrames(stack []Frame) []profile.Frame {
+	frames := make([]profile.Frame, len(stack))
+	for i, f := range stack {
+		frames[len(frames)-1-i] = profile.Frame{
+			Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line,
+			Kind: kinds[f.Kind], Compiled: f.Compiled,
+		}
+	}
+	return frames
+}
+
+// Module is the plugin or the module of Lua that a stack belongs to, see profile.Module.
+func Module(stack []Frame) string { return profile.Module(profileFrames(stack)) }
 
 // addQueued adds the time in which workers would have run and others did, as far as no sleep came before it.
 func (l Looks) addQueued(p *profile.Profile) {
