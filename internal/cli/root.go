@@ -58,7 +58,8 @@ func newRootCommand(sys Sys) *cobra.Command {
 		Long: `Moonlap is the performance workbench for LuaJIT and OpenResty.
 
 Every flag can be set in the environment too: MOONLAP_ and the flag's name in
-capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.`,
+capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.
+Colours are left out where NO_COLOR is set, and all escape sequences where TERM is dumb.`,
 		SilenceErrors: true, // Main prints them
 		SilenceUsage:  true,
 		Args:          knownCommand,
@@ -73,7 +74,7 @@ capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.`,
 	root.SetOut(sys.Stdout)
 	root.SetErr(sys.Stderr)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitText)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(wrongValue(err)) })
 	for _, newCommand := range commands {
 		cmd := newCommand(sys)
 		cmd.Args = asUsage(cmd.Args)
@@ -118,7 +119,7 @@ func flagsFromEnvironment(flags *pflag.FlagSet, getenv func(string) string) erro
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			first = usageErrorf("environment variable %s: %w", name, err)
+			first = usageErrorf("environment variable %s: %w", name, wrongValue(err))
 		}
 	})
 	return first

@@ -19,7 +19,7 @@ type Sys struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Now            func() time.Time
-	StdoutTerminal bool
+	StdoutTerminal bool // a terminal that knows escape sequences; so for stderr
 	StderrTerminal bool
 	// Width is the number of columns of the terminal, 80 where there is none.
 	Width func() int
@@ -29,14 +29,15 @@ type Sys struct {
 
 // RealSys is the process's own stdio, environment and clock.
 func RealSys() Sys {
+	terminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" }
 	return Sys{
 		Stdin:          os.Stdin,
 		Stdout:         os.Stdout,
 		Stderr:         os.Stderr,
 		Getenv:         os.Getenv,
 		Now:            time.Now,
-		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		StdoutTerminal: terminal(os.Stdout),
+		StderrTerminal: terminal(os.Stderr),
 		Width: func() int {
 			for _, f := range []*os.File{os.Stdout, os.Stderr} {
 				if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {

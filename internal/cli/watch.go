@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/report"
@@ -199,7 +200,7 @@ func (s *screen) show(snapshot watch.Snapshot) error {
 	}
 	page := b.String()
 	if s.sys.StdoutTerminal {
-		page = fit(page, s.sys.Height())
+		page = fit(page, s.sys.Width(), s.sys.Height())
 		if s.lines > 0 {
 			page = fmt.Sprintf("\x1b[%dA\x1b[J", s.lines) + page // over the last one
 		}
@@ -209,12 +210,19 @@ func (s *screen) show(snapshot watch.Snapshot) error {
 	return err
 }
 
-// fit cuts a page to what a terminal shows of it: a line that has left at the top can't be drawn over.
-func fit(page string, height int) string {
+// fit cuts a page to what a terminal shows of it: a line that has left at the top can't be drawn over,
+// nor one that takes several of the terminal's.
+func fit(page string, width, height int) string {
 	lines := strings.SplitAfter(page, "\n")
+	for i, line := range lines {
+		if text, ok := strings.CutSuffix(line, "\n"); ok {
+			lines[i] = ansi.Truncate(text, width, "…") + "\n"
+		}
+	}
 	if n := len(lines) - 1; height > 2 && n >= height { // the cursor stands on a line of its own
 		left := n - (height - 2)
-		return strings.Join(lines[:height-2], "") + fmt.Sprintf("  %d more lines in a higher window, or with --once\n", left)
+		more := fmt.Sprintf("  %d more lines in a higher window, or with --once", left)
+		return strings.Join(lines[:height-2], "") + ansi.Truncate(more, width, "…") + "\n"
 	}
-	return page
+	return strings.Join(lines, "")
 }
