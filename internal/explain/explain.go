@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -297,6 +298,17 @@ func innermostLua(stack []worker.Frame) worker.Frame {
 		}
 	}
 	return worker.Frame{}
+}
+
+// asker is the innermost Lua frame that is none of lua-resty-core's, whose functions are nginx's API, as `dict:incr` is;
+// the innermost one where all are.
+func asker(stack []worker.Frame) worker.Frame {
+	for _, f := range stack {
+		if f.Kind == luajit.Lua && !strings.Contains(f.File, "resty/core/") {
+			return f
+		}
+	}
+	return innermostLua(stack)
 }
 
 // where names a frame: function@file:line.

@@ -10,7 +10,7 @@ import (
 // A LockWait is the samples that wait for the lock of one zone of shared memory, in one line of Lua.
 type LockWait struct {
 	Zone   string  `json:"zone"`
-	Line   string  `json:"line"`   // function@file:line; "" where nginx waits without Lua
+	Line   string  `json:"line"`   // function@file:line, outside of lua-resty-core; "" where nginx waits without Lua
 	Called string  `json:"called"` // function that the line calls
 	Share  float64 `json:"share"`  // of all samples, or of their time
 	Asleep float64 `json:"asleep"` // the part of the share that slept for it; the rest computed, trying again and again
@@ -29,7 +29,7 @@ func LockWaits(l worker.Looks) []LockWait {
 		}
 		k := key{s.Lock, "", called(s.Stack)}
 		if s.Lua {
-			k.line = where(innermostLua(s.Stack))
+			k.line = where(asker(s.Stack))
 		}
 		i, ok := index[k]
 		if !ok {

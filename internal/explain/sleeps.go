@@ -86,7 +86,7 @@ func Blocks(samples []worker.Sample) []Block {
 		k := key{"", called(s.Stack), s.Sleep.Call, string(s.Sleep.Cause), s.Request.URI, worker.Phase(s.Stack)}
 		advice := ""
 		if s.Lua {
-			k.line = where(innermostLua(s.Stack))
+			k.line = where(asker(s.Stack))
 			if advice = nonBlocking(k.called); s.Sleep.Cause == worker.Lock {
 				advice = sharedLock
 			}
@@ -133,7 +133,10 @@ func named(f worker.Frame) bool {
 	if f.Kind == luajit.Builtin {
 		return !strings.HasPrefix(f.Function, "builtin #")
 	}
-	return f.File == "" || !strings.HasPrefix(f.Function, f.File)
+	if f.File == "" { // or it is code that no file tells of
+		return !strings.HasPrefix(f.Function, "(")
+	}
+	return !strings.HasPrefix(f.Function, f.File)
 }
 
 // Held is a turn of the event loop that had taken so long when Lua was looked at in it.

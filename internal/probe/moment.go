@@ -33,7 +33,7 @@ const (
 	chunkKernel    = 4
 	chunkTimes     = 5
 
-	headSize  = 112
+	headSize  = 120
 	chunkSize = 16
 )
 
@@ -94,7 +94,7 @@ func decode(b []byte, stack uint64) (*Moment, error) {
 	flags := le.Uint16(b[6:])
 	m.Main, m.Cut = flags&inThread == 0, flags&cut != 0
 	r := &m.Registers
-	for i, to := range []*uint64{&r.RIP, &r.RSP, &r.RBP, &r.RBX, &r.RDX, &r.R12, &r.R13, &r.R14, &r.R15} {
+	for i, to := range []*uint64{&r.RIP, &r.RSP, &r.RBP, &r.RBX, &r.RDX, &r.R12, &r.R13, &r.R14, &r.R15, &r.RDI} {
 		*to = le.Uint64(b[40+8*i:])
 	}
 	chunks := b[headSize:]

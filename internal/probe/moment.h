@@ -46,9 +46,9 @@ enum kind {
     TURN = 4,    /* a long turn of the event loop has ended; value: its ns */
 };
 
-/* The registers that walking stacks needs. */
+/* The registers that walking stacks needs; and rdi, a function's first argument. */
 struct registers {
-    u64 rip, rsp, rbp, rbx, rdx, r12, r13, r14, r15;
+    u64 rip, rsp, rbp, rbx, rdx, r12, r13, r14, r15, rdi;
 };
 
 /* Flags of a moment. */

@@ -115,7 +115,7 @@ func (r *replay) write(to io.Writer, value any) {
 
 // registersOf are in the order of moment.h.
 func registersOf(r process.Registers) []uint64 {
-	return []uint64{r.RIP, r.RSP, r.RBP, r.RBX, r.RDX, r.R12, r.R13, r.R14, r.R15}
+	return []uint64{r.RIP, r.RSP, r.RBP, r.RBX, r.RDX, r.R12, r.R13, r.R14, r.R15, r.RDI}
 }
 
 // Orders, see replay.c.

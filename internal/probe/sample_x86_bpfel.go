@@ -41,6 +41,7 @@ type sampleMoment struct {
 		R13 uint64
 		R14 uint64
 		R15 uint64
+		Rdi uint64
 	}
 }
 

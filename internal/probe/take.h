@@ -61,6 +61,7 @@ inlined int user_registers(struct registers *to) {
     to->r13 = r.r13;
     to->r14 = r.r14;
     to->r15 = r.r15;
+    to->rdi = r.rdi;
     return 0;
 }
 

@@ -6,9 +6,10 @@ import (
 )
 
 // Registers are those of x86-64 that walking stacks needs; all others may have been overwritten by
-// the time a caller's frame is reached.
+// the time a caller's frame is reached, and RDX and RDI, too, are the innermost frame's alone.
 type Registers struct {
 	RIP, RSP, RBP, RBX, RDX, R12, R13, R14, R15 uint64
+	RDI                                         uint64 `json:",omitzero"` // first argument of a function that has just begun
 }
 
 // stopPatience is how long a process may take to stop. One that hangs in the kernel (state D) does

@@ -37,7 +37,7 @@ func (p *Process) stopped(look func(Registers) error) (pause time.Duration, err 
 	}
 	return 0, look(Registers{
 		RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
-		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15,
+		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RDI: r.Rdi,
 	})
 }
 

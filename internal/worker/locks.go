@@ -2,6 +2,7 @@ package worker
 
 import (
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -10,7 +11,7 @@ const OtherLock = "(a lock of nginx)"
 
 // A locks knows which zones of shared memory there are, and where nginx waits for their locks.
 type locks struct {
-	wait  process.Interval // code of ngx_shmtx_lock
+	wait  process.Interval // code of ngx_shmtx_lock, from its second instruction on: at the first, a probe of --locks traps
 	zones []ngx.Zone
 	read  bool
 }
@@ -23,20 +24,27 @@ func (k *locks) find(w *Worker) {
 	k.read = true
 	const function = "ngx_shmtx_lock"
 	if program, err := w.FindObject(function); err == nil {
-		from, size, _ := program.Symbol(function)
-		k.wait = process.Interval{From: from, To: from + size}
+		code, from, _ := program.Code(function)
+		first, _ := probe.CheapAt(function, code)
+		const push = 2 // bytes, at most; the breakpoint in its place has one
+		k.wait = process.Interval{From: from + first.Offset + push, To: from + uint64(len(code))}
 		k.zones, _ = w.Nginx.Zones() // without their names there is OtherLock
 	}
 }
 
-// of names the zone whose lock C frames, innermost first, wait for; "" where they wait for none. The function keeps the
-// lock's address, which lies in its zone, in a register that is saved by whom it calls.
+// of names the zone whose lock C frames, innermost first, wait for; "" where they wait for none. The function is given
+// the lock's address, which lies in its zone, in RDI, and keeps it in a register that is saved by whom it calls: but in its
+// first instructions and its last ones, where that register is its caller's.
 func (k *locks) of(frames []process.Registers) string {
-	for _, r := range frames {
+	for i, r := range frames {
 		if !k.wait.Contains(r.RIP) {
 			continue
 		}
-		for _, address := range []uint64{r.RBX, r.RBP, r.R12, r.R13, r.R14, r.R15} {
+		addresses := []uint64{r.RBX, r.RBP, r.R12, r.R13, r.R14, r.R15}
+		if i == 0 {
+			addresses = append(addresses, r.RDI)
+		}
+		for _, address := range addresses {
 			if zone := k.at(address); zone != OtherLock {
 				return zone
 			}

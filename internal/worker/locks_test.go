@@ -59,14 +59,20 @@ func TestLocks(t *testing.T) {
 func TestLockOf(t *testing.T) {
 	k := locks{wait: process.Interval{From: 100, To: 200}, zones: []ngx.Zone{{Name: "cats", Start: 1000, Size: 100}, {Name: "dogs", Start: 2000, Size: 100}}}
 	other := process.Registers{RIP: 50, RBX: 1000}
-	for want, frames := range map[string][]process.Registers{
-		"":        {other, other},
-		"cats":    {other, {RIP: 150, RBX: 1099, RBP: 2000}},
-		"dogs":    {{RIP: 100, R12: 2000}, {RIP: 150, RBX: 1000}},
-		OtherLock: {{RIP: 199, RBX: 1100}},
+	for _, c := range []struct {
+		want   string
+		frames []process.Registers
+	}{
+		{"", []process.Registers{other, other}},
+		{"cats", []process.Registers{other, {RIP: 150, RBX: 1099, RBP: 2000}}},
+		{"dogs", []process.Registers{{RIP: 100, R12: 2000}, {RIP: 150, RBX: 1000}}},
+		{OtherLock, []process.Registers{{RIP: 199, RBX: 1100}}},
+		// Before it has kept its argument, and after it has restored what it kept it in.
+		{"cats", []process.Registers{{RIP: 100, RDI: 1050}}},
+		{OtherLock, []process.Registers{other, {RIP: 150, RDI: 1050}}}, // the innermost function's
 	} {
-		if got := k.of(frames); got != want {
-			t.Errorf("%q, not %q", got, want)
+		if got := k.of(c.frames); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
 }

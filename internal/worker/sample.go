@@ -232,6 +232,10 @@ func (w *Worker) runsLua(address uint64) bool {
 	return !ok || m.Path == ""
 }
 
+// probed stands for who called a function whose return is probed, as by --locks: the kernel has put the return
+// address aside, so what lies between it and Lua is missing.
+const probed = "(a probe at a function's return)"
+
 func (w *Worker) cFrame(address uint64, after bool) Frame {
 	if after {
 		address-- // a return address may be the next function's first
@@ -240,6 +244,9 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 	o, err := w.ObjectAt(address)
 	if err != nil {
 		f.Function = "(machine code of no file)" // its address would be another one in each look
+		if m, ok := w.Mapped(address); ok && m.Path == "[uprobes]" {
+			f.Function = probed
+		}
 		return f
 	}
 	f.File = o.Name()
