@@ -28,9 +28,9 @@ func newExplainCommand(sys Sys) *cobra.Command {
 		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or idle; in which
 Lua line, for which request, with its Lua and C stack; and what to try.
 
-It looks at the worker about a hundred times a second, and stops it for less than a
-millisecond each time; nothing is written into it, and it needs neither debug symbols nor
-a restart nor a change of its configuration. It works on nginx with the Lua module and
+It looks at the worker about a hundred times a second, and stops it each time, mostly for less
+than a millisecond, longer on an overloaded machine; how long is shown. Nothing is written into
+it, and it needs neither debug symbols nor a restart nor a change of its configuration. It works on nginx with the Lua module and
 OpenResty on x86-64 Linux, whose LuaJIT was built with 64-bit pointers (the default since
 2019), as root or with CAP_SYS_PTRACE.
 

@@ -147,10 +147,12 @@ func (p *page) watchRequests(s watch.Snapshot) {
 		worker.InFlight
 	}
 	var all []one
+	count := 0 // of each worker only the oldest are in the snapshot
 	for _, r := range s.Workers {
 		for _, q := range r.Requests {
 			all = append(all, one{r.PID, q})
 		}
+		count += max(r.InFlight, len(r.Requests))
 	}
 	if len(all) == 0 {
 		return
@@ -181,7 +183,7 @@ func (p *page) watchRequests(s watch.Snapshot) {
 		row[4] = p.shorten(row[4], max(room, 1))
 	}
 	p.fitted(headers, table, 2, 3, 4)
-	p.more(len(all))
+	p.more(count)
 }
 
 func waitsAt(q worker.InFlight) string {

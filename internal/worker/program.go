@@ -40,7 +40,7 @@ func (w *Worker) searchVM() error {
 	}
 	w.VM, err = luajit.Search(w.Process, w.Maps, library, layout, func(vm *luajit.VM) bool { return vm.OnStack(stack) })
 	if err != nil {
-		return fmt.Errorf("process %d: %w", w.PID, err)
+		return err
 	}
 	if changed := w.changed(); changed != nil { // what was searched may have been another one's
 		return changed
