@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,7 +12,7 @@ import (
 
 // complete counts which stacks are whole: with `moonlap profile` and with perf, at the same load.
 func complete(moonlap string, length time.Duration) error {
-	s, err := startNginx()
+	s, err := startNginx(1)
 	if err != nil {
 		return err
 	}
@@ -43,25 +41,8 @@ func complete(moonlap string, length time.Duration) error {
 }
 
 func (s *server) completeMoonlap(moonlap, path string, length time.Duration) error {
-	file := filepath.Join(s.folder, "profile.json")
-	out, err := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--hz", "199",
-		"--duration", length.String(), "--out", file).CombinedOutput()
+	profile, err := s.profile(moonlap, "--hz", "199", "--duration", length.String())
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var profile struct {
-		Failed, Lost int // looks without a stack, and those that were not taken in time
-		Stacks       []struct {
-			Count  int
-			Labels map[string]string
-			Frames []struct{ Function, Kind string }
-		}
-	}
-	if err := json.Unmarshal(b, &profile); err != nil {
 		return err
 	}
 	looks, whole, lua, unresolved := profile.Failed+profile.Lost, 0, profile.Failed+profile.Lost, profile.Failed+profile.Lost

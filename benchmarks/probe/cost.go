@@ -30,7 +30,7 @@ const attachedOnly = 0.001
 func cost(moonlap string, pairs int, length time.Duration) error {
 	var servers [2]*server
 	for i := range servers {
-		s, err := startNginx()
+		s, err := startNginx(1)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,6 @@
-// Command probe measures `moonlap profile` on a real nginx worker under load: what it costs, and which
-// stacks are whole, beside perf on the same load. accuracy.lua has the shares that are known.
+// Command probe measures `moonlap profile` on real nginx workers under load: what it costs, which stacks
+// are whole, beside perf on the same load, how often a lock's zone is found, and whether the profiler
+// itself stays as it is for minutes. accuracy.lua has the shares that are known.
 package main
 
 import (
@@ -21,10 +22,11 @@ func main() {
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "the program to measure")
 	pairs := flag.Int("pairs", 60, "pairs of slices of cost with each worker")
 	length := flag.Duration("length", 150*time.Millisecond, "length of a slice of cost")
-	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete")
+	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks")
+	long := flag.Duration("time", 10*time.Minute, "time for flat")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|system|complete")
+		log.Println("usage: probe [flags] cost|system|complete|locks|flat")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -42,9 +44,13 @@ func main() {
 		err = system(*moonlap, *pairs, *length)
 	case "complete":
 		err = complete(*moonlap, *whole)
+	case "locks":
+		err = locks(*moonlap, *whole)
+	case "flat":
+		err = flat(*moonlap, paths[0], *long)
 	default:
 		flag.Usage()
-		log.Fatal("cost, system or complete?")
+		log.Fatal("cost, system, complete, locks or flat?")
 	}
 	if err != nil {
 		log.Fatal(err)

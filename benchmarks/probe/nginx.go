@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// A server is an nginx with one worker, in a folder of its own, on a unix socket.
+// A server is an nginx in a folder of its own, on a unix socket.
 type server struct {
 	folder string
-	worker int
+	worker int // its only one, or its first one
 	run    *exec.Cmd
 }
 
-func startNginx() (*server, error) {
+func startNginx(workers int) (*server, error) {
 	folder, err := os.MkdirTemp("", "probe-")
 	if err != nil {
 		return nil, err
@@ -40,6 +40,7 @@ func startNginx() (*server, error) {
 		}
 		// Debian keeps the modules of its packages there.
 		b = bytes.ReplaceAll(b, []byte("load_module modules/"), []byte("load_module /usr/lib/nginx/modules/"))
+		b = bytes.ReplaceAll(b, []byte("worker_processes 1;"), fmt.Appendf(nil, "worker_processes %d;", workers))
 		b = bytes.ReplaceAll(b, []byte("unix:s"), []byte("unix:"+folder+"/s"))
 		if err := os.WriteFile(filepath.Join(folder, file), b, 0o644); err != nil {
 			return nil, err
@@ -57,12 +58,13 @@ func startNginx() (*server, error) {
 	for range 100 {
 		time.Sleep(50 * time.Millisecond)
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.run.Process.Pid, s.run.Process.Pid))
-		if s.worker, err = strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+		if children := strings.Fields(string(b)); len(children) == workers {
+			s.worker, err = strconv.Atoi(children[0])
 			s.interruptible()
-			return s, nil
+			return s, err
 		}
 	}
-	return nil, errors.Join(fmt.Errorf("nginx has no worker: %w", err), s.stop())
+	return nil, errors.Join(fmt.Errorf("nginx has not %d workers after 5 s", workers), s.stop())
 }
 
 // interruptible has an interrupt end the program, after it has stopped its nginx.

@@ -24,7 +24,7 @@ var modes = []struct {
 // system measures what these modes cost a worker: one worker, with a profiler and without in turns, in
 // random order, for a moment each.
 func system(moonlap string, pairs int, length time.Duration) error {
-	s, err := startNginx()
+	s, err := startNginx(1)
 	if err != nil {
 		return err
 	}

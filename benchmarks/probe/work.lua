@@ -46,4 +46,11 @@ function _M.counts()
     ngx.print(counts:get("k1"), "\n")
 end
 
+--- The same for long, and nothing else: for two workers that wait for each other.
+function _M.contended()
+    local counts = ngx.shared.counts
+    for _ = 1, 20000 do counts:incr("k", 1, 0) end
+    ngx.print(counts:get("k"), "\n")
+end
+
 return _M
