@@ -6,6 +6,7 @@ package main
 import (
 	"flag"
 	"log"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,8 +26,9 @@ func main() {
 	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks")
 	long := flag.Duration("time", 10*time.Minute, "time for flat")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
+	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|system|complete|locks|flat")
+		log.Println("usage: probe [flags] cost|system|complete|locks|flat|heap")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -48,9 +50,19 @@ func main() {
 		err = locks(*moonlap, *whole)
 	case "flat":
 		err = flat(*moonlap, paths[0], *long)
+	case "heap":
+		var counts []int
+		for _, word := range strings.Split(*objects, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				log.Fatalf("-objects %s: %v", *objects, err)
+			}
+			counts = append(counts, n)
+		}
+		err = heaps(*moonlap, counts)
 	default:
 		flag.Usage()
-		log.Fatal("cost, system, complete, locks or flat?")
+		log.Fatal("cost, system, complete, locks, flat or heap?")
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -53,4 +53,37 @@ function _M.contended()
     ngx.print(counts:get("k"), "\n")
 end
 
+local held
+
+--- Holds so many objects: entries of a cache, a table and a string each.
+function _M.hold()
+    held = {}
+    for i = 1, tonumber(ngx.var.args) / 2 do held[i] = { id = i, name = "entry " .. i } end
+    collectgarbage()
+    ngx.print(#held, "\n")
+end
+
+local ffi = require "ffi"
+ffi.cdef [[
+typedef struct { int64_t s, ns; } probe_timespec;
+int clock_gettime(int id, probe_timespec *to);
+]]
+local now = ffi.new("probe_timespec")
+
+local function clock()
+    ffi.C.clock_gettime(1, now) -- CLOCK_MONOTONIC
+    return tonumber(now.s) * 1e9 + tonumber(now.ns)
+end
+
+--- Reads the clock for 0.1 s and prints the longest time between two readings, ns.
+function _M.spin()
+    local longest, last = 0, clock()
+    local stop = last + 1e8
+    while last < stop do
+        local at = clock()
+        longest, last = math.max(longest, at - last), at
+    end
+    ngx.print(longest, "\n")
+end
+
 return _M

@@ -2,7 +2,7 @@ package heap
 
 // A digraph is a directed graph of vertices from 0 on: the successors of v are to[first[v]:last[v]].
 type digraph struct {
-	first, last []int
+	first, last []uint32
 	to          []int32
 }
 
@@ -28,7 +28,7 @@ func dominators(g *digraph) []int32 {
 	predecessors := reversed(g, vertices, number)
 
 	// From here on, vertices are their numbers.
-	t := &forest{ancestor: filled(n, none), label: make([]int32, n), semi: make([]int32, n)}
+	t := &forest{ancestor: parent, label: make([]int32, n), semi: make([]int32, n), linked: int32(n)}
 	for i := range t.label {
 		t.label[i], t.semi[i] = int32(i), int32(i)
 	}
@@ -41,8 +41,8 @@ func dominators(g *digraph) []int32 {
 			}
 		}
 		next[w], bucket[t.semi[w]] = bucket[t.semi[w]], w
-		p := parent[w]
-		t.ancestor[w] = p
+		p := parent[w] // not compressed yet
+		t.linked = w
 		for v := bucket[p]; v != none; v = next[v] {
 			if u := t.eval(v); t.semi[u] < t.semi[v] {
 				dominator[v] = u
@@ -68,7 +68,7 @@ func dominators(g *digraph) []int32 {
 // to them, and the number in that order of each one's parent in the search's tree.
 func depthFirst(g *digraph) (vertices, parent []int32) {
 	number := filled(g.size(), none)
-	position := make([]int, g.size()) // of the next successor to look at
+	position := make([]uint32, g.size()) // of the next successor to look at
 	vertices, parent = []int32{0}, []int32{none}
 	number[0] = 0
 	for at := int32(0); at != none; {
@@ -92,15 +92,16 @@ func depthFirst(g *digraph) (vertices, parent []int32) {
 // reversed is the graph of the numbered vertices with all edges turned round.
 func reversed(g *digraph, vertices, number []int32) *digraph {
 	n := len(vertices)
-	r := &digraph{first: make([]int, n), last: make([]int, n)}
+	ends := make([]uint32, n+1) // of each vertex's edges, which begin where those before them end
+	r := &digraph{first: ends[:n], last: ends[1:]}
 	for _, v := range vertices {
 		for _, w := range g.successors(v) {
 			r.last[number[w]]++ // how many, for now
 		}
 	}
-	sum := 0
+	sum := uint32(0)
 	for i, count := range r.last {
-		r.first[i], r.last[i] = sum, sum
+		r.last[i] = sum
 		sum += count
 	}
 	r.to = make([]int32, sum)
@@ -113,20 +114,22 @@ func reversed(g *digraph, vertices, number []int32) *digraph {
 	return r
 }
 
-// A forest is what the algorithm has linked so far. label[v] is a vertex of the least semidominator on the
-// path from v up to its root, as far as the path was compressed.
+// A forest is what the algorithm has linked so far: the vertices from linked on with their ancestors, which
+// are their parents until a path is compressed. label[v] is a vertex of the least semidominator on the path
+// from v up to its root, as far as the path was compressed.
 type forest struct {
 	ancestor, label, semi []int32
+	linked                int32
 	path                  []int32
 }
 
 // eval returns the vertex of the least semidominator among v and its ancestors below the root of its tree.
 func (t *forest) eval(v int32) int32 {
-	if t.ancestor[v] == none {
+	if v < t.linked {
 		return v
 	}
 	t.path = t.path[:0]
-	for u := v; t.ancestor[t.ancestor[u]] != none; u = t.ancestor[u] {
+	for u := v; t.ancestor[u] >= t.linked; u = t.ancestor[u] {
 		t.path = append(t.path, u)
 	}
 	for i := len(t.path) - 1; i >= 0; i-- { // from the top on

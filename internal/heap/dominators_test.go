@@ -10,9 +10,9 @@ import (
 func graphOf(successors [][]int32) *digraph {
 	g := &digraph{}
 	for _, s := range successors {
-		g.first = append(g.first, len(g.to))
+		g.first = append(g.first, uint32(len(g.to)))
 		g.to = append(g.to, s...)
-		g.last = append(g.last, len(g.to))
+		g.last = append(g.last, uint32(len(g.to)))
 	}
 	return g
 }

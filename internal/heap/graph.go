@@ -34,7 +34,7 @@ func Build(objects Objects) *Graph {
 		rank: make([]int32, objects.Len()), object: make([]int32, 1, most), parent: make([]int32, 1, most), how: make([]uint64, 1, most),
 	}
 	g.object[0], g.parent[0] = none, none
-	edges := &digraph{first: make([]int, 1, most), last: make([]int, 1, most), to: make([]int32, 0, 2*most)}
+	edges := &digraph{first: make([]uint32, 1, most), last: make([]uint32, 1, most), to: make([]int32, 0, 2*most)}
 	var from int32
 	found := func(to int, how uint64) {
 		if g.rank[to] == 0 {
@@ -47,7 +47,7 @@ func Build(objects Objects) *Graph {
 		edges.to = append(edges.to, g.rank[to])
 	}
 	objects.Roots(found)
-	edges.last[0] = len(edges.to)
+	edges.last[0] = uint32(len(edges.to))
 	var later []int32 // passing objects
 	for next := int32(1); int(next) < len(g.object) || len(later) > 0; {
 		if int(next) < len(g.object) {
@@ -60,9 +60,9 @@ func Build(objects Objects) *Graph {
 		} else {
 			from, later = later[0], later[1:]
 		}
-		first := len(edges.to)
+		first := uint32(len(edges.to))
 		objects.References(int(g.object[from]), found)
-		edges.first[from], edges.last[from] = first, len(edges.to)
+		edges.first[from], edges.last[from] = first, uint32(len(edges.to))
 	}
 	g.holder = dominators(edges)
 	g.held = make([]int64, len(g.object))

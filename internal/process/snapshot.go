@@ -71,8 +71,8 @@ func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
 	}
 	over := false
 	var total int64
+	began := time.Now() // it may have to wait until the process stops
 	pause, err := p.Stopped(func(registers Registers) error {
-		began := time.Now()
 		var spans []span
 		var err error
 		if spans, total, err = p.used(); err != nil {
