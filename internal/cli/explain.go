@@ -38,7 +38,7 @@ A stack's C functions that a stripped program does not name are shown by their o
 		Example: `  moonlap explain --pid 4711
   moonlap explain --pid 4711 --duration 10s
   moonlap explain --pid $(pgrep -n nginx) --json`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.pid <= 0:

@@ -79,6 +79,9 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
 
 func (o *heapOptions) check(file string) error {
 	if file != "" && o.given() {
+		if err := morePIDs([]string{file}); err != nil {
+			return err
+		}
 		return usageErrorf("workers or a snapshot, not both")
 	}
 	if file == "" {

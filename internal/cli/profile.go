@@ -142,6 +142,11 @@ func (o *profileOptions) which() string {
 }
 
 func (o *profileOptions) check(args []string) error {
+	if o.given() {
+		if err := morePIDs(args); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.diff && len(args) != 2:
 		return usageErrorf("--diff BEFORE AFTER: two files that 'moonlap profile --format json' wrote")

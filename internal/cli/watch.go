@@ -48,7 +48,7 @@ nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metric
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145`,
-		Args: cobra.NoArgs,
+		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
 				o.all = true

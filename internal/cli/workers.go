@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/worker"
@@ -34,6 +36,22 @@ func (o *chosenWorkers) check() error {
 		return usageErrorf("a process ID is above 0; 'pgrep -a nginx' lists them")
 	}
 	return nil
+}
+
+// flagsAlone is the argument check of a command that takes none.
+func flagsAlone(cmd *cobra.Command, args []string) error {
+	if err := morePIDs(args); err != nil || len(args) == 0 {
+		return err
+	}
+	return usageErrorf("%q: what is it? '%s' takes flags alone", args[0], cmd.CommandPath())
+}
+
+// morePIDs tells of process IDs that are arguments, as --pid $(pgrep nginx) makes of several.
+func morePIDs(args []string) error {
+	if len(args) == 0 || strings.Trim(args[0], "0123456789") != "" {
+		return nil
+	}
+	return usageErrorf("%s: one worker is --pid %[1]s; several go with commas where they are allowed, --master and --all find them", args[0])
 }
 
 // find returns the process IDs of the workers there are now.
