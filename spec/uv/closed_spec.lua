@@ -40,6 +40,16 @@ describe("a closed handle of moonlap.uv", support.with_uv(function()
         end)
     end
 
+    it("keeps no loop alive, and says so", function()
+        for _, kind in ipairs { "tcp", "udp", "pipe", "fs_event", "timer", "idle", "prepare" } do
+            local handle = assert(uv["new_" .. kind]())
+            handle:close()
+            assert.is_true(handle:has_ref(), kind) -- until its loop has closed it
+            uv.run()
+            assert.is_false(handle:has_ref(), kind)
+        end
+    end)
+
     it("can be stopped again when it watched a path", function()
         assert.equal(0, closed("fs_event"):stop())
         assert.equal(0, closed("fs_poll"):stop())

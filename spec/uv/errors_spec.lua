@@ -53,6 +53,24 @@ describe("uv errors", support.with_uv(function(uv)
         assert.equal("Unknown file open flag 'q'", fault(function() uv.fs_open("x", "q", 0) end))
     end)
 
+    it("name a handle that is no callback, flag or socket type by its kind", function()
+        for _, kind in ipairs { "timer", "tcp", "idle", "async" } do
+            local handle = uv["new_" .. kind](kind == "async" and function() end or nil)
+            assert.equal("bad argument #2 to 'fs_stat' (function or callable table expected,"
+                .. " got uv_" .. kind .. ")",
+                fault(function() uv.fs_stat("x", handle) end))
+            assert.equal("bad argument #1 to 'pipe' (table or nil expected, got uv_" .. kind .. ")",
+                fault(function() uv.pipe(handle) end))
+            assert.equal("bad argument #1 to 'socketpair' (socket type must be string or integer"
+                .. " if set, got uv_" .. kind .. ")",
+                fault(function() uv.socketpair(handle) end))
+            assert.equal("bad argument #1 to 'fs_stat' (string expected, got userdata)",
+                fault(function() uv.fs_stat(handle) end))
+            handle:close()
+        end
+        uv.run()
+    end)
+
     it("take address families by luv's words", function()
         for _, word in ipairs { "INET", "unspec", "nonsense" } do
             assert.equal("bad argument #1 to 'new_tcp' (invalid or unknown address family: '"

@@ -96,6 +96,9 @@ describe("uv, of this process", support.with_uv(function(uv)
         assert.equal("value", os.getenv "MOONLAP_SPEC")
         assert.equal("value", uv.os_environ().MOONLAP_SPEC)
         assert.equal("ENOBUFS", select(3, uv.os_getenv("MOONLAP_SPEC", 5)))
+        for _, size in ipairs { 0, -1, 2^40, 0 / 0 } do
+            assert.equal("EINVAL", select(3, uv.os_getenv("MOONLAP_SPEC", size)))
+        end
         assert.is_true(uv.os_unsetenv("MOONLAP_SPEC"))
         assert.equal("ENOENT", select(3, uv.os_getenv("MOONLAP_SPEC")))
     end)

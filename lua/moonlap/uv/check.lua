@@ -184,11 +184,22 @@ function _M.is_callable(value)
 end
 
 
--- luv shows a type's `__name` in the errors that are its own.
-local function own_type_name(position, ...)
+--- What luv calls a value's type in the errors that are its own: by its metatable's `__name`,
+-- which is that of a handle's class.
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn string such as `"uv_timer"`, `"number"`, `"no value"`
+function _M.own_type_name(position, ...)
     local meta = getmetatable((select(position, ...)))
-    local name = type(meta) == "table" and rawget(meta, "__name")
-    return type(name) == "string" and name or type_name(position, ...)
+    if type(meta) == "table" then
+        local name, class = rawget(meta, "__name"), rawget(meta, "class")
+        if type(name) == "string" then
+            return name
+        elseif type(class) == "table" and class.is_class then
+            return "uv_" .. class.name
+        end
+    end
+    return type_name(position, ...)
 end
 
 
@@ -198,7 +209,7 @@ end
 -- @param ... all arguments
 function _M.own_type_error(position, expected, ...)
     _M.argument_error(position,
-        expected .. " expected, got " .. own_type_name(position, ...))
+        expected .. " expected, got " .. _M.own_type_name(position, ...))
 end
 
 

@@ -42,7 +42,7 @@ function api.socketpair(kind, protocol, flags1, flags2)
         end
     elseif kind ~= nil then
         type_number = tonumber(kind) or check.argument_error(1,
-            "socket type must be string or integer if set, got " .. type(kind))
+            "socket type must be string or integer if set, got " .. check.own_type_name(1, kind))
     end
     if type(protocol) == "string" and not tonumber(protocol) then
         protocol_number = constants.protocol_number(protocol)
@@ -51,7 +51,8 @@ function api.socketpair(kind, protocol, flags1, flags2)
         end
     elseif protocol ~= nil then
         protocol_number = tonumber(protocol) or check.argument_error(2,
-            "protocol must be string or integer if set, got " .. type(protocol))
+            "protocol must be string or integer if set, got "
+            .. check.own_type_name(2, kind, protocol))
     end
     local first = flags_of(3, kind, protocol, flags1, flags2)
     local second = flags_of(4, kind, protocol, flags1, flags2)

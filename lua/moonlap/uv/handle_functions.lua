@@ -119,7 +119,7 @@ function api.has_ref(userdata)
     if h.own then
         return h.own.has_ref(userdata)
     end
-    return h.referenced
+    return h.referenced and not h.closed
 end
 
 -- luv: no size, or 0, asks; anything else sets.

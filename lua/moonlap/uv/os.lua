@@ -48,7 +48,7 @@ local uname_t = ffi.typeof "struct { char sysname[256], release[256], version[25
 local env_item_ptr = ffi.typeof "struct { char *name, *value; } *"
 
 local PATH_SIZE = out.PATH_SIZE
-local ENV_SIZE = 8192
+local ENV_SIZE, MOST_ENV_SIZE = 8192, 2^30
 local TITLE_SIZE = 8192
 
 
@@ -220,6 +220,9 @@ end
 -- @treturn string
 function api.os_getenv(...)
     local name, size = check.string(1, ...), check.opt_number(2, ENV_SIZE, ...)
+    if not (size >= 1 and size <= MOST_ENV_SIZE) then
+        return errors.fail(errors.api.errno.EINVAL)
+    end
     return out.text_of(C.uv_os_getenv, name, size)
 end
 

@@ -89,7 +89,7 @@ end
 
 --- What all closed timers share.
 _M.CLOSED = _M.take()
-records[_M.CLOSED + NEXT] = 0
+records[_M.CLOSED + NEXT], records[_M.CLOSED + REFS] = 0, 0
 
 -- -- userdata -----------------------------------------------------------------------------------
 
