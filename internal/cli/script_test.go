@@ -49,6 +49,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return stoppable(t)
 			case "namespaces":
 				return namespaces(t)
+			case "luasocket":
+				return luaSocket(t)
 			case "ebpf":
 				ok, why, err := probetest.Works()
 				if why != nil {
@@ -124,6 +126,16 @@ func namespaces(t *testing.T) (bool, error) {
 	out, err := exec.Command("unshare", "--fork", "--pid", "true").CombinedOutput()
 	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Logf("not tested: %v %s", err, out)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// luaSocket tells whether LuaJIT finds LuaSocket. With MOONLAP_TEST_REQUIRE_ALL set it must.
+func luaSocket(t *testing.T) (bool, error) {
+	out, err := exec.Command("luajit", "-e", "require('socket')").CombinedOutput()
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+		t.Logf("not tested: %v %s; run script/bootstrap test", err, out)
 		return false, nil
 	}
 	return err == nil, err

@@ -116,6 +116,7 @@ func TestBelongs(t *testing.T) {
 func TestNonBlocking(t *testing.T) {
 	for function, want := range map[string]string{
 		"os.execute": "ngx.pipe", "io.popen": "ngx.pipe", "io.open": "init_by_lua", "socket.sleep": "ngx.sleep", "": "cosockets",
+		"buffer_meth_receive": "ngx.socket.tcp", "getaddrinfo": "resolver",
 	} {
 		if got := nonBlocking(function); !strings.Contains(got, want) {
 			t.Errorf("%s: %q does not speak of %s", function, got, want)

@@ -87,7 +87,7 @@ func Blocks(samples []worker.Sample) []Block {
 		advice := ""
 		if s.Lua {
 			k.line = where(asker(s.Stack))
-			if advice = nonBlocking(k.called); s.Sleep.Cause == worker.Lock {
+			if advice = nonBlocking(k.called); s.Lock != "" {
 				advice = sharedLock
 			}
 		}

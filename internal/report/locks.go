@@ -21,10 +21,14 @@ func (p *page) locks(all []explain.LockWait) {
 			break
 		}
 		figures := fmt.Sprintf("  %7s %9s %8s  ", percent(w.Share), percent(w.Share-w.Asleep), percent(w.Asleep))
-		name := w.Called
-		if w.Line != "" {
-			name = w.Line + " " + p.arrow + " " + w.Called
-		}
-		p.para(figures, clean(p.join(w.Zone, name)), lipgloss.NewStyle())
+		p.para(figures, clean(p.join(w.Zone, p.call(w.Line, w.Called))), lipgloss.NewStyle())
 	}
+}
+
+// call is a line and what it calls; either may be missing, as in a page fault of compiled code.
+func (p *page) call(line, called string) string {
+	if line == "" || called == "" {
+		return line + called
+	}
+	return line + " " + p.arrow + " " + called
 }

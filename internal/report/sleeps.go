@@ -55,10 +55,7 @@ func (p *page) blocks(all []explain.Block) {
 			break
 		}
 		figures := fmt.Sprintf("  %9s %9s %7s  ", p.time(float64(b.TotalNS)), p.time(float64(b.LongestNS)), count(b.Count))
-		name := b.Called
-		if b.Line != "" {
-			name = b.Line + " " + p.arrow + " " + b.Called
-		}
+		name := p.call(b.Line, b.Called)
 		p.para(figures, clean(p.join(name, fmt.Sprintf("%s (%s)", b.Cause, b.Call), b.URI, b.Phase)), lipgloss.NewStyle())
 		if b.Advice != "" && !advised[b.Advice] {
 			advised[b.Advice] = true

@@ -37,19 +37,47 @@ func watch(t *testing.T, w *Worker, s *Sampler, wants Wants, wanted func(Looks) 
 	t.Errorf("not in 30 s; the last ones were\n%s", strings.Join(seen[max(0, len(seen)-5):], "\n"))
 }
 
-// blocks are what puts a worker to sleep: the request, what it sleeps for, how long at least in one turn of
+// A block is what puts a worker to sleep: the request, what it sleeps for, how long at least in one turn of
 // the event loop, and the frames of the stack.
-var blocks = []struct {
+type block struct {
 	path  string
 	call  string
 	cause Cause
 	least time.Duration
 	stack []string
-}{
+}
+
+var blocks = []block{
 	{"/blocked", "wait4", Program, 200 * time.Millisecond, []string{"os.execute", "main chunk:56", "ngx_http_lua_run_thread", "main"}},
 	{"/usleep", "clock_nanosleep", Pause, 20 * time.Millisecond, []string{"usleep", "main chunk:107", "ngx_http_lua_run_thread", "main"}},
 	{"/traced", "clock_nanosleep", Pause, 300 * 100 * time.Microsecond, []string{"usleep", "main chunk:109 j", "ngx_http_lua_run_thread", "main"}},
 	{"/pipe", "read", Network, 10 * time.Millisecond, []string{"file:read", "main chunk:113", "ngx_http_lua_run_thread", "main"}},
+}
+
+// find watches the worker, which is under its load, until the block is among what is told.
+func (b block) find(t *testing.T, w *Worker, s *Sampler) {
+	t.Helper()
+	is := func(x Sample) bool {
+		return x.Sleep != nil && x.Sleep.Call == b.call && x.Sleep.Cause == b.cause && x.Asleep && x.Lua && x.Request.URI == b.path &&
+			x.Partial == nil && has(x.Stack, b.stack)
+	}
+	watch(t, w, s, Wants{Turns: time.Millisecond}, func(l Looks) bool {
+		if !slices.ContainsFunc(l.Samples, is) {
+			return false
+		}
+		for _, stall := range l.Stalls {
+			var asleep time.Duration
+			for _, x := range stall.Samples {
+				if is(x) {
+					asleep += x.Sleep.For
+				}
+			}
+			if asleep > 0 && asleep >= b.least && stall.Slept >= asleep && stall.Length >= stall.Slept+stall.Queued {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // TestSleeps: what blocks is found with its line, request and cause, asleep for as long as it is at least, and
@@ -61,27 +89,7 @@ func TestSleeps(t *testing.T) {
 	for _, b := range blocks {
 		t.Run(b.path[1:], func(t *testing.T) {
 			defer request(t, client, b.path)()
-			is := func(x Sample) bool {
-				return x.Sleep != nil && x.Sleep.Call == b.call && x.Sleep.Cause == b.cause && x.Asleep && x.Lua && x.Request.URI == b.path &&
-					x.Partial == nil && has(x.Stack, b.stack)
-			}
-			watch(t, w, s, Wants{Turns: time.Millisecond}, func(l Looks) bool {
-				if !slices.ContainsFunc(l.Samples, is) {
-					return false
-				}
-				for _, stall := range l.Stalls {
-					var asleep time.Duration
-					for _, x := range stall.Samples {
-						if is(x) {
-							asleep += x.Sleep.For
-						}
-					}
-					if asleep >= b.least && stall.Slept >= asleep && stall.Length >= stall.Slept+stall.Queued {
-						return true
-					}
-				}
-				return false
-			})
+			b.find(t, w, s)
 		})
 	}
 	t.Run("busy", func(t *testing.T) {
@@ -140,7 +148,7 @@ func TestNoSleeps(t *testing.T) {
 	s := sampler(t)
 	pid, client := nginx(t)
 	w := open(t, pid)
-	for _, path := range []string{"/asleep", "/cosocket"} {
+	for _, path := range []string{"/asleep", "/cosocket", "/timer"} {
 		res, err := client.Get("http://worker" + path) // it works, and the code is loaded
 		if err != nil || res.StatusCode != http.StatusOK {
 			t.Fatal(path, res, err)

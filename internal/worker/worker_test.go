@@ -82,14 +82,14 @@ func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client)
 	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}
 }
 
-// request asks the worker for a path again and again until the test's part ends.
-func request(t *testing.T, client *http.Client, path string) (stop func()) {
+// request asks the worker for a path, with arguments, again and again until the test's part ends.
+func request(t *testing.T, client *http.Client, path string, arguments ...string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan bool)
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path+"?x=1", nil)
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path+"?"+strings.Join(append(arguments, "x=1"), "&"), nil)
 			if res, err := client.Do(req); err == nil {
 				res.Body.Close()
 			}
