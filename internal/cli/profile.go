@@ -23,8 +23,8 @@ type profileOptions struct {
 	hz                 float64
 	onCPU, offCPU      bool
 	wall               bool
-	locks              bool
-	budget             percentFlag   // of a worker's time, for --locks
+	locks, allocations bool
+	budget             percentFlag   // of a worker's time, for these two
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
@@ -51,10 +51,12 @@ prints to stdout goes to stderr.
                  and system call, for how long; ngx.sleep and cosockets don't
   --wall         both, in time; not waiting for events
   --stalls 10ms  turns of the event loop that take so long, and what they were spent with
+  --allocations  which lines of Lua allocate how many bytes, for which request
 
 --locks, with any of them, times how long locks of shared memory are waited for and held, by zone.
 Its probe adds some microseconds to each lock that is taken; what that comes to is measured, and
-where it exceeds --budget, the probe rests.
+where it exceeds --budget, the probe rests. --allocations, which adds half a microsecond or so to
+each allocation of Lua's while it looks, looks in short windows, as many as --budget lets it.
 
 All is seen through eBPF: the kernel copies a worker's stacks at each tick of its CPU clock, and when
 it falls asleep; nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE,
@@ -79,6 +81,8 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
   moonlap profile --all --stalls 50ms --duration 1m
   moonlap profile --master $(cat /run/nginx.pid) --wall --locks
+  moonlap profile --master $(cat /run/nginx.pid) --allocations --out allocations.html
+  moonlap profile --allocations --out script.pprof -- luajit script.lua
   moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
   moonlap profile --out script.html -- luajit script.lua
   moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
@@ -117,7 +121,8 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
 	f.BoolVar(&o.locks, "locks", false, "also time waiting for locks of shared memory, and holding them")
 	o.budget = 0.01
-	f.Var(&o.budget, "budget", "share of a worker's time that --locks may cost")
+	f.BoolVar(&o.allocations, "allocations", false, "what Lua allocates, by line, in bytes")
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks and --allocations may\ncost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
@@ -137,6 +142,8 @@ func (o *profileOptions) which() string {
 		return worker.Wall
 	case o.stalls != 0:
 		return worker.Stalls
+	case o.allocations:
+		return worker.Allocates
 	}
 	return worker.OnCPU
 }
@@ -169,8 +176,16 @@ func (o *profileOptions) check(args []string) error {
 		}
 	}
 	switch {
-	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0) > 1:
-		return usageErrorf("--on-cpu, --off-cpu, --wall or --stalls, not several")
+	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0, o.allocations) > 1:
+		return usageErrorf("--on-cpu, --off-cpu, --wall, --stalls or --allocations, not several")
+	case o.allocations && o.by == byPtrace:
+		return usageErrorf("--allocations: looks that stop a worker don't see each; it takes eBPF")
+	case o.allocations && o.locks:
+		return usageErrorf("--allocations or --locks, not both: each would find the other's cost in its figures")
+	case o.allocations && len(args) > 0:
+		return usageErrorf("--allocations is for workers that run, or a command, not for files")
+	case o.allocations && o.baseline != "":
+		return usageErrorf("--allocations: --baseline compares samples, not bytes")
 	case o.stalls < 0:
 		return usageErrorf("--stalls must be longer than 0")
 	case o.stalls > 0 && o.by == byPtrace:
@@ -280,7 +295,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		}
 		together = together.And(l.looks)
 	}
-	if len(together.Samples) == 0 && !(together.Timed && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
+	if len(together.Samples) == 0 && !((together.Timed || together.Allocations != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	chosen := together.Only(o.which())
@@ -298,6 +313,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		locks = explain.Locks(*together.Locks)
 		out.Locks = locks
 	}
+	var allocated *explain.Allocations
+	if together.Allocations != nil {
+		allocated = explain.Allocated(chosen, worker.Of)
+		out.Allocated = allocated
+	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -313,7 +333,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares, Found: found, LockTimes: locks,
+			Explanation: shares, Found: found, LockTimes: locks, Allocations: allocated,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

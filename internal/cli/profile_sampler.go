@@ -32,7 +32,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	}
 	sampler, err := worker.NewSampler()
 	switch {
-	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks):
+	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
 		return l, err
 	case err != nil:
 		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
@@ -44,6 +44,10 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	l.sampler = sampler
 	if o.locks {
 		l.budget = float64(o.budget)
+	}
+	if o.allocations {
+		l.wants.Allocations = float64(o.budget)
+		return l, nil
 	}
 	l.wants.Turns = o.stalls
 	l.wants.Sleeps = o.which() != worker.OnCPU
@@ -69,8 +73,11 @@ func intoStalls(long time.Duration) float64 {
 
 // unit is what the profile counts.
 func (l looker) unit() profile.Unit {
-	if l.wants.Sleeps {
+	switch {
+	case l.wants.Sleeps:
 		return profile.Time
+	case l.wants.Allocations > 0:
+		return profile.Bytes
 	}
 	return ""
 }

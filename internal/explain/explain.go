@@ -342,9 +342,11 @@ func requestName(r worker.Request) string {
 	return r.Method + " " + r.URI
 }
 
-// weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known.
+// weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.
 func weight(l worker.Looks, s worker.Sample) float64 {
 	switch {
+	case s.Allocation != nil:
+		return s.Allocation.Bytes
 	case !l.Timed:
 		return 1
 	case s.Sleep != nil:

@@ -20,6 +20,8 @@ const (
 	Blocked Kind = 2 // it is put to sleep: see Moment.Call
 	Back    Kind = 3 // it runs again after that, Value ns later: see Moment.Slept, Queued
 	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
+
+	Allocates Kind = 16 // Lua asks for memory: see Moment.Allocation
 )
 
 // Flags and kinds of chunks, as in moment.h.

@@ -44,6 +44,7 @@ enum kind {
     BLOCKED = 2, /* it is put to sleep; value: the system call, and above it the kernel's state of the task */
     BACK = 3,    /* it runs again after that; value: ns that it was away */
     TURN = 4,    /* a long turn of the event loop has ended; value: its ns */
+    ALLOCATES = 16, /* Lua asks for memory; value: see alloc.h */
 };
 
 /* The registers that walking stacks needs; and rdi, a function's first argument. */

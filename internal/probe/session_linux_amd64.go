@@ -27,6 +27,8 @@ type Session struct {
 	sleeping *sleeping    // nil: nobody wants it
 	locks    *lockObjects // likewise
 
+	allocating *allocating
+
 	lockProbes uint32 // that there were
 }
 
@@ -83,6 +85,9 @@ func (s *Session) Close() error {
 	}
 	if s.locks != nil {
 		err = errors.Join(err, s.locks.Close())
+	}
+	if s.allocating != nil {
+		err = errors.Join(err, s.allocating.objects.Close())
 	}
 	return errors.Join(err, s.objects.Close())
 }

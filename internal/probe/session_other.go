@@ -16,6 +16,8 @@ type (
 	Source struct{}
 	// A LockProbe times the locks of one worker.
 	LockProbe struct{}
+	// An AllocationProbe counts what one worker's Lua allocates.
+	AllocationProbe struct{}
 )
 
 var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
@@ -67,3 +69,27 @@ func (p *LockProbe) Detach() {}
 
 // Read is empty.
 func (p *LockProbe) Read() ([]LockTimes, error) { return nil, nil }
+
+// Allocations fails.
+func (s *Source) Allocations(AllocationTarget) (*AllocationProbe, error) { return nil, errElsewhere }
+
+// Each is 0.
+func (p *AllocationProbe) Each() time.Duration { return 0 }
+
+// Prompt is true.
+func (p *AllocationProbe) Prompt() bool { return true }
+
+// Attach fails.
+func (p *AllocationProbe) Attach() error { return errElsewhere }
+
+// Detach does nothing.
+func (p *AllocationProbe) Detach() {}
+
+// Open fails.
+func (p *AllocationProbe) Open(float64) error { return errElsewhere }
+
+// Shut does nothing.
+func (p *AllocationProbe) Shut() error { return nil }
+
+// Read is nothing.
+func (p *AllocationProbe) Read() (Allocated, error) { return Allocated{}, nil }

@@ -36,16 +36,23 @@ func (o *Object) Called(caller string, call Instruction) ([]Instruction, error) 
 	if !ok {
 		return nil, fmt.Errorf("%s calls what is no function of its file", caller)
 	}
+	code, _, err := o.read(f.Interval)
+	if err != nil {
+		return nil, fmt.Errorf("%s calls: %w", caller, err)
+	}
+	return decode(code)
+}
+
+// read reads addresses in memory from the file, and returns where in it they lie.
+func (o *Object) read(i Interval) (bytes []byte, offset uint64, err error) {
 	for _, p := range o.ELF.Progs {
-		if at := f.From - o.Bias; p.Type == elf.PT_LOAD && at >= p.Vaddr && at+f.Size() <= p.Vaddr+p.Filesz {
-			code := make([]byte, f.Size())
-			if _, err := p.ReadAt(code, int64(at-p.Vaddr)); err != nil {
-				return nil, err
-			}
-			return decode(code)
+		if at := i.From - o.Bias; p.Type == elf.PT_LOAD && at >= p.Vaddr && at+i.Size() <= p.Vaddr+p.Filesz {
+			bytes = make([]byte, i.Size())
+			_, err := p.ReadAt(bytes, int64(at-p.Vaddr))
+			return bytes, at - p.Vaddr + p.Off, err
 		}
 	}
-	return nil, fmt.Errorf("%s: the called function is in no segment", caller)
+	return nil, 0, fmt.Errorf("%s: no segment has a function at %#x", o.Path, i.From-o.Bias)
 }
 
 func decode(code []byte) ([]Instruction, error) {

@@ -26,6 +26,7 @@ type (
 		PeriodNS   int64       `json:"period_ns"`
 		Found      any         `json:"found,omitempty"`
 		Locks      any         `json:"locks,omitempty"`
+		Allocated  any         `json:"allocated,omitempty"`
 		Stacks     []jsonStack `json:"stacks"`
 	}
 	jsonStack struct {
@@ -33,6 +34,8 @@ type (
 		Labels map[string]string `json:"labels,omitempty"`
 		Count  int64             `json:"count"`
 		Slices []int64           `json:"slices,omitempty"`
+
+		Objects int64 `json:"objects,omitempty"` // that the bytes were allocated for
 	}
 	jsonFrame struct {
 		Function string `json:"function"`
@@ -50,10 +53,10 @@ const jsonKind = "profile"
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
 	out := jsonProfile{
 		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, Unit: p.Unit, By: p.By, Failed: p.Failed, Lost: p.Lost,
-		Found: p.Found, Locks: p.Locks, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
+		Found: p.Found, Locks: p.Locks, Allocated: p.Allocated, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
 	}
 	for _, s := range p.Stacks {
-		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices}
+		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices, Objects: s.Objects}
 		for _, f := range s.Frames {
 			one.Frames = append(one.Frames, jsonFrame(f))
 		}
@@ -87,7 +90,7 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
 	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Locks: in.Locks, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Locks: in.Locks, Allocated: in.Allocated, Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64
@@ -102,7 +105,7 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		for n, f := range s.Frames {
 			frames[n] = Frame(f)
 		}
-		p.Stacks = append(p.Stacks, Stack{frames, s.Labels, s.Count, s.Slices})
+		p.Stacks = append(p.Stacks, Stack{frames, s.Labels, s.Count, s.Slices, s.Objects})
 	}
 	p.Merge()
 	return p, nil
@@ -115,6 +118,8 @@ func (s jsonStack) check() error {
 	switch {
 	case s.Count < 0 || s.Count > most:
 		return fmt.Errorf("it was seen %d times", s.Count)
+	case s.Objects < 0 || s.Objects > most:
+		return fmt.Errorf("it has %d objects", s.Objects)
 	case s.Slices == nil:
 	case len(s.Slices) != Slices:
 		return fmt.Errorf("%d slices, not %d", len(s.Slices), Slices)

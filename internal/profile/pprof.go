@@ -28,6 +28,12 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		out.SampleType, out.DefaultSampleType = []*profile.ValueType{space}, space.Type
 		out.PeriodType, out.Period = space, 1
 	}
+	if p.Moments == Allocations {
+		objects := &profile.ValueType{Type: "alloc_objects", Unit: "count"}
+		space := &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
+		out.SampleType, out.DefaultSampleType = []*profile.ValueType{objects, space}, space.Type
+		out.PeriodType = space
+	}
 	if p.Unit == Time { // by the name that Go's profiles of blocking have
 		delay := &profile.ValueType{Type: "delay", Unit: "nanoseconds"}
 		out.SampleType, out.DefaultSampleType = []*profile.ValueType{delay}, delay.Type
@@ -79,7 +85,10 @@ func (p *Profile) WritePprof(to io.Writer) error {
 	}
 	for _, s := range p.Stacks {
 		sample := &profile.Sample{Value: []int64{s.Count, s.Count * p.Period.Nanoseconds()}}
-		if p.Unit == Bytes || p.Unit == Time {
+		switch {
+		case p.Moments == Allocations:
+			sample.Value = []int64{s.Objects, s.Count}
+		case p.Unit == Bytes || p.Unit == Time:
 			sample.Value = sample.Value[:1]
 		}
 		for _, f := range slices.Backward(s.Frames) { // innermost first

@@ -33,6 +33,9 @@ const (
 
 var kinds = []Kind{Lua, Builtin, C, Kernel, Tables, Strings, Code, CData, Other}
 
+// Allocations is what a profile of Bytes is about whose stacks have allocated them; others have what is held.
+const Allocations = "allocations"
+
 // A Unit is what a profile counts.
 type Unit string
 
@@ -102,6 +105,8 @@ type Stack struct {
 	Labels map[string]string // what else was the same: the request's URI, Lua's state
 	Count  int64
 	Slices []int64 // Count by slice of the profile; nil: not known
+
+	Objects int64 // that the bytes were allocated for
 }
 
 // Slices is how many slices a profile is cut into: runs of samples that followed one another at one
@@ -110,18 +115,19 @@ const Slices = 20
 
 // A Profile is what was sampled.
 type Profile struct {
-	Title    string
-	Unit     Unit
-	Moments  string // which ones it is about: on-cpu, off-cpu, wall; "" where that is not said
-	By       string // how they were looked at: ebpf, ptrace; "" where that is not said
-	Failed   int    // looks that came to nothing, and are in no stack
-	Lost     int    // looks of the kernel that nobody took in time, neither
-	Start    time.Time
-	Duration time.Duration
-	Period   time.Duration // mean time between two samples; not of bytes or time
-	Found    any           // what else was found in the same interval, for JSON; nil: nothing
-	Locks    any           // how long locks were waited for and held, likewise
-	Stacks   []Stack       // each different stack once, the most frequent first
+	Title     string
+	Unit      Unit
+	Moments   string // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
+	By        string // how they were looked at: ebpf, ptrace; "" where that is not said
+	Failed    int    // looks that came to nothing, and are in no stack
+	Lost      int    // looks of the kernel that nobody took in time, neither
+	Start     time.Time
+	Duration  time.Duration
+	Period    time.Duration // mean time between two samples; not of bytes or time
+	Found     any           // what else was found in the same interval, for JSON; nil: nothing
+	Locks     any           // how long locks were waited for and held, likewise
+	Allocated any           // what was allocated, likewise
+	Stacks    []Stack       // each different stack once, the most frequent first
 }
 
 // Add counts a stack, given outermost frame first, that was seen so many times.
@@ -131,7 +137,7 @@ func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {
 
 // AddSliced counts a stack that was seen so many times in each of the Slices.
 func (p *Profile) AddSliced(frames []Frame, labels map[string]string, slices []int64) {
-	p.Stacks = append(p.Stacks, Stack{frames, labels, sum(slices), slices})
+	p.Stacks = append(p.Stacks, Stack{Frames: frames, Labels: labels, Count: sum(slices), Slices: slices})
 }
 
 func sum(counts []int64) (n int64) {
@@ -151,9 +157,10 @@ func (p *Profile) Merge() {
 		if !ok {
 			i = len(merged)
 			index[key] = i
-			merged = append(merged, Stack{s.Frames, s.Labels, 0, make([]int64, len(s.Slices))})
+			merged = append(merged, Stack{Frames: s.Frames, Labels: s.Labels, Slices: make([]int64, len(s.Slices))})
 		}
 		merged[i].Count += s.Count
+		merged[i].Objects += s.Objects
 		merged[i].Slices = addSlices(merged[i].Slices, s.Slices)
 	}
 	slices.SortStableFunc(merged, func(a, b Stack) int { return cmp.Compare(b.Count, a.Count) })

@@ -27,6 +27,8 @@ type Profile struct {
 	Explanation explain.Explanation
 	Found       *explain.Found     // what the kernel told of their time; nil: nothing
 	LockTimes   *explain.LockTimes // nil: they were not asked for
+
+	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
 
 // Write draws the summary. Its only error is that of w.
@@ -42,6 +44,8 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	}
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
 	switch {
+	case s.Allocations != nil:
+		s.allocated(p)
 	case s.Found != nil:
 		s.times(p)
 	case s.By == "ebpf":
@@ -50,7 +54,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		s.stops(p)
 	}
 	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	if e.Samples == 0 && s.Found == nil {
+	if e.Samples == 0 && s.Found == nil && s.Allocations == nil {
 		p.fact("result", "nothing: no look found a worker "+s.Which)
 	}
 	if s.Note != "" {
@@ -61,6 +65,10 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	}
 	if s.Found != nil {
 		p.found(*s.Found)
+	}
+	if s.Allocations != nil {
+		p.allocatingLines(s.Allocations, s.Duration.Seconds())
+		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
 	p.lockTimes(s.LockTimes)
@@ -117,7 +125,14 @@ func (s Profile) missing(p *page) {
 func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt Options) error {
 	p := newPage(opt)
 	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+clean(kept.Title)))
-	p.fact("looks", p.join(count(kept.Total())+" in "+p.time(float64(kept.Duration)), kept.Start.Format(time.DateTime)))
+	what, amount := "looks", count(kept.Total())
+	switch kept.Unit {
+	case profile.Bytes:
+		what, amount = "bytes", p.size(float64(kept.Total()))
+	case profile.Time:
+		what, amount = "time", p.time(float64(kept.Total()))
+	}
+	p.fact(what, p.join(amount+" in "+p.time(float64(kept.Duration)), kept.Start.Format(time.DateTime)))
 	if file != "" {
 		p.fact("file", clean(file))
 	}

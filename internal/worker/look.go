@@ -31,6 +31,8 @@ type Looks struct {
 	Stalls []Stall
 
 	Locks *LockTimes // nil: nobody asked
+
+	Allocations *Allocations // nil: the samples are none of those
 }
 
 const (
@@ -117,6 +119,13 @@ func (l Looks) And(other Looks) Looks {
 	case other.Locks != nil:
 		both := l.Locks.And(*other.Locks)
 		l.Locks = &both
+	}
+	switch {
+	case l.Allocations == nil:
+		l.Allocations = other.Allocations
+	case other.Allocations != nil:
+		both := l.Allocations.And(*other.Allocations)
+		l.Allocations = &both
 	}
 	l.Paused += other.Paused
 	l.average()

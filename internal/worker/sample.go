@@ -39,6 +39,8 @@ type Sample struct {
 	Time    time.Duration // since the machine started, where the kernel took it; else 0
 	Thread  bool          // of another thread than the one that serves requests
 	Sleep   *Sleep        // it fell asleep at this moment; nil: that is not known
+
+	Allocation *Allocation // Lua asked for memory at this moment; nil: that is not what is looked at
 }
 
 // A Sleep is a time in which the worker did not run, although it had not asked for events.

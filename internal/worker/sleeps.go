@@ -52,6 +52,12 @@ func (w *Worker) note(s *Sampler, m *probe.Moment, l *Looks, d *diary) {
 		return
 	}
 	sample = sample.light()
+	if m.Kind == probe.Allocates {
+		sample.Allocation = &Allocation{Allocation: m.Allocation()}
+		if len(sample.Stack) > 0 {
+			sample.Stack = sample.Stack[1:] // the allocator is in every one
+		}
+	}
 	if m.Kind == probe.Blocked {
 		call, cause := causeOf(m.Call(), m.State())
 		sample.Asleep, sample.Sleep = true, &Sleep{Call: call, Cause: cause}

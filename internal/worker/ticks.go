@@ -42,6 +42,10 @@ type Wants struct {
 	Hz     float64       // ticks of CPU time a second; 0: none
 	Sleeps bool          // when it sleeps, though it does not wait for events
 	Turns  time.Duration // also turns of the event loop that take so long; 0: none
+
+	// Allocations are looked at instead of ticks, Hz of them a second, for at most such a share of the worker's time; 0: they
+	// are not. It goes with neither of those above.
+	Allocations float64
 }
 
 // Ticks samples the worker at so many ticks of its CPU time a second for a while, and tells tick the
@@ -53,7 +57,10 @@ func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, 
 // Watch has the kernel tell for a while what is wanted of the worker. It is like Ticks for the rest.
 func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, wants Wants, tick func(time.Duration)) (Looks, error) {
 	l := Looks{Timed: wants.Sleeps || wants.Turns > 0, Began: probe.Now()}
-	if wants.Hz > 0 {
+	ticks := wants.Hz
+	if wants.Allocations > 0 {
+		ticks = 0
+	} else if wants.Hz > 0 {
 		l.Every = time.Duration(float64(time.Second) / wants.Hz)
 	}
 	before, err := w.Stat()
@@ -61,7 +68,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 		return l, err
 	}
 	_ = w.learnRequests() // else the first look that sees a request tells
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, wants.Hz)
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, ticks)
 	if err != nil {
 		return l, err
 	}
@@ -74,11 +81,19 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 			return l, err
 		}
 	}
+	var allocations *allocationProbe
+	if wants.Allocations > 0 {
+		if allocations, err = w.probeAllocations(source, wants.Hz, wants.Allocations); err != nil {
+			source.Detach()
+			return l, err
+		}
+	}
 	start := time.Now()
 	last := before // an ended worker's can't be read any more
 	during, stop := context.WithTimeout(ctx, duration)
 	defer stop()
 	over := during.Done()
+	allocations.begin(during, stop)
 	chores := time.NewTicker(250 * time.Millisecond)
 	defer chores.Stop()
 	defer w.Forget()
@@ -104,6 +119,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 			}
 		case <-over:
 			over = nil
+			allocations.end()
 			source.Detach()
 			l.Elapsed = time.Since(start)
 			if after, e := w.Stat(); e == nil {
@@ -120,6 +136,9 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 		l.Rest, restErr = source.Rest()
 		lostErr = errors.Join(lostErr, restErr)
 		diary.end(w.PID, &l, wants.Turns)
+	}
+	if wants.Allocations > 0 {
+		lostErr = errors.Join(lostErr, allocations.sum(&l))
 	}
 	return l, cmp.Or(err, ctx.Err(), lostErr)
 }

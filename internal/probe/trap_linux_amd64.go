@@ -1,0 +1,51 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// trapped allocates so many times, or rather does as if.
+func trapped(times uint64)
+
+// trapAddress is where trapped would be probed.
+func trapAddress() uintptr
+
+// trapCost measures on this process what it costs an allocation that it is counted: the way into the kernel, its programs, and
+// the way out.
+func (a *allocating) trapCost() (time.Duration, error) {
+	self, err := process.Open(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	defer self.Close()
+	at := uint64(trapAddress())
+	m, ok := self.Mapped(at)
+	if !ok {
+		return 0, fmt.Errorf("what a trap costs: no file is mapped at %#x", at)
+	}
+	p := &AllocationProbe{allocating: a, number: mostWorkers, target: AllocationTarget{
+		PID: self.PID, Program: "/proc/self/exe", Offset: at - m.Start + m.Offset,
+	}}
+	if err := p.Attach(); err != nil {
+		return 0, err
+	}
+	defer p.Detach()
+	const seldom = 1 << 31 // bytes: it is not looked at
+	if err := p.Open(seldom); err != nil {
+		return 0, err
+	}
+	const times, rounds = 500, 21
+	var all []time.Duration
+	for range rounds {
+		start := time.Now()
+		trapped(times)
+		all = append(all, time.Since(start)/times)
+	}
+	slices.Sort(all)
+	return all[rounds/2], p.Shut()
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// allocated is about what Lua allocated, and what it took to know.
+func (s Profile) allocated(p *page) {
+	a := s.Allocations
+	seconds := s.Duration.Seconds()
+	a.Low, a.High = max(0, a.Low), max(a.Bytes, a.High)
+	rate := p.size(a.Bytes/seconds) + "/s"
+	const vague = 2
+	switch {
+	case a.Bytes == 0:
+		rate = "nothing"
+	case a.High > vague*a.Low: // the traps have taken most of the time
+		rate = p.atLeast + p.size(a.Low/seconds) + "/s"
+	case a.High > a.Low:
+		rate += fmt.Sprintf(" (%s%s%s)", p.size(a.Low/seconds), p.dash, p.size(a.High/seconds))
+	}
+	p.fact("rate", p.join(rate, count(int64(a.Objects/seconds))+" objects/s"))
+	if n := float64(a.Requests); n > 0 {
+		p.fact("request", fmt.Sprintf("%s in %s objects, by %s", p.size(a.Bytes/n), count(int64(a.Objects/n)), plural(int(a.Requests), "request", "requests")))
+	}
+	p.fact("heap", p.size(float64(a.HeapBefore))+" "+p.arrow+" "+p.size(float64(a.HeapAfter)))
+	p.fact("looks", p.join(
+		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
+		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", plural(int(a.Blocks), "object", "objects"))))
+	over := ""
+	if a.Cost > a.Budget {
+		over = "more than the budget"
+	}
+	p.fact("probed", p.join(
+		fmt.Sprintf("%s of the time, in %s", percent(float64(a.Probed)/float64(max(1, a.Elapsed))), plural(a.Windows, "window", "windows")),
+		fmt.Sprintf("an allocation takes %s more in one", p.time(float64(a.Each))),
+		fmt.Sprintf("%s of the workers' time (--budget %s)", percent(a.Cost), percent(a.Budget)), over))
+	s.missing(p)
+}
+
+// allocatingLines shows which lines allocate most.
+func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
+	if len(a.Lines) == 0 {
+		return
+	}
+	p.section("Lua lines that allocate")
+	each := ""
+	if a.Requests > 0 {
+		each = fmt.Sprintf(" %10s", "a request")
+	}
+	p.line(p.faint.Render(fmt.Sprintf("  %6s %10s %10s%s", "share", "bytes/s", "objects/s", each)))
+	for i, l := range a.Lines {
+		if i == mostLines {
+			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(a.Lines)-i)))
+			break
+		}
+		if a.Requests > 0 {
+			each = fmt.Sprintf(" %10s", p.size(l.Bytes/float64(a.Requests)))
+		}
+		p.line(p.shorten(fmt.Sprintf("  %6s %10s %10s%s  %s", percent(l.Share), p.size(l.Bytes/seconds), count(int64(l.Objects/seconds)), each, clean(l.Name)), p.opt.Width))
+	}
+}

@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/probe"
+)
+
+// An allocationWindow is a time in which every allocation was counted; it stands for its stratum, in which it lies anywhere.
+type allocationWindow struct {
+	from, to time.Duration // since the machine started
+	stratum  time.Duration
+	used     time.Duration // CPU time of the worker
+	inside   time.Duration // of that: what the probe took
+	cost     time.Duration // what it took, before and after included
+	probe.Allocated
+}
+
+func (a *allocationWindow) length() time.Duration { return a.to - a.from }
+
+// times is for how many windows of its kind it stands.
+func (a *allocationWindow) times() float64 {
+	return max(1, float64(a.stratum)/float64(max(1, a.length())))
+}
+
+const (
+	firstStratum = 50 * time.Millisecond
+	lastStratum  = 250 * time.Millisecond
+	leastWindow  = time.Millisecond
+	leastRest    = 125 * time.Millisecond // between two windows: the kernel takes as long to take a probe away
+	mostShare    = 0.95                   // that is probed; above it, all is
+	growth       = 4                      // times the share that is probed, from one stratum to the next, at most
+)
+
+// A plan is the next stratum: a window of it is probed, or all of it.
+type plan struct{ window, stratum time.Duration }
+
+func (p plan) all() bool { return p.window == p.stratum }
+
+// share is which share of the time is probed there.
+func (p plan) share() float64 { return float64(p.window) / float64(p.stratum) }
+
+// next plans a stratum by what those before have taken, and by that alone: whatever is allocated in it, each moment of it is as
+// likely to be in the window as any other. What the probe takes of a window is no more than all of it; so the first ones are
+// that share of the time which the probe may take.
+func next(done []allocationWindow, before plan, cost, elapsed time.Duration, budget float64) plan {
+	share, stratum := budget, firstStratum
+	if len(done) > 0 {
+		taken, of := 0.0, 0.0
+		for _, w := range done {
+			taken += float64(w.cost) * w.times()
+			of += float64(w.length()) * w.times()
+		}
+		stratum = min(lastStratum, 2*before.stratum)
+		share = growth * before.share()
+		if taken > 0 {
+			share = min(share, budget*of/taken)
+		}
+	}
+	pause := rest(cost, elapsed, budget)
+	if share >= 1 && pause == 0 {
+		return plan{trial, trial}
+	}
+	share = min(share, mostShare)
+	stratum = max(stratum, time.Duration(float64(leastRest)/(1-share)))
+	window := max(leastWindow, time.Duration(share*float64(stratum)))
+	const long = time.Hour
+	return plan{window, max(stratum, time.Duration(min(float64(window)/share, float64(long))), window+min(pause, long))}
+}
+
+// run opens windows until ctx ends.
+func (a *allocationProbe) run(ctx context.Context) {
+	start := time.Now()
+	var p plan
+	for end := start; ctx.Err() == nil && a.err == nil; {
+		a.read()
+		p = next(a.windows, p, a.cost, time.Since(start), a.budget)
+		if a.attached && !p.all() {
+			a.detach()
+		}
+		end = later(end, time.Now()).Add(p.stratum)
+		if !a.attached {
+			sleepFor(ctx, time.Duration(rand.Float64()*float64(p.stratum-p.window)))
+			if ctx.Err() != nil {
+				break
+			}
+			if a.err = a.probe.Attach(); a.err != nil {
+				break
+			}
+			a.attached = true
+		}
+		a.window(ctx, p)
+		if !p.all() {
+			sleepFor(ctx, time.Until(end))
+		}
+	}
+	a.detach()
+	a.read()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func sleepFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// An edge is where a window begins or ends.
+type edge struct {
+	at   time.Duration // since the machine started
+	used time.Duration // CPU time of the worker
+	probe.Allocated
+}
+
+// edge reads where the worker is. It is not sharp where this program was kept from its processor between two of the readings.
+func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
+	e.at = probe.Now()
+	var err, failed error
+	e.used, err = a.CPU()
+	e.Allocated, failed = a.probe.Read()
+	a.fail(err, failed)
+	return e, probe.Now()-e.at < slack
+}
+
+// fail keeps the first error.
+func (a *allocationProbe) fail(errs ...error) {
+	for _, err := range errs {
+		if a.err == nil {
+			a.err = err
+		}
+	}
+}
+
+// window opens a window, and closes it unless another one follows at once. One whose edges are not sharp is left out, with
+// what was allocated in it: how exact it is must not depend on how busy the machine is.
+func (a *allocationProbe) window(ctx context.Context, p plan) {
+	const tries = 5
+	slack := max(p.window/20, 100*time.Microsecond)
+	begin, sharp := a.last, a.open
+	for n := 0; n < tries && !sharp && a.err == nil; n++ {
+		begin, sharp = a.edge(slack)
+		a.open = sharp
+	}
+	if a.open {
+		a.fail(a.probe.Open(a.distance(p)))
+		sleepFor(ctx, p.window)
+		var ended bool
+		a.last, ended = a.edge(slack)
+		sharp = ended || p.all()
+	}
+	if !p.all() {
+		a.fail(a.probe.Shut())
+		a.open = false
+	}
+	w := allocationWindow{from: begin.at, to: a.last.at, stratum: p.stratum, used: a.last.used - begin.used}
+	w.Allocated = a.last.Minus(begin.Allocated)
+	w.inside = a.costOf(w.Allocated)
+	before := a.cost
+	if p.all() {
+		w.stratum = w.length()
+		a.count()
+	} else {
+		a.detach()
+	}
+	w.cost = a.cost - before
+	if sharp && a.err == nil {
+		a.windows = append(a.windows, w)
+	}
+}
+
+// detach ends the probing and counts what it has cost.
+func (a *allocationProbe) detach() {
+	if !a.attached {
+		return
+	}
+	a.count()
+	start := time.Now()
+	a.probe.Detach()
+	a.attached, a.open = false, false
+	if n := len(a.windows); !a.probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
+		w := &a.windows[n-1]
+		a.cost += time.Duration(float64(w.inside) / float64(max(1, w.length())) * float64(time.Since(start)))
+	}
+	a.count()
+}
+
+// count adds what has been taken since it was last called to the cost.
+func (a *allocationProbe) count() {
+	now, err := a.probe.Read()
+	a.fail(err)
+	a.cost += a.costOf(now.Minus(a.costed))
+	a.costed = now
+}
+
+func (a *allocationProbe) costOf(n probe.Allocated) time.Duration {
+	return time.Duration(n.Traps)*a.probe.Each() + n.Looks
+}
+
+// distance is how many bytes from one look to the next make as many looks in a second of all the worker's CPU time as were
+// asked for; and in a window no more than one in so much time, some times what a look takes.
+func (a *allocationProbe) distance(p plan) float64 {
+	const first = 64 << 10
+	const each = 50 * time.Microsecond
+	bytes, of := 0.0, 0.0
+	for _, w := range a.windows {
+		bytes += float64(w.Bytes) * w.times()
+		of += w.used.Seconds() * w.times()
+	}
+	if bytes == 0 {
+		return first
+	}
+	return bytes / of * max(p.share()/a.hz, each.Seconds())
+}

@@ -1,0 +1,200 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// An Allocation is what a sample was taken at: Lua asked for memory, for a new block or a larger one.
+type Allocation struct {
+	probe.Allocation
+	Bytes, Blocks float64 // for how many of the whole time it stands
+}
+
+// An allocationProbe looks at what a worker's Lua allocates, in windows.
+type allocationProbe struct {
+	*Worker
+	probe   *probe.AllocationProbe
+	hz      float64
+	budget  float64
+	windows []allocationWindow
+	cost    time.Duration   // that it has taken from the worker
+	costed  probe.Allocated // when cost was summed up
+	err     error
+
+	attached, open bool
+	last           edge // the end of the last window
+
+	ended      chan struct{}
+	before     time.Duration // CPU time of the worker at the beginning
+	now        time.Duration // and when it was read last
+	heapBefore uint64        // bytes in use
+	served     uint64        // requests, by all workers of the master, before
+}
+
+// begin has the probe look until ctx ends; where it fails, stop is called.
+func (a *allocationProbe) begin(ctx context.Context, stop func()) {
+	if a == nil {
+		return
+	}
+	a.ended = make(chan struct{})
+	a.read()
+	a.before, a.heapBefore, a.served = a.now, a.heap(), a.requests()
+	go func() {
+		defer close(a.ended)
+		a.run(ctx)
+		if a.err != nil {
+			stop()
+		}
+	}()
+}
+
+// end waits until the probe is detached, after the end of begin's ctx.
+func (a *allocationProbe) end() {
+	if a != nil {
+		<-a.ended
+	}
+}
+
+// read reads the CPU time; of a worker that has ended, it stays.
+func (a *allocationProbe) read() {
+	if used, err := a.CPU(); err == nil {
+		a.now = used
+	}
+}
+
+// heap is how many bytes are in use; 0 in a worker that has ended.
+func (a *allocationProbe) heap() uint64 {
+	status, _ := a.VM.Status()
+	return status.InUse
+}
+
+// requests are those that all workers of the master have begun; 0 where it is not known.
+func (a *allocationProbe) requests() uint64 {
+	if a.Nginx == nil {
+		return 0
+	}
+	c, err := a.Nginx.Counters()
+	if err != nil {
+		return 0
+	}
+	return c.Requests
+}
+
+// sum puts what was seen into the looks.
+func (a *allocationProbe) sum(l *Looks) error {
+	a.Forget() // what was kept is old
+	all := Allocations{
+		Elapsed: l.Elapsed, Cost: a.cost, Each: a.probe.Each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heap(),
+	}
+	all.Served = map[int]Served{}
+	if n := a.requests(); n > a.served {
+		all.Served[process.Parent(a.PID)] = Served{[]int{a.PID}, n - a.served}
+	}
+	if n := len(l.Samples); all.HeapAfter == 0 && n > 0 {
+		all.HeapAfter = l.Samples[n-1].InUse
+	}
+	whole, err := a.probe.Read()
+	all.Traps, all.Lost = int(whole.Traps), int(whole.Lost)
+	scale := all.estimate(a.windows, a.now-a.before)
+	l.Samples = all.weigh(l.Samples, a.windows, scale)
+	l.Allocations = &all
+	if a.err != nil && !a.gone() {
+		return a.err
+	}
+	return err
+}
+
+// gone tells that the worker has ended.
+func (a *allocationProbe) gone() bool {
+	stat, err := a.Stat()
+	return err != nil || stat.Ended()
+}
+
+// probeAllocations prepares a probe in the function that the worker's Lua has its memory from. Its error may be probe.ErrDear.
+func (w *Worker) probeAllocations(source *probe.Source, hz, budget float64) (*allocationProbe, error) {
+	fail := func(err error) (*allocationProbe, error) { return nil, fmt.Errorf("--allocations: %w", err) }
+	library, err := w.FindObject("lua_setallocf")
+	if err != nil {
+		return fail(err)
+	}
+	allocator, err := w.VM.Allocator(library)
+	if err != nil {
+		return fail(err)
+	}
+	place, err := w.Place(allocator.Function)
+	if err != nil {
+		return fail(fmt.Errorf("the function that allocates Lua's memory: %w", err))
+	}
+	at, err := probe.CheapInAllocator(place.Code)
+	if err != nil {
+		return fail(err)
+	}
+	p, err := source.Allocations(probe.AllocationTarget{
+		PID: w.PID, Program: place.File, Offset: place.Offset + uint64(at), State: allocator.State,
+	})
+	return &allocationProbe{Worker: w, probe: p, hz: hz, budget: budget}, err
+}
+
+// Allocations is what workers' Lua has allocated, and what it took to know.
+type Allocations struct {
+	Elapsed time.Duration // of all workers together
+	Probed  time.Duration // of that: in windows
+	Windows int
+	Traps   int           // into the kernel, one for each allocation
+	Each    time.Duration // what one costs
+	Cost    time.Duration // CPU time that all that took from the workers
+	Inside  time.Duration // of that: in windows
+	Used    time.Duration // CPU time in windows, with Inside
+	Budget  float64       // which share of Elapsed the cost may be
+	Lost    int           // looks that could not even be taken
+
+	CountedBytes, CountedBlocks uint64 // in windows
+	// Of the whole time: estimates. A block is what one allocation makes; a table may have three.
+	Bytes, Blocks float64
+	Low, High     float64 // of Bytes, 95 %: by how windows differ, and by what is not known of a trap's cost
+
+	HeapBefore, HeapAfter uint64 // bytes in use
+
+	Served map[int]Served // by master, where it counts
+}
+
+// Served is how many requests all workers of an nginx have served, and which of the workers were looked at.
+type Served struct {
+	Workers  []int
+	Requests uint64
+}
+
+// And is what both have allocated.
+func (a Allocations) And(o Allocations) Allocations {
+	// Windows differ by chance; a trap's cost is the same in all, so what is not known of it adds up.
+	a.Low, a.High = a.Low+o.Low, a.High+o.High
+	a.Elapsed += o.Elapsed
+	a.Probed += o.Probed
+	a.Windows += o.Windows
+	a.Traps += o.Traps
+	a.Each = max(a.Each, o.Each)
+	a.Cost += o.Cost
+	a.Inside += o.Inside
+	a.Used += o.Used
+	a.Budget = max(a.Budget, o.Budget)
+	a.Lost += o.Lost
+	a.CountedBytes += o.CountedBytes
+	a.CountedBlocks += o.CountedBlocks
+	a.Bytes += o.Bytes
+	a.Blocks += o.Blocks
+	a.HeapBefore += o.HeapBefore
+	a.HeapAfter += o.HeapAfter
+	a.Served = maps.Clone(a.Served)
+	for master, o := range o.Served {
+		s := a.Served[master]
+		a.Served[master] = Served{append(slices.Clip(s.Workers), o.Workers...), max(s.Requests, o.Requests)}
+	}
+	return a
+}

@@ -1,0 +1,236 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/probe"
+)
+
+// threeLines is a script whose lines 10, 13 and 16 allocate bytes as 6:3:1. It tells the file shares how many a call of
+// each allocates, by its own count, with the collector stopped.
+const threeLines = `local ffi = require "ffi"
+local kind = ffi.typeof "struct { char bytes[40]; }"
+local keep
+local number = 1e9
+%s
+collectgarbage("stop")
+local lines = {
+function(n)
+    for i = 1, n do
+        keep = { i, i, i, i }
+    end end, function(n)
+    for i = 1, n do
+        number = number + 1 keep = "the string " .. number
+    end end, function(n)
+    for i = 1, n do
+        keep = kind()
+    end end
+}
+local counts, bytes, parts = {}, {}, { 6, 3, 1 }
+for i, line in ipairs(lines) do
+    local each = {} -- in a few, the table of strings grows
+    for k = 1, 101 do
+        local before = collectgarbage("count")
+        line(100)
+        each[k] = (collectgarbage("count") - before) * 1024 / 100
+    end
+    table.sort(each)
+    bytes[i] = each[51]
+    counts[i] = math.floor(parts[i] * 1000 / bytes[i] + 0.5)
+end
+local f = io.open(%q, "w")
+for i = 1, 3 do f:write(counts[i] * bytes[i], "\n") end
+f:close()
+collectgarbage("restart")
+local x = 0
+while true do
+    for i = 1, 3 do lines[i](counts[i]) end
+    for i = 1, 1000 do x = (x * 31 + i) %% 1000003 end
+end
+`
+
+// lineOf is the line of the script that a sample was allocated by.
+func lineOf(s Sample) int {
+	for _, f := range s.Stack {
+		if f.Kind == luajit.Lua {
+			return f.Line
+		}
+	}
+	return 0
+}
+
+// awaitFile reads the numbers that a script writes to a file, once there are so many.
+func awaitFile(t *testing.T, file string, count int) []float64 {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		var all []float64
+		text, _ := os.ReadFile(file)
+		for _, field := range strings.Fields(string(text)) {
+			n, err := strconv.ParseFloat(field, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, n)
+		}
+		if len(all) == count && strings.HasSuffix(string(text), "\n") {
+			return all
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the script does not write %s", file)
+		}
+	}
+}
+
+// TestAllocationShares: the lines' shares of the bytes are those that the script counts itself, within what so many looks can
+// tell; where all is seen, and in windows.
+func TestAllocationShares(t *testing.T) {
+	s := sampler(t)
+	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
+		for _, budget := range []float64{1, 0.05} {
+			t.Run(fmt.Sprint(name, " ", budget), func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "shares")
+				w := awaitMachine(t, script(t, fmt.Sprintf(threeLines, prelude, file)).Process.Pid)
+				right := awaitFile(t, file, 3)
+				var l Looks
+				const enough = 50
+				for end := time.Now().Add(time.Minute); len(l.Samples) < enough && time.Now().Before(end); {
+					var err error
+					if l, err = w.Watch(t.Context(), s, 2*time.Second, Wants{Hz: 500, Allocations: budget}, func(time.Duration) {}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if len(l.Samples) < enough || l.Failed > len(l.Samples)/20 {
+					t.Fatalf("%d looks, %d failed (%v): %+v", len(l.Samples), l.Failed, l.LastErr, l.Allocations)
+				}
+				got := map[int]float64{}
+				var all, squares float64
+				for _, x := range l.Samples {
+					got[lineOf(x)] += x.Allocation.Bytes
+					all += x.Allocation.Bytes
+					squares += x.Allocation.Bytes * x.Allocation.Bytes
+				}
+				if math.Abs(all-l.Allocations.Bytes) > all/1e6 {
+					t.Errorf("the samples stand for %.0f bytes, not %.0f", all, l.Allocations.Bytes)
+				}
+				// The looks are a Poisson process on the bytes, so a line's share of n of them is binomial; looks of
+				// different weights tell as much as so many of the same. Five standard errors are one in a million.
+				n := all * all / squares
+				const errors = 5
+				for i, line := range []int{10, 13, 16} {
+					p := right[i] / (right[0] + right[1] + right[2])
+					share := got[line] / all
+					t.Logf("line %d: %.3f, counted %.3f; %.0f looks", line, share, p, n)
+					if math.Abs(share-p) > errors*math.Sqrt(p*(1-p)/n) {
+						t.Errorf("line %d has %.3f of the bytes; by its own count it is %.3f, and %.0f looks tell more", line, share, p, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// counting is a script that allocates between two readings of the collector's count, once a file is there, and then
+// writes how many bytes it came to.
+const counting = `local ffi = require "ffi"
+ffi.cdef "int access(const char *path, int mode); int usleep(unsigned us);"
+local kind = ffi.typeof "struct { char bytes[100]; }"
+%s
+local keep, go, out = {}, %q, %q
+local function lines(n)
+    for i = 1, n do
+        keep[i] = { i, i, { x = i } }
+        keep[-i] = kind()
+    end
+end
+local function await()
+    while ffi.C.access(go, 0) ~= 0 do ffi.C.usleep(1000) end
+end
+jit.off(await)
+lines(20000) -- keep has grown
+collectgarbage()
+collectgarbage("stop")
+await()
+local before = collectgarbage("count")
+lines(20000)
+local bytes = (collectgarbage("count") - before) * 1024
+local f = io.open(out, "w")
+f:write(bytes, "\n")
+f:close()
+while true do ffi.C.usleep(1e5) end
+`
+
+// TestAllocationTotal: what is counted is what LuaJIT counts, with the collector stopped; and the heap has grown by so much.
+func TestAllocationTotal(t *testing.T) {
+	s := sampler(t)
+	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			start, done := filepath.Join(folder, "go"), filepath.Join(folder, "done")
+			w := awaitMachine(t, script(t, fmt.Sprintf(counting, prelude, start, done)).Process.Pid)
+			place, err := w.Place(w.allocator(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer source.Detach()
+			a, err := w.probeAllocations(source, 1, 1)
+			if err == nil {
+				err = errors.Join(a.probe.Attach(), a.probe.Open(1<<20))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := a.heap()
+			os.WriteFile(start, nil, 0o644)
+			right := awaitFile(t, done, 1)[0]
+			shut := a.probe.Shut()
+			got, err := a.probe.Read()
+			a.probe.Detach()
+			if err != nil || shut != nil {
+				t.Fatal(err, shut)
+			}
+			const around = 64 << 10 // what the script allocates to write its file, and LuaJIT to compile
+			if got := float64(got.Bytes); got < right || got > right+around {
+				t.Errorf("%.0f bytes, where LuaJIT counts %.0f", got, right)
+			}
+			if grown := float64(a.heap()) - float64(before); grown < right || grown > right+around {
+				t.Errorf("the heap has grown by %.0f bytes, where LuaJIT counts %.0f", grown, right)
+			}
+			const blocks = 20000 * 4 // two tables, the hash of one, C data
+			if got.Blocks < blocks || got.Blocks > blocks+around/16 || got.Traps < got.Blocks {
+				t.Errorf("%d blocks, not %d; %d traps", got.Blocks, blocks, got.Traps)
+			}
+			now := make([]byte, len(place.Code))
+			if err := w.ReadAt(now, w.allocator(t)); err != nil || !bytes.Equal(now, place.Code) {
+				t.Errorf("the allocator is left as % x, not % x: %v", now[:16], place.Code[:16], err)
+			}
+		})
+	}
+}
+
+// allocator is the address of the worker's.
+func (w *Worker) allocator(t *testing.T) uint64 {
+	t.Helper()
+	library, err := w.FindObject("lua_setallocf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := w.VM.Allocator(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Function
+}
