@@ -1,5 +1,6 @@
 /*
- * What stands in memory before every handle and request: the shim's own notes on it.
+ * What stands in memory before every handle and request: the shim's own notes on it; and what its
+ * files share.
  */
 #ifndef MOONLAP_UVSHIM_BLOCK_H
 #define MOONLAP_UVSHIM_BLOCK_H
@@ -11,13 +12,16 @@ typedef struct uvshim_block {
     uint32_t is_handle, is_work;
     uvshim_mailbox *mailbox; /* async: made when another Lua state is to have it */
     uint32_t unclaimed; /* server: accepted handles that Lua has not taken over */
-    uint32_t drain, taken; /* stream: bytes that it has read since that drain */
+    uint32_t drain;     /* stream: since which it has read */
     uint32_t mmsgs;     /* udp: datagrams in one recvmmsg, 0 without */
     char *received;     /* udp: where the buffer lies that libuv reads into */
 } uvshim_block;
 
 /* A multiple of 16, so that what follows is aligned for everything. */
 #define HEADER ((sizeof(uvshim_block) + 15) & ~(size_t)15)
+
+/* Lua has used what the records showed. */
+void uvshim_empty_slab(uvshim_queue *queue);
 
 static inline uvshim_block *block_of(void *p) { return (uvshim_block *)((char *)p - HEADER); }
 static inline void *inside(uvshim_block *block) { return (char *)block + HEADER; }

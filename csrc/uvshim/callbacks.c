@@ -9,10 +9,6 @@
 
 /* Below this a read is put off: the socket is level-triggered, so it comes again after the drain. */
 #define SMALLEST_READ 4096
-/* What one stream may read in a turn: more would push the bytes out of the cache before Lua sees
- * them, and keep other streams from the slab. Half again what lua/moonlap/uv/pending.lua lets one
- * write: a reader in the same process has to keep up. */
-#define MOST_READ (192 * 1024)
 /* So many accepted connections may wait for Lua; the next one stays with libuv and the kernel. */
 #define MAX_UNCLAIMED 128
 
@@ -71,8 +67,7 @@ static char *slab_take(uvshim_queue *queue, size_t size) {
     return p;
 }
 
-void uvshim_drained(uvshim_queue *queue) {
-    queue->events.count = 0;
+void uvshim_empty_slab(uvshim_queue *queue) {
     queue->slab_used = 0;
     queue->drains++;
     while (queue->spilled != NULL) {
@@ -139,16 +134,14 @@ void uvshim_on_work(uv_work_t *req, int status) { request_ended(req->loop, req, 
 
 /* -- streams ---------------------------------------------------------------------------------- */
 
+/* A stream reads once a poll, so that the bytes are in the cache still when Lua gets them, and other
+ * streams find room. Where libuv would have read on, so does Lua, by another poll. */
 void uvshim_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     uvshim_queue *queue = handle->loop->data;
     uvshim_block *block = block_of(handle);
     size_t left = queue->slab_size - queue->slab_used;
 
-    if (block->drain != queue->drains) {
-        block->drain = queue->drains;
-        block->taken = 0;
-    }
-    if (left < SMALLEST_READ || block->taken >= MOST_READ) {
+    if (left < SMALLEST_READ || block->drain == queue->drains) {
         buf->base = NULL;
         buf->len = 0;
         return;
@@ -160,12 +153,15 @@ void uvshim_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
 void uvshim_on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf) {
     uvshim_queue *queue = stream->loop->data;
 
-    /* Nothing to read yet, or no room: either comes again. */
-    if (nread == 0 || nread == UV_ENOBUFS)
+    if (nread == 0) /* nothing to read yet */
         return;
+    if (nread == UV_ENOBUFS) {
+        queue->more = 1;
+        return;
+    }
     if (nread > 0) {
         slab_take(queue, (size_t)nread);
-        block_of(stream)->taken += (uint32_t)nread;
+        block_of(stream)->drain = queue->drains;
     }
     record((uv_handle_t *)stream, UVSHIM_READ, nread, 0, nread > 0 ? buf->base : NULL);
 }

@@ -118,8 +118,8 @@ void uvshim_close(uvshim_queue *queue) {
     uv_close((uv_handle_t *)queue->alarm, NULL);
     do {
         uv_run(queue->loop, UV_RUN_DEFAULT);
-        uvshim_drained(queue);
-        queue->closing.count = 0;
+        uvshim_empty_slab(queue);
+        queue->events.count = queue->closing.count = 0;
     } while (uv_loop_close(queue->loop) == UV_EBUSY);
     while (queue->blocks != NULL)
         uvshim_free(queue, inside(queue->blocks));
@@ -150,6 +150,9 @@ int uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_loop_t *loop = queue->loop;
     int alive, needs_alarm;
 
+    if (queue->events.count == 0)
+        uvshim_empty_slab(queue);
+    queue->more = 0;
     /* Where the last poll brought something the next one may, too: then asking would be in vain. */
     if (timeout == 0 && queue->quiet && nothing_happened(loop))
         return 0;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 6
+#define UVSHIM_ABI 7
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -54,9 +54,10 @@ typedef struct uvshim_queue {
     uvshim_vector closing; /* the same for its closing phase */
     double now;            /* uv_now(), ms */
     uint32_t lost;         /* records for which there was no memory */
+    uint32_t more;         /* the last poll has left something to read */
     uv_loop_t *loop;
     /* Lua reads no further. */
-    char *slab; /* what was read since the last uvshim_drained() */
+    char *slab; /* what was read since the last drain */
     uint32_t slab_used, slab_size;
     uv_timer_t *alarm;
     struct uvshim_block *blocks; /* every handle and request that is not freed */
@@ -97,7 +98,8 @@ void uvshim_free(uvshim_queue *queue, void *p);
 void uvshim_set_id(void *p, uint32_t id);
 
 /* One turn of uv_run that waits at most timeout ms (0: not at all), also when no handle keeps the
- * loop alive, or as below. Returns 0 when nothing had happened and `now` was not read. */
+ * loop alive, or as below. When Lua has set the count of `events` to 0, what they showed is forgotten.
+ * Returns 0 when nothing had happened and `now` was not read. */
 enum {
     UVSHIM_FOREVER = -1,    /* until an event */
     UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
@@ -105,8 +107,6 @@ enum {
 int uvshim_poll(uvshim_queue *queue, double timeout);
 /* Reads the clock into `now`. */
 void uvshim_update_time(uvshim_queue *queue);
-/* Lua has used all records of `events`: forget them and what was read. */
-void uvshim_drained(uvshim_queue *queue);
 /* How many datagrams one recvmmsg may bring. */
 void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */

@@ -74,7 +74,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     typedef struct {
         uvshim_vector events, closing;
         double now;
-        uint32_t lost;
+        uint32_t lost, more;
         uv_loop_t *loop;
     } uvshim_queue;
     typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
@@ -88,7 +88,6 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_set_id(void *, uint32_t id);
     int uvshim_poll(uvshim_queue *, double timeout);
     void uvshim_update_time(uvshim_queue *);
-    void uvshim_drained(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     const char *uvshim_path(void);
@@ -100,7 +99,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 6
+local ABI = 7
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -5,8 +5,8 @@
 -- libuv keeps handles with completed writes in its pending queue: it calls back before the poll,
 -- and after it up to eight rounds, since a callback may write again. So it is done here; a handle
 -- stands in the queue once, with all writes that it has completed by then. What libuv has not: a
--- handle that has had callbacks for 128 KiB in this turn waits for the next one. Whoever writes
--- ahead of a reader in the same process would only push the bytes out of the cache.
+-- handle that has had callbacks for 1 MiB in this turn waits for the next one. Whoever writes
+-- further ahead of a reader in the same process only pushes the bytes out of the cache.
 -- @module moonlap.uv.pending
 
 local errors = require "moonlap.uv.errors"
@@ -20,7 +20,7 @@ local type = type
 _M.unheard = false
 
 local ROUNDS = 8
-local MOST_BYTES = 128 * 1024
+local MOST_BYTES = 1024 * 1024
 
 -- Handles for the next round; the round being run and how far.
 local waiting, n_waiting = {}, 0

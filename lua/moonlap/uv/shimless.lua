@@ -65,8 +65,6 @@ local function stand_ins(lib)
         return 1
     end
 
-    function self.uvshim_drained() end
-
     function self.uvshim_path() end
 
     function self.uvshim_stat()

@@ -36,9 +36,12 @@ local TIMERS_LAST = C.uv_version() >= 0x012d00
 -- Longer waits are taken in pieces; ms.
 local LONGEST_WAIT = 2 ^ 31 - 1
 
+local MOST_POLLS = 32
+
 local mode = false -- while running: luv's name of the mode
 local stopped = false
 local step = 0 -- the phase that a turn is at
+local polls = 0 -- in this turn
 local can_wait = true -- in mode "once": nothing was to be called at the start of the turn
 
 -- Handles of libuv and requests have events even if they keep nothing alive.
@@ -104,6 +107,16 @@ local function poll()
     end
 end
 
+-- libuv reads from a stream up to 32 times in a turn, and calls back each time. The shim reads once
+-- a poll: so where it has left something, there is another poll.
+local function poll_again()
+    if q.more ~= 0 and polls < MOST_POLLS then
+        polls = polls + 1
+        C.uvshim_poll(q, 0)
+        check_lost()
+    end
+end
+
 local function turns()
     while true do
         if step == 0 then
@@ -142,14 +155,16 @@ local function turns()
         end
         if step == 5 then
             poll()
+            polls = 1
             step = 6
         end
         if step == 6 then
             if stream.waiting() then
                 stream.deliver_stashed()
             end
-            if queue.waiting() then
+            while queue.waiting() do
                 queue.drain()
+                poll_again()
             end
             if pending.waiting() then
                 pending.run()
