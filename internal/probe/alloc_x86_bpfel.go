@@ -54,6 +54,7 @@ type allocScratch struct {
 			R13 uint64
 			R14 uint64
 			R15 uint64
+			Rdi uint64
 		}
 	}
 	Chunks [65536]uint8
