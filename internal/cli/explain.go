@@ -16,6 +16,7 @@ import (
 
 type explainOptions struct {
 	pid      int
+	root     string
 	duration time.Duration
 	json     bool
 }
@@ -23,7 +24,7 @@ type explainOptions struct {
 func newExplainCommand(sys Sys) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
-		Use:   "explain --pid PID",
+		Use:   "explain --pid PID|CORE",
 		Short: "Say what a running nginx worker is doing, and in which Lua line",
 		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or idle; in which
 Lua line, for which request, with its Lua and C stack; and what to try.
@@ -34,13 +35,23 @@ it, and it needs neither debug symbols nor a restart nor a change of its configu
 OpenResty on x86-64 Linux, whose LuaJIT was built with 64-bit pointers (the default since
 2019), as root or with CAP_SYS_PTRACE.
 
+Of a core file it says what the process did when the file was written: its stack, the
+request, the signal.
+
 A stack's C functions that a stripped program does not name are shown by their offset.`,
 		Example: `  moonlap explain --pid 4711
   moonlap explain --pid 4711 --duration 10s
-  moonlap explain --pid $(pgrep -n nginx) --json`,
-		Args: flagsAlone,
+  moonlap explain --pid $(pgrep -n nginx) --json
+  moonlap explain /var/crash/core.4711`,
+		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 1 && (o.pid != 0 || cmd.Flags().Changed("duration")):
+				return usageErrorf("--pid and --duration are for a running worker, not for a core file")
+			case len(args) == 1:
+				return explainCore(sys, o, args[0])
+			case o.root != "":
+				return usageErrorf("--root is for core files")
 			case o.pid <= 0:
 				return usageErrorf("--pid of which worker? 'pgrep -a nginx' lists them")
 			case o.duration <= 0:
@@ -52,6 +63,7 @@ A stack's C functions that a stripped program does not name are shown by their o
 	f := cmd.Flags()
 	f.IntVar(&o.pid, "pid", 0, "process `ID` of the worker")
 	f.DurationVar(&o.duration, "duration", time.Second, "how long to look")
+	f.StringVar(&o.root, "root", "", "`FOLDER` that a core's programs and libraries are in,\nas they were in / (default: where they were)")
 	f.BoolVar(&o.json, "json", false, "write the explanation as JSON")
 	return cmd
 }
@@ -92,16 +104,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	if err != nil {
 		out.Error = err.Error()
 	}
-	if o.json {
-		encode := json.NewEncoder(sys.Stdout)
-		encode.SetEscapeHTML(false)
-		encode.SetIndent("", "  ")
-		if err := encode.Encode(out); err != nil {
-			return err
-		}
-	} else if err := report.Explain(sys.Stdout, o.pid, out.Explanation, report.Options{
-		Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-	}); err != nil {
+	if err := out.write(sys, o.json); err != nil {
 		return err
 	}
 	switch {
@@ -111,4 +114,34 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		return exitWith(ExitPartial, err)
 	}
 	return nil
+}
+
+// explainCore tells what a core file holds: one look.
+func explainCore(sys Sys, o explainOptions, file string) error {
+	w, err := worker.OpenCore(file, o.root)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	s, err := w.Sample()
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	out := explained{
+		Schema: record.Schema, Kind: "explain", PID: w.PID, LuaJIT: w.VM.Library,
+		Explanation: explain.Core(file, w.Core.Signal, s),
+	}
+	return out.write(sys, o.json)
+}
+
+func (out explained) write(sys Sys, asJSON bool) error {
+	if asJSON {
+		encode := json.NewEncoder(sys.Stdout)
+		encode.SetEscapeHTML(false)
+		encode.SetIndent("", "  ")
+		return encode.Encode(out)
+	}
+	return report.Explain(sys.Stdout, out.PID, out.Explanation, report.Options{
+		Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
+	})
 }

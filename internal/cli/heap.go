@@ -24,6 +24,7 @@ type heapOptions struct {
 	chosenWorkers
 	pause              time.Duration
 	save, since        string
+	root               string // of a core's files
 	json               bool
 	format, out, title string
 }
@@ -34,7 +35,7 @@ const heapFormats = "html, svg, pprof, folded, speedscope or json"
 func newHeapCommand(sys Sys) *cobra.Command {
 	var o heapOptions
 	cmd := &cobra.Command{
-		Use:   "heap --pid PID|--master PID|--all|SNAPSHOT [flags]",
+		Use:   "heap --pid PID|--master PID|--all|CORE|SNAPSHOT [flags]",
 		Short: "Say what is in the Lua heap of a running nginx worker, and who holds it",
 		Long: `Say what is in the Lua heap of a running nginx worker: objects and bytes by type, the largest
 tables, and who holds them, by paths such as package.loaded["app.cache"].get → upvalue store.
@@ -48,6 +49,8 @@ before the copy is looked at. A rehearsal tells whether that is enough: if it is
 worker is not stopped. With --pause 0 it runs on; then a part of what changes meanwhile is
 wrong, and how much is said.
 
+A core file of a worker, or of another program with LuaJIT, is looked at in the same way.
+
 --save keeps a snapshot. --since compares with one, and says which places have grown. A file
 in place of workers is drawn again. The ending of --out, or --format, says what is written:
 a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or json.`,
@@ -55,8 +58,9 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
   moonlap heap --pid 4711 --save before.json
   moonlap heap --pid 4711 --since before.json
   moonlap heap --since before.json after.json
+  moonlap heap /var/crash/core.4711
   moonlap heap --master $(cat /run/nginx.pid) --pause 200ms --out heap.html`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := strings.Join(args, "")
 			if err := o.check(file); err != nil {
@@ -68,6 +72,7 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
 	f := cmd.Flags()
 	o.addFlags(f)
 	f.DurationVar(&o.pause, "pause", 50*time.Millisecond, "how long a worker may stand still; 0: not at all")
+	f.StringVar(&o.root, "root", "", "`FOLDER` that a core's programs and libraries are in,\nas they were in / (default: where they were)")
 	f.StringVar(&o.save, "save", "", "keep the snapshot in `FILE`, for --since")
 	f.StringVar(&o.since, "since", "", "compare with the snapshot in `FILE`")
 	f.BoolVar(&o.json, "json", false, "write what was found to stdout as JSON, as --save does")
@@ -79,10 +84,11 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
 
 func (o *heapOptions) check(file string) error {
 	if file != "" && o.given() {
-		if err := morePIDs([]string{file}); err != nil {
-			return err
-		}
-		return usageErrorf("workers or a snapshot, not both")
+		return usageErrorf("workers or a file, not both")
+	}
+	core := file != "" && process.IsCore(file)
+	if o.root != "" && !core {
+		return usageErrorf("--root is for core files")
 	}
 	if file == "" {
 		if err := o.chosenWorkers.check(); err != nil {
@@ -92,7 +98,7 @@ func (o *heapOptions) check(file string) error {
 	switch {
 	case o.pause < 0:
 		return usageErrorf("--pause must not be less than 0")
-	case file != "" && o.save != "":
+	case file != "" && !core && o.save != "":
 		return usageErrorf("%s is saved already: --save is for workers", file)
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
@@ -127,10 +133,13 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	}
 	var after *heap.Snapshot
 	var missed error // workers that could not be looked at
-	if file != "" {
-		after, err = readHeap(file)
-	} else {
+	switch {
+	case file == "":
 		after, missed, err = lookAtHeaps(ctx, sys, o)
+	case process.IsCore(file):
+		after, err = awaited(ctx, sys, "looking at the heap in "+file, func() (*heap.Snapshot, error) { return heapInCore(file, o.root) })
+	default:
+		after, err = readHeap(file)
 	}
 	if err != nil {
 		return err
@@ -187,6 +196,24 @@ func heapOf(pid int, pause time.Duration) (heap.Heap, error) {
 			roundUp(2*long.Needed))
 	}
 	return h, err
+}
+
+// heapInCore looks at a core; its time is that of the file.
+func heapInCore(file, root string) (*heap.Snapshot, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	w, err := worker.OpenCore(file, root)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	h, err := w.Heap(0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: info.ModTime().Round(time.Second), Heaps: []heap.Heap{h}}, nil
 }
 
 // roundUp is a duration that people would type.

@@ -47,6 +47,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return offered(t, condition)
 			case "stoppable":
 				return stoppable(t)
+			case "cores":
+				return cores(t), nil
 			case "namespaces":
 				return namespaces(t)
 			case "luasocket":
@@ -97,6 +99,19 @@ func offered(t *testing.T, kind string) (bool, error) {
 		t.Logf("not tested: %v", err)
 	}
 	return err == nil, nil
+}
+
+// cores tells whether the kernel writes core files where a process is. Many machines give them to a program.
+func cores(t *testing.T) bool {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	var limit syscall.Rlimit
+	err = errors.Join(err, syscall.Getrlimit(syscall.RLIMIT_CORE, &limit))
+	text := strings.TrimSpace(string(pattern))
+	plain := err == nil && strings.HasPrefix(text, "core") && !strings.ContainsAny(text, "|/") && limit.Max == ^uint64(0)
+	if !plain {
+		t.Logf("core files are not tested: core_pattern is %q, of at most %d bytes, %v", text, limit.Max, err)
+	}
+	return plain
 }
 
 // stoppable tells whether a process may be stopped and looked at: a container or a kernel may

@@ -46,6 +46,14 @@ func flagsAlone(cmd *cobra.Command, args []string) error {
 	return usageErrorf("%q: what is it? '%s' takes flags alone", args[0], cmd.CommandPath())
 }
 
+// oneFile is the argument check of a command that takes a file in place of workers.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if err := morePIDs(args); err != nil {
+		return err
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
 // morePIDs tells of process IDs that are arguments, as --pid $(pgrep nginx) makes of several.
 func morePIDs(args []string) error {
 	if len(args) == 0 || strings.Trim(args[0], "0123456789") != "" {

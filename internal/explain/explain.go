@@ -16,6 +16,7 @@ import (
 
 // An Explanation is what Looks say. Shares are parts of all samples, from 0 to 1.
 type Explanation struct {
+	Core     *AtEnd         `json:"core,omitempty"` // it is of a core file; nil: of a process that runs
 	Findings []Finding      `json:"findings"`
 	Samples  int            `json:"samples"`
 	CPU      float64        `json:"cpu_share"`

@@ -24,10 +24,11 @@ const Kind = "heap"
 // A Heap is that of one process.
 type Heap struct {
 	PID     int    `json:"pid"`
-	LuaJIT  string `json:"luajit"`   // file that it runs from
-	Stopped bool   `json:"stopped"`  // it stood still while it was copied: all is of one moment
-	PauseNS int64  `json:"pause_ns"` // for how long, at most
-	Stops   int    `json:"stops"`    // how often: once, unless a list was just being changed
+	LuaJIT  string `json:"luajit"`         // file that it runs from
+	Core    string `json:"core,omitempty"` // core file that it was read from
+	Stopped bool   `json:"stopped"`        // it stood still while it was copied: all is of one moment
+	PauseNS int64  `json:"pause_ns"`       // for how long, at most
+	Stops   int    `json:"stops"`          // how often: once, unless a list was just being changed
 	Copied  int64  `json:"copied_bytes"`
 
 	Total    int64      `json:"total_bytes"` // in use, as the machine counts it (collectgarbage "count")

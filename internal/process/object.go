@@ -20,7 +20,7 @@ type Object struct {
 	Bias uint64 // what is added to an address of the file to get the address in memory
 	ELF  *elf.File
 
-	file    io.Closer
+	file    elfFile
 	symbols []elf.Symbol // functions and data that it exports, sorted by address
 	byName  map[string]elf.Symbol
 
@@ -60,6 +60,7 @@ func (p *Process) ObjectAt(address uint64) (*Object, error) {
 // FindObject returns the first object that exports every symbol.
 func (p *Process) FindObject(symbols ...string) (*Object, error) {
 	seen := map[string]bool{}
+	var missing []error // of a core: files that are not here any more
 	for _, m := range p.Maps {
 		if !m.Executable || !strings.HasPrefix(m.Path, "/") || seen[m.Path] {
 			continue
@@ -67,11 +68,21 @@ func (p *Process) FindObject(symbols ...string) (*Object, error) {
 		seen[m.Path] = true
 		o, err := p.object(m)
 		if err != nil {
+			if p.Core != nil {
+				missing = append(missing, err)
+			}
 			continue // mapped for execution, but not an ELF file that can be read
 		}
 		if !slices.ContainsFunc(symbols, func(s string) bool { _, ok := o.byName[s]; return !ok }) {
 			return o, nil
 		}
+	}
+	switch len(missing) {
+	case 0:
+	case 1:
+		return nil, fmt.Errorf("%w: %w", ErrFiles, missing[0])
+	default:
+		return nil, fmt.Errorf("%w: %w, and %d more", ErrFiles, missing[0], len(missing)-1)
 	}
 	return nil, fmt.Errorf("no program or library in process %d exports %s", p.PID, strings.Join(symbols, " and "))
 }
@@ -103,6 +114,9 @@ func (p *Process) openMapped(m Mapping) (elfFile, error) {
 		const most = 1 << 16
 		b := make([]byte, min(m.End-m.Start, most))
 		return inMemory{bytes.NewReader(b)}, p.ReadAt(b, m.Start)
+	}
+	if p.Core != nil {
+		return p.Core.open(m)
 	}
 	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.PID, m.Start, m.End))
 	if err == nil || m.Deleted() {

@@ -12,12 +12,14 @@ import (
 	"syscall"
 )
 
-// A Process is a running process, seen through /proc, by one goroutine at a time.
+// A Process is a running process, seen through /proc, or one that a core file holds; by one goroutine at a
+// time.
 type Process struct {
 	PID  int
 	Maps []Mapping // sorted by address, as they were when it was opened, or at the last ReadMaps
+	Core *Core     // that holds it; nil: it runs
 
-	mem     *os.File
+	mem     elfFile
 	objects map[file]*Object
 	lock    sync.Mutex // of objects
 
@@ -45,6 +47,9 @@ func Open(pid int) (*Process, error) {
 
 // ReadMaps reads Maps anew: a process maps libraries and gives them back while it runs.
 func (p *Process) ReadMaps() error {
+	if p.Core != nil {
+		return nil
+	}
 	f, err := os.Open(p.file("maps"))
 	if err != nil {
 		return p.explain(err)
@@ -110,12 +115,18 @@ func (p *Process) Forget() { p.kept.end() }
 
 // ended tells that the process is no more, or a zombie.
 func (p *Process) ended() bool {
+	if p.Core != nil {
+		return false
+	}
 	s, err := p.Stat()
 	return err != nil || s.Ended()
 }
 
 // Name is the process's name, as the kernel has it: 15 bytes at most.
 func (p *Process) Name() string {
+	if p.Core != nil {
+		return p.Core.name
+	}
 	b, err := os.ReadFile(p.file("comm"))
 	if err != nil {
 		return ""
@@ -123,8 +134,29 @@ func (p *Process) Name() string {
 	return strings.TrimSuffix(string(b), "\n")
 }
 
-// Path is where a file of the process's own root is seen from here.
-func (p *Process) Path(path string) string { return p.file("root") + filepath.Join("/", path) }
+// Title is the process's command line, which nginx overwrites with what the process is.
+func (p *Process) Title() string {
+	if p.Core != nil {
+		return p.Core.title
+	}
+	b, err := os.ReadFile(p.file("cmdline"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
+}
+
+// Path is where a file of the process's own root, or of its current folder, is seen from here. A core does
+// not tell that folder: there it is this program's.
+func (p *Process) Path(path string) string {
+	switch {
+	case p.Core != nil:
+		return p.Core.path(path)
+	case !filepath.IsAbs(path):
+		return filepath.Join(p.file("cwd"), path)
+	}
+	return p.file("root") + filepath.Clean(path)
+}
 
 // Mapped finds the mapping of an address.
 func (p *Process) Mapped(address uint64) (Mapping, bool) {
@@ -154,8 +186,11 @@ type Stat struct {
 // Ended tells that the process has, and maybe waits for its parent to notice.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
-// Stat reads the process's state now.
+// Stat reads the process's state now. One in a core ran when it was written.
 func (p *Process) Stat() (Stat, error) {
+	if p.Core != nil {
+		return Stat{State: 'R'}, nil
+	}
 	b, err := os.ReadFile(p.file("stat"))
 	if err != nil {
 		return Stat{}, p.explain(err)

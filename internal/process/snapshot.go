@@ -37,8 +37,11 @@ const rehearsals = 3
 // Snapshot copies the process's private memory while its main thread stands still, for no longer than
 // the budget: beyond it the copy is given up with a PauseError. A rehearsal on the running process says
 // whether it is enough before anything is stopped. With a budget of 0 the process is not stopped: the
-// copy is then of no one moment.
+// copy is then of no one moment. A core stands still by itself.
 func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
+	if p.Core != nil {
+		return p.Core.snapshot()
+	}
 	var arena []byte
 	var s *Snapshot
 	needed := time.Duration(0)

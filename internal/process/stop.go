@@ -22,6 +22,9 @@ const stopPatience = 2 * time.Second
 // close to it again costs nothing. If this program is killed, the kernel lets the process go on.
 // The duration is how long the process stood still, at most: the time until it stopped counts.
 func (p *Process) Stopped(look func(Registers) error) (pause time.Duration, err error) {
+	if p.Core != nil {
+		return 0, look(p.Core.registers)
+	}
 	err = onThread(func() error { pause, err = p.stopped(look); return err })
 	return pause, err
 }

@@ -20,16 +20,27 @@ const (
 // Explain draws what an nginx worker is doing. Its only error is that of w.
 func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap explain") + p.faint.Render(p.dot+fmt.Sprintf("worker %d", pid)))
-	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for at most "+p.time(float64(e.PauseNS)), p.lost(e)))
-	p.fact("CPU", p.join(percent(e.CPU), "Lua in "+percent(e.Lua)+" of the looks", p.size(float64(e.Heap))+" of Lua heap"))
+	who := "worker"
+	if e.Core != nil {
+		who = "process" // of any program
+	}
+	p.line(p.strong.Render("moonlap explain") + p.faint.Render(p.dot+fmt.Sprintf("%s %d", who, pid)))
+	if e.Core != nil {
+		p.core(e)
+	} else {
+		p.looks(e)
+	}
 	p.blank()
 	for _, f := range e.Findings {
 		p.para("  ", clean(f.Text), p.strong)
 		p.para("  "+p.arrow+" ", sentence(clean(f.Advice)), lipgloss.NewStyle())
 	}
-	p.allShares(e)
-	p.section("most frequent stack, innermost first")
+	title := "stack, innermost first"
+	if e.Core == nil {
+		p.allShares(e)
+		title = "most frequent " + title
+	}
+	p.section(title)
 	lines := 0
 	for i := 0; i < len(e.Stack); lines++ {
 		if lines == mostFrames {
@@ -44,6 +55,24 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 		i += same
 	}
 	return p.writeTo(w)
+}
+
+// core are the facts of one moment.
+func (p *page) core(e explain.Explanation) {
+	p.fact("core", clean(e.Core.File))
+	state := "not on the stack"
+	for _, s := range e.States {
+		state = clean(s.Name)
+	}
+	p.fact("Lua", p.join(state, p.size(float64(e.Heap))+" of heap", p.lost(e)))
+	for _, r := range e.Requests {
+		p.fact("request", clean(r.Name))
+	}
+}
+
+func (p *page) looks(e explain.Explanation) {
+	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for at most "+p.time(float64(e.PauseNS)), p.lost(e)))
+	p.fact("CPU", p.join(percent(e.CPU), "Lua in "+percent(e.Lua)+" of the looks", p.size(float64(e.Heap))+" of Lua heap"))
 }
 
 func (p *page) allShares(e explain.Explanation) {

@@ -32,17 +32,24 @@ func Heap(w io.Writer, s *heap.Snapshot, opt Options) error {
 
 func (p *page) heap(h heap.Heap, at time.Time) {
 	garbage, bytes := h.Garbage()
-	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+fmt.Sprintf("worker %d", h.PID)+p.dot+at.Format(time.DateTime)))
+	who := "worker"
+	if h.Core != "" {
+		who = "process" // of any program
+	}
+	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+fmt.Sprintf("%s %d", who, h.PID)+p.dot+at.Format(time.DateTime)))
 	p.fact("heap", p.join(p.size(float64(h.Total)), count(h.Objects)+" objects",
 		fmt.Sprintf("of them %s garbage (%s)", count(garbage), p.size(float64(bytes)))))
 	p.fact("found", p.accounted(h))
-	if h.Stopped {
+	switch {
+	case h.Core != "":
+		p.fact("core", clean(h.Core))
+	case h.Stopped:
 		times := ""
 		if h.Stops > 1 {
 			times = fmt.Sprintf(", %d times, as its lists were just being changed", h.Stops)
 		}
 		p.fact("pause", fmt.Sprintf("%s, in which %s were copied%s", p.time(float64(h.PauseNS)), p.size(float64(h.Copied)), times))
-	} else {
+	default:
 		p.fact("pause", "none: what changed while it was copied may be wrong")
 	}
 	p.census(h)

@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -48,11 +47,4 @@ func Of(master int) ([]int, error) {
 	return workers, nil
 }
 
-// titleOf is a process's command line, which nginx overwrites with what the process is.
-func titleOf(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
-}
+func titleOf(pid int) string { return (&process.Process{PID: pid}).Title() }

@@ -29,7 +29,7 @@ func (w *Worker) Heap(pause time.Duration) (best heap.Heap, err error) {
 		if failed == nil && (!found || h.Cut+h.Broken < best.Cut+best.Broken) {
 			best, found = h, true
 		}
-		if err = failed; found && (best.Cut+best.Broken == 0 || !best.Stopped) {
+		if err = failed; found && (best.Cut+best.Broken == 0 || !best.Stopped || w.Core != nil) {
 			break
 		}
 	}
@@ -54,6 +54,9 @@ func (w *Worker) heap(pause time.Duration) (heap.Heap, error) {
 	objects.Request = func(coroutine uint64) string { return w.requestOf(s.Copy, coroutine) }
 	h := heap.Census(objects)
 	h.PID, h.LuaJIT = w.PID, w.VM.Library
+	if w.Core != nil {
+		h.Core = w.Core.Path
+	}
 	h.Stopped, h.PauseNS, h.Copied = s.Stopped, s.Pause.Nanoseconds(), s.Size()
 	h.Total, h.Code, h.Sweeping = int64(objects.Total), int64(objects.Code), objects.Sweeps
 	for _, o := range objects.Others {

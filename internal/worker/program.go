@@ -13,20 +13,25 @@ import (
 // Open does, any other by searching its memory for a Lua machine. Of such a program the main thread is
 // looked at. Close it afterwards.
 func OpenProgram(pid int) (*Worker, error) {
-	return openAs(pid, func(w *Worker) error {
-		if _, err := w.FindObject("ngx_cycle"); err == nil {
-			return w.findVM()
-		}
-		return w.searchVM()
-	})
+	return openAs(pid, (*Worker).findAny)
+}
+
+// findAny finds the machine of any program.
+func (w *Worker) findAny() error {
+	if _, err := w.FindObject("ngx_cycle"); err == nil {
+		return w.findVM()
+	}
+	return w.searchVM()
 }
 
 // searchVM finds the machine of a program that tells nobody where it is.
 func (w *Worker) searchVM() error {
 	var err error
 	// What forks has its child's memory for its own until the child runs its program.
-	if w.program, err = os.Stat(w.exe()); err != nil {
-		return fmt.Errorf("process %d: %w", w.PID, err)
+	if w.Core == nil {
+		if w.program, err = os.Stat(w.exe()); err != nil {
+			return fmt.Errorf("process %d: %w", w.PID, err)
+		}
 	}
 	library, layout, err := w.luaJIT()
 	if err != nil {

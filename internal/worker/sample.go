@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -286,9 +285,6 @@ func (w *Worker) nameFrame(f luajit.Frame) Frame {
 // one may be anything: a pipe that never ends, a device.
 func (w *Worker) open(file string) ([]byte, error) {
 	path := w.Path(file)
-	if !filepath.IsAbs(file) {
-		path = filepath.Join(fmt.Sprintf("/proc/%d/cwd", w.PID), file)
-	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

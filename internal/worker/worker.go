@@ -50,13 +50,31 @@ var ErrNoLua = errors.New("no Lua in it")
 // Open opens a worker by its process ID. Close it afterwards.
 func Open(pid int) (*Worker, error) { return openAs(pid, (*Worker).findVM) }
 
+// OpenCore opens the core file of a worker, or of another program with LuaJIT: see [process.OpenCore].
+func OpenCore(path, root string) (*Worker, error) {
+	p, err := process.OpenCore(path, root)
+	if err != nil {
+		return nil, err
+	}
+	w, err := openIn(p, (*Worker).findAny)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return w, err
+}
+
 func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 	p, err := process.Open(pid)
 	if err != nil {
 		return nil, err
 	}
+	return openIn(p, find)
+}
+
+// openIn finds the machine of a process, which is closed where there is none.
+func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
 	w := &Worker{Process: p, memory: p, frames: map[luajit.Frame]Frame{}}
-	if err = find(w); err != nil {
+	if err := find(w); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -90,10 +108,10 @@ func (w *Worker) readObjects() {
 // (ngx_http_lua_main_conf_t); both modules export their place in it.
 func (w *Worker) findVM() error {
 	p := w.Process
-	if p.Name() != "nginx" && !strings.HasPrefix(titleOf(p.PID), "nginx:") {
+	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
 		return fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
 	}
-	if strings.HasPrefix(titleOf(p.PID), "nginx: master") {
+	if strings.HasPrefix(p.Title(), "nginx: master") {
 		return fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
 			p.PID, workersOf(p.PID))
 	}
@@ -102,6 +120,9 @@ func (w *Worker) findVM() error {
 		return fmt.Errorf("%w: was it built without exported symbols?", err)
 	}
 	module, err := p.FindObject("ngx_http_lua_module")
+	if errors.Is(err, process.ErrFiles) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
 	}
@@ -139,6 +160,9 @@ func (w *Worker) clock() uint64 {
 // luaJIT finds where LuaJIT's code is, and how its structures lie.
 func (w *Worker) luaJIT() (*process.Object, luajit.Layout, error) {
 	library, err := w.FindObject("lua_pushthread", "luaJIT_setmode")
+	if errors.Is(err, process.ErrFiles) {
+		return nil, luajit.Layout{}, err
+	}
 	if err != nil {
 		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
 	}
