@@ -1,6 +1,8 @@
+local ballast = require "moonlap.bench.ballast"
 local bench = require "spec.support.bench"
 local concurrent = require "moonlap.bench.concurrent"
 local histogram = require "moonlap.histogram"
+local random = require "moonlap.bench.random"
 
 local READ = 1000 -- ns that each read of the simulated clock takes
 
@@ -55,6 +57,30 @@ describe("closed loop", function()
         assert.equal(1e4 + READ, service.min_ns)
         assert.equal(1e4 + READ, service.max_ns)
         assert.is_true(service.elapsed_ns >= 2e8)
+    end)
+
+    it("measures beside a heap that its seed draws, after the warm-up", function()
+        local heaps = setmetatable({}, { __mode = "k" })
+        local new = ballast.new
+        finally(function() ballast.new = new end)
+        function ballast.new(...)
+            local strings = new(...)
+            heaps[strings] = true
+            return strings
+        end
+        local alive
+        local function run(world)
+            if alive == nil and next(heaps) then
+                collectgarbage()
+                alive = next(heaps) ~= nil
+            end
+            quick(world)
+        end
+        local _, one = simulate({ measure_ns = 2e8, seed = 1 }, run)
+        assert.is_true(alive)
+        assert.same(new(random.new(1)), one.ballast)
+        local _, other = simulate({ measure_ns = 2e8, seed = 2 }, run)
+        assert.are_not.same(one.ballast, other.ballast)
     end)
 
     it("keeps as many calls under way as asked", function()
