@@ -18,12 +18,12 @@ func (p *Process) startLuaJIT(ctx context.Context, library, job string) error {
 		name: luajitName,
 		dir:  p.spec.Dir,
 		args: []string{"-e", `require("moonlap.bench.process").main()`},
-		env: environ(
+		env: environ(append(uvShim(),
 			"LUA_PATH="+luaPath(library)+";"+withDefault(os.Getenv("LUA_PATH")),
 			"LUA_INIT=", // the user's is not part of what is measured
 			"MOONLAP_JOB="+job,
 			p.pad(),
-		),
+		)...),
 		channels:       1,
 		stdin:          p.spec.Stdin,
 		stdout:         p.spec.Stdout,

@@ -18,7 +18,7 @@ local _M = {
 
 local SUBMODULES = {
     clock = true, histogram = true, stopwatch = true, ctx = true, workers = true,
-    prometheus = true,
+    prometheus = true, uv = true,
 }
 
 

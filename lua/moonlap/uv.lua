@@ -22,6 +22,10 @@
 
 local _M = {}
 
+if not jit then
+    error("moonlap.uv needs LuaJIT: run this with luajit", 0)
+end
+
 for _, name in ipairs {
     "errors", "fault", "req", "handle_functions", "turn", "loop_state", "timer", "watcher",
     "stream", "writing", "tcp", "pipe", "fd_pair", "tty", "udp", "udp_multicast", "async",

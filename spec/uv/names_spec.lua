@@ -73,3 +73,17 @@ describe("moonlap.uv has luv's", support.with_uv(function(uv)
         end)
     end
 end))
+
+describe("moonlap.uv", support.with_uv(function(uv)
+    it("is a module of moonlap's", function()
+        assert.equal(uv, require("moonlap").uv)
+    end)
+
+    it("says that it needs LuaJIT", function()
+        local main = assert(loadfile "lua/moonlap/uv.lua")
+        setfenv(main, setmetatable({ jit = false }, { __index = _G }))
+        local ok, message = pcall(main, "moonlap.uv")
+        assert.is_false(ok)
+        assert.equal("moonlap.uv needs LuaJIT: run this with luajit", message)
+    end)
+end))
