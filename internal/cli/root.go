@@ -67,7 +67,10 @@ Colours are left out where NO_COLOR is set, and all escape sequences where TERM 
 			return usageErrorf("which command? 'moonlap --help' lists them")
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			return flagsFromEnvironment(cmd.Flags(), sys.Getenv)
+			if err := flagsFromEnvironment(cmd.Flags(), sys.Getenv); err != nil {
+				return err
+			}
+			return finite(cmd.Flags())
 		},
 	}
 	root.SetIn(sys.Stdin)

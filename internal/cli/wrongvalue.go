@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/spf13/pflag"
 )
@@ -34,4 +36,15 @@ func wrongValue(err error) error {
 		return fmt.Errorf("--%s is empty: it takes %s", flag.Name, want)
 	}
 	return fmt.Errorf("--%s %q is not %s", flag.Name, value, want)
+}
+
+// finite refuses NaN and infinity, which are numbers to the parser, and pass checks such as x <= 0.
+func finite(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		x, bad := strconv.ParseFloat(f.Value.String(), 64)
+		if f.Value.Type() == "float64" && bad == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			err = usageErrorf("--%s %q is not %s", f.Name, f.Value, wanted["float64"])
+		}
+	})
+	return err
 }
