@@ -105,7 +105,7 @@ func TestAllocationShares(t *testing.T) {
 				const enough = 50
 				for end := time.Now().Add(time.Minute); len(l.Samples) < enough && time.Now().Before(end); {
 					var err error
-					if l, err = w.Watch(t.Context(), s, 2*time.Second, Wants{Hz: 500, Allocations: budget}, func(time.Duration) {}); err != nil {
+					if l, err = w.Watch(t.Context(), s, 2*time.Second, Wants{Hz: 500, Allocations: budget}, noTick); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -113,8 +113,11 @@ func TestAllocationShares(t *testing.T) {
 					t.Fatalf("%d looks, %d failed (%v): %+v", len(l.Samples), l.Failed, l.LastErr, l.Allocations)
 				}
 				got := map[int]float64{}
-				var all, squares float64
+				var all, squares, stands, spread float64
 				for _, x := range l.Samples {
+					bytes := x.Allocation.Stands() * float64(x.Allocation.Growth)
+					stands += bytes
+					spread += bytes * bytes
 					got[lineOf(x)] += x.Allocation.Bytes
 					all += x.Allocation.Bytes
 					squares += x.Allocation.Bytes * x.Allocation.Bytes
@@ -126,6 +129,12 @@ func TestAllocationShares(t *testing.T) {
 				// different weights tell as much as so many of the same. Five standard errors are one in a million.
 				n := all * all / squares
 				const errors = 5
+				// Each look stands for the inverse of its probability: where all is probed, together for what was counted.
+				missing := (errors + float64(l.Lost+l.Failed+l.Allocations.Lost)) * stands / float64(len(l.Samples))
+				counted, error := float64(l.Allocations.CountedBytes), errors*math.Sqrt(spread)
+				if budget == 1 && (stands > counted+error || stands < counted-error-missing) {
+					t.Errorf("%.0f looks stand for %.0f bytes, and %.0f were counted", n, stands, counted)
+				}
 				for i, line := range []int{10, 13, 16} {
 					p := right[i] / (right[0] + right[1] + right[2])
 					share := got[line] / all

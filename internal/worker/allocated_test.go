@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/moonlap/moonlap/internal/probe"
+)
+
+// TestAllocationPlan: a window lies in its stratum; the first ones, whose cost is not known, are no more than the budget's share;
+// and if a worker goes on to cost what it has, the probe stays within the budget.
+func TestAllocationPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := rapid.Float64Range(1e-4, 1).Draw(t, "budget")
+		rate := rapid.Float64Range(0, 1).Draw(t, "cost of the time that is probed")
+		var done []allocationWindow
+		var p plan
+		var elapsed, cost time.Duration
+		const strata = 300
+		for n := range strata {
+			before := p
+			p = next(done, before, cost, elapsed, budget)
+			if p.window <= 0 || p.window > p.stratum || p.share() > 1 {
+				t.Fatalf("%v of %v", p.window, p.stratum)
+			}
+			if n == 0 && budget < 1 && p.share() > budget*1.001 {
+				t.Fatalf("the first one is %v of %v, at a budget of %v", p.window, p.stratum, budget)
+			}
+			if n > 0 && p.share() > growth*before.share()*1.001 {
+				t.Fatalf("from %v to %v at once", before.share(), p.share())
+			}
+			w := allocationWindow{to: p.window, stratum: p.stratum, cost: time.Duration(rate * float64(p.window))}
+			done = append(done, w)
+			elapsed, cost = elapsed+p.stratum, cost+w.cost
+		}
+		const rounding = 1.01
+		if float64(cost) > budget*float64(elapsed)*rounding {
+			t.Errorf("%v of %v, at a budget of %v", cost, elapsed, budget)
+		}
+		if rate < budget/2 && !p.all() {
+			t.Errorf("%v of %v is probed, though all of it would cost %v of %v", p.window, p.stratum, rate, budget)
+		}
+	})
+}
+
+// TestAllocationEstimate: of a worker that allocates so much in its own CPU time, that is found again, however its windows
+// lie, be it busy or idle; and the interval holds it.
+func TestAllocationEstimate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const each = 10 * time.Microsecond // of its own for a block
+		const size = 100
+		trap := time.Duration(rapid.Int64Range(0, int64(each)).Draw(t, "cost of a trap"))
+		var windows []allocationWindow
+		var at, own, cost time.Duration
+		for range rapid.IntRange(1, 50).Draw(t, "windows") {
+			stratum := time.Duration(rapid.Int64Range(1e6, 1e9).Draw(t, "stratum"))
+			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)/2).Draw(t, "window"))
+			blocks := rapid.Int64Range(1, int64(length/(each+2*trap))).Draw(t, "blocks")
+			w := allocationWindow{from: at, to: at + length, stratum: stratum, inside: time.Duration(blocks) * trap}
+			w.used = time.Duration(blocks)*each + time.Duration(dearer*float64(w.inside))
+			w.Allocated = probe.Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
+			windows = append(windows, w)
+			at += stratum
+			own += time.Duration(blocks) * each * time.Duration(rapid.IntRange(1, 9).Draw(t, "times as much in the stratum"))
+			cost += w.inside
+		}
+		a := Allocations{Cost: cost}
+		a.estimate(windows, own+time.Duration(dearer*float64(cost)))
+		right := size * float64(own/each)
+		if math.Abs(a.Bytes-right) > right/1e3 || math.Abs(a.Blocks-right/size) > right/size/1e3 {
+			t.Errorf("%.0f bytes and %.0f blocks, where %.0f bytes were allocated", a.Bytes, a.Blocks, right)
+		}
+		if a.Low > a.Bytes || a.High < a.Bytes {
+			t.Errorf("%.0f is not from %.0f to %.0f", a.Bytes, a.Low, a.High)
+		}
+	})
+	var none Allocations
+	if scale := none.estimate(nil, time.Second); scale != 0 || none.Bytes != 0 {
+		t.Errorf("without windows: %v, %+v", scale, none)
+	}
+	var idle Allocations
+	if idle.estimate([]allocationWindow{{to: time.Second, stratum: time.Second}}, 0); idle.Bytes != 0 || idle.High != 0 {
+		t.Errorf("of an idle worker: %+v", idle)
+	}
+}
+
+// TestAllocationWeigh: samples share what was counted, by their weights; those between windows have none.
+func TestAllocationWeigh(t *testing.T) {
+	at := func(when time.Duration, growth uint64, grew bool) Sample {
+		return Sample{Time: when, Allocation: &Allocation{Allocation: probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}}
+	}
+	windows := []allocationWindow{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
+	a := Allocations{Bytes: 900, Blocks: 7}
+	got := a.weigh([]Sample{at(5, 100, false), at(10, 100, false), at(25, 100, false), at(40, 100, true), at(41, 100, false)}, windows, 1)
+	if len(got) != 2 || got[0].Time != 10 || got[1].Time != 40 {
+		t.Fatalf("%+v", got)
+	}
+	// The first one's window stands for twice its length.
+	first, second := got[0].Allocation, got[1].Allocation
+	if math.Round(first.Bytes) != 600 || math.Round(second.Bytes) != 300 || math.Round(first.Blocks) != 7 || second.Blocks != 0 {
+		t.Errorf("%+v %+v", first, second)
+	}
+}
+
+// TestAllocationsAnd: of two workers of a master, the requests are counted once.
+func TestAllocationsAnd(t *testing.T) {
+	one := Allocations{Bytes: 10, Low: 8, High: 13, Served: map[int]Served{1: {Workers: []int{2}, Requests: 100}}}
+	two := Allocations{Bytes: 20, Low: 19, High: 22, Served: map[int]Served{1: {Workers: []int{3}, Requests: 101}, 4: {Workers: []int{5}, Requests: 7}}}
+	both := one.And(two)
+	if both.Bytes != 30 || both.Low != 27 || both.High != 35 {
+		t.Errorf("%+v", both)
+	}
+	if s := both.Served[1]; len(s.Workers) != 2 || s.Requests != 101 || both.Served[4].Requests != 7 {
+		t.Errorf("%+v", both.Served)
+	}
+	if len(one.Served) != 1 || len(one.Served[1].Workers) != 1 {
+		t.Errorf("the first one has changed: %+v", one.Served)
+	}
+}
