@@ -40,7 +40,8 @@ type glyphs struct {
 	plusMinus, micro, times, dash, within, dots, dot, arrow, atLeast, none, cross, gap string
 	point, span, spanLeft, spanRight                                                   string // of an interval on a scale
 
-	bars []string // an eighth to a whole
+	bars   []string // an eighth to a whole
+	sparks []string // nothing, then eighths
 }
 
 var (
@@ -48,13 +49,15 @@ var (
 		plusMinus: "±", micro: "µ", times: "×", dash: "–", within: "±", dots: "…", dot: " · ",
 		arrow: "→", atLeast: "≥ ", none: "–", cross: "✗", gap: "⋮",
 		point: "●", span: "─", spanLeft: "├", spanRight: "┤",
-		bars: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+		bars:   []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+		sparks: []string{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	}
 	asciiGlyphs = glyphs{
 		plusMinus: "+-", micro: "u", times: "x", dash: "-", within: "+-", dots: "..", dot: ", ",
 		arrow: "->", atLeast: ">= ", none: "-", cross: "x", gap: ":",
 		point: "o", span: "-", spanLeft: "|", spanRight: "|",
-		bars: []string{"#"},
+		bars:   []string{"#"},
+		sparks: []string{".", "1", "2", "3", "4", "5", "6", "7", "8"},
 	}
 )
 

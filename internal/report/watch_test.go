@@ -36,6 +36,11 @@ func seen() watch.Snapshot {
 		Loop:    &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
 		Timers:  &worker.LuaTimers{Pending: 3, Next: &next},
 		Unknown: []string{"compiler: no idea"},
+		Recent: []watch.Recent{
+			{Heap: 183_500}, {States: map[string]float64{"interpreted": 0.01, "recording": 0.5, "assembling": 0.5}, Heap: 275_250},
+			{States: map[string]float64{"compiled": 0.5}, Heap: 367_000},
+		},
+		Pools: []worker.Pool{{Name: "redis:6379", Size: 30, Idle: 3, Busy: 4}, {Name: "db\x1b[2J", Size: 2, Busy: 2, Waiting: 7}},
 	}
 	return watch.Snapshot{
 		Workers: []watch.Row{r, {PID: 43, Error: "worker 43 ended meanwhile"}},
@@ -64,11 +69,16 @@ func TestWatch(t *testing.T) {
 		"42 207 2.50 s 4.2 9 512 0 ms 12 ms 1.50 s 3 59.0 s",
 		"nginx 40 · 1.23 k requests/s · 6 connections of clients: 1 reading, 2 writing, 3 waiting",
 		"a request took 12.3 µs CPU · 0.80 context switches",
+		"what Lua did, of the interval and of the 2 before",
+		"worker heap compiled interpreted compiler",
+		"42 367 kB ▄▆█ 50 % ··▄ 0 % ·▁· 0 % ·█·",
 		"requests in flight",
 		"42 2.50 s access GET /slow",
 		"_M.sleep app.lua:11 in ngx.sleep",
 		"runs",
 		"and 202 more",
+		"cosocket pools",
+		"2 0 2 7 42\n redis:6379 4 3 30 0 42",
 		"shared memory",
 		"full 100 %",
 		"empty 0 %",

@@ -158,6 +158,18 @@ func (e *exposition) nginx(gauge func(name, help string, values func(Row, put)))
 			v(float64(r.Timers.Running), "state", "running")
 		}
 	})
+	gauge("worker_cosocket_pool_connections", "Connections of a pool of cosockets: in use, idle; and connects that wait for one.", func(r Row, v put) {
+		for _, p := range r.Pools {
+			v(float64(p.Busy), "pool", p.Name, "state", "busy")
+			v(float64(p.Idle), "pool", p.Name, "state", "idle")
+			v(float64(p.Waiting), "pool", p.Name, "state", "waiting")
+		}
+	})
+	gauge("worker_cosocket_pool_size", "Most connections that a pool keeps.", func(r Row, v put) {
+		for _, p := range r.Pools {
+			v(float64(p.Size), "pool", p.Name)
+		}
+	})
 }
 
 func oldest(r Row) time.Duration {

@@ -112,6 +112,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}, InFlight: 3, Timers: &worker.LuaTimers{Pending: 2},
 		Requests: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
 	}
+	r.Pools = []worker.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
 	r.usage(worker.Usage{At: start}, worker.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
 	r.count(nil, map[process.Event]uint64{process.Cycles: 12345678901})
 	r.moment.waits = []time.Duration{0, 0, 3 * time.Millisecond, 5 * time.Millisecond, time.Minute}
@@ -160,6 +161,9 @@ func TestMetrics(t *testing.T) {
 		{"worker_event_loop_wait_seconds_count", 10, nil},
 		{"worker_event_loop_wait_seconds_sum", 120.016, nil},
 		{"worker_timers", 2, []string{"state", "pending"}},
+		{"worker_cosocket_pool_connections", 4, []string{"pool", "cats", "state", "busy"}},
+		{"worker_cosocket_pool_connections", 5, []string{"pool", "cats", "state", "waiting"}},
+		{"worker_cosocket_pool_size", 30, []string{"pid", "42"}},
 		{"nginx_requests_total", 1 << 40, []string{"master", "1"}},
 		{"nginx_connections", 3, []string{"state", "waiting"}},
 		{"zone_free_bytes", 10, []string{"zone", "cats"}},

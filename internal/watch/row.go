@@ -43,9 +43,19 @@ type Row struct {
 	InFlight    int               `json:"requests_in_flight"` // -1: not known
 	Requests    []worker.InFlight `json:"requests"`           // the oldest of them, at the end of the interval
 	Timers      *worker.LuaTimers `json:"timers"`
+	Pools       []worker.Pool     `json:"cosocket_pools"` // at the end of the interval
 	Unknown     []string          `json:"unknown,omitempty"`
 
+	// Recent is what Lua did over the last intervals, the oldest first and this one last.
+	Recent []Recent `json:"-"`
+
 	moment moment
+}
+
+// Recent is what Lua did in an interval.
+type Recent struct {
+	States map[string]float64 // shares of the interval
+	Heap   uint64             // at its end, bytes
 }
 
 // A moment is what a row was made of, for those who want totals.

@@ -22,6 +22,7 @@ type Watcher struct {
 	w      *worker.Worker
 	events *process.EventCounts
 	health health
+	recent []Recent
 }
 
 // Open opens a worker to watch it. Close it afterwards.
@@ -65,8 +66,23 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	r.count(eventsBefore, w.events.Read())
 	r.glances(glances)
 	r.state(w)
+	r.Recent = w.remember(r)
 	r.moment.span, r.moment.missing = s, w.events.Missing
 	return r
+}
+
+// mostRecent is how many intervals are remembered.
+const mostRecent = 8
+
+// remember adds an interval to those that are remembered.
+func (w *Watcher) remember(r Row) []Recent {
+	now := Recent{States: map[string]float64{}, Heap: r.Heap}
+	for state, share := range r.States {
+		now.States[state] = r.Lua * share
+	}
+	w.recent = append(w.recent, now)
+	w.recent = w.recent[max(0, len(w.recent)-mostRecent):]
+	return slices.Clone(w.recent)
 }
 
 // A span is what nginx tells of all its workers, at both ends of an interval.
@@ -173,6 +189,7 @@ func (r *Row) state(w *Watcher) {
 		r.InFlight = -1
 		r.unknown("requests in flight", err)
 	}
+	r.Pools = w.w.Pools()
 	timers, err := w.w.LuaTimers()
 	if err != nil {
 		r.unknown("timers", err)

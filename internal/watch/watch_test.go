@@ -101,3 +101,15 @@ func TestMasters(t *testing.T) {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }
+
+// TestRemember: the last intervals are kept, as shares of their time.
+func TestRemember(t *testing.T) {
+	var w Watcher
+	var got []Recent
+	for i := range mostRecent + 3 {
+		got = w.remember(Row{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, Heap: uint64(i)})
+	}
+	if len(got) != mostRecent || got[0].Heap != 3 || got[mostRecent-1].Heap != mostRecent+2 || got[0].States["compiled"] != 0.25 {
+		t.Errorf("%+v", got)
+	}
+}

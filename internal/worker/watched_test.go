@@ -29,7 +29,8 @@ func watched(t *testing.T) (w *Worker, client *http.Client) {
 		 location = /content { content_by_lua_block { require("watched").sleep() } }
 		 location = /inner { content_by_lua_block { require("watched").sleep() } }`+
 			location("thread", "content")+location("capture", "content")+location("timers", "content")+
-			location("blacklist", "content")+location("fill", "content")+location("truth", "content"))
+			location("blacklist", "content")+location("fill", "content")+location("truth", "content")+
+			location("keep", "content")+location("hold", "content"))
 	return open(t, pid), client
 }
 

@@ -45,6 +45,28 @@ function _M.fill()
     for i = 1, 2000 do dict:set("key" .. i, ("x"):rep(200)) end
 end
 
+-- Two connections at once, kept in a pool of seven places.
+function _M.keep()
+    local all = {}
+    for i = 1, 2 do
+        all[i] = ngx.socket.tcp()
+        assert(all[i]:connect(ngx.var.arg_to))
+    end
+    for i = 1, 2 do assert(all[i]:setkeepalive(1e6, 7)) end
+    ngx.say("kept")
+end
+
+-- A pool of two connections, which are in use, and a third connect that waits for one of them.
+function _M.hold()
+    local options = { pool = "held", pool_size = 2, backlog = 5 }
+    for i = 1, 3 do
+        local socket = ngx.socket.tcp()
+        socket:settimeout(1e6)
+        assert(socket:connect(ngx.var.arg_to, options))
+        _M[i] = socket
+    end
+end
+
 -- What nginx and its Lua module say of themselves.
 function _M.truth()
     local full, empty = ngx.shared.full, ngx.shared.empty
