@@ -18,17 +18,19 @@ typedef struct uvshim_spill {
     void *aligned[1];
 } uvshim_spill;
 
-static uint32_t id_of(const void *data) { return (uint32_t)(uintptr_t)data; }
+static int32_t id_of(const void *data) { return (int32_t)(uintptr_t)data; }
 
 /* -- records ---------------------------------------------------------------------------------- */
 
-/* A record that finds no memory is counted, and Lua raises an error after the poll. */
-static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, uint32_t kind, void *data) {
+/* A record that finds no memory is counted, and Lua raises an error after the poll. Lua is to have it
+ * after this turn of uv_run. */
+static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, int32_t kind, void *data) {
     uvshim_event *event;
 
+    uv_stop(queue->loop);
     if (vector->count == vector->capacity) {
-        uint32_t capacity = vector->capacity ? vector->capacity * 2 : 256;
-        uvshim_event *at = realloc(vector->at, capacity * sizeof *at);
+        int32_t capacity = vector->capacity ? vector->capacity * 2 : 256;
+        uvshim_event *at = realloc(vector->at, (size_t)capacity * sizeof *at);
         if (at == NULL) {
             queue->lost++;
             return NULL;
@@ -45,7 +47,7 @@ static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, uint32_t
     return event;
 }
 
-static void record(uv_handle_t *handle, uint32_t kind, int64_t result, uint32_t extra, void *data) {
+static void record(uv_handle_t *handle, int32_t kind, int64_t result, uint32_t extra, void *data) {
     uvshim_queue *queue = handle->loop->data;
     uvshim_event *event = append(queue, &queue->events, kind, handle->data);
 
@@ -156,6 +158,7 @@ void uvshim_on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf) {
     if (nread == 0) /* nothing to read yet */
         return;
     if (nread == UV_ENOBUFS) {
+        uv_stop(stream->loop);
         queue->more = 1;
         return;
     }

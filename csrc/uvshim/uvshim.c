@@ -100,6 +100,9 @@ uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
     queue->loop->data = queue;
     uv_timer_init(queue->loop, queue->alarm);
     queue->now = (double)uv_now(queue->loop);
+    /* Either mode is over after a turn in which there was a record, since that stops the loop. The one
+     * spares the other a third reading of the clock: which of them depends on when timers run. */
+    queue->waits = uv_version() < 0x012d00 ? UV_RUN_DEFAULT : UV_RUN_ONCE;
     return queue;
 }
 
@@ -164,7 +167,7 @@ int uvshim_poll(uvshim_queue *queue, double timeout) {
     needs_alarm = timeout > 0 || !alive;
     if (needs_alarm)
         uv_timer_start(queue->alarm, on_alarm, timeout < 0 ? FAR_AWAY : (uint64_t)timeout, 0);
-    uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : queue->waits);
     if (needs_alarm)
         uv_timer_stop(queue->alarm);
     queue->now = (double)uv_now(loop);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 7
+#define UVSHIM_ABI 8
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -32,17 +32,19 @@ enum {
     UVSHIM_EXIT        /* process: exit status; extra is the signal */
 };
 
-/* 32-bit fields on purpose: LuaJIT reads them as plain numbers, interpreted or compiled. */
+/* 32-bit fields on purpose: LuaJIT reads them as plain numbers, interpreted or compiled. With a sign
+ * they are integers to it, which take half the code of others. */
 typedef struct {
-    uint32_t kind, id;
+    int32_t kind, id;
     int32_t result;
     uint32_t extra;
     void *data;
 } uvshim_event;
 
 typedef struct {
-    uint32_t count, capacity;
+    int32_t count, capacity;
     uvshim_event *at;
+    int32_t done; /* how many Lua has dispatched */
 } uvshim_vector;
 
 typedef struct uvshim_mailbox uvshim_mailbox;
@@ -53,8 +55,8 @@ typedef struct uvshim_queue {
     uvshim_vector events;  /* in the order in which libuv called back */
     uvshim_vector closing; /* the same for its closing phase */
     double now;            /* uv_now(), ms */
-    uint32_t lost;         /* records for which there was no memory */
-    uint32_t more;         /* the last poll has left something to read */
+    int32_t lost;          /* records for which there was no memory */
+    int32_t more;          /* the last poll has left something to read */
     uv_loop_t *loop;
     /* Lua reads no further. */
     char *slab; /* what was read since the last drain */
@@ -65,6 +67,7 @@ typedef struct uvshim_queue {
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     uint32_t drains;              /* how often the slab was emptied */
     int finishing, quiet;         /* quiet: the last poll brought nothing */
+    uv_run_mode waits;            /* how uv_run is to wait */
 } uvshim_queue;
 
 /* Work for the thread pool: the memory of a request of type UV_WORK. */

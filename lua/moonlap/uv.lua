@@ -28,9 +28,9 @@ end
 
 for _, name in ipairs {
     "errors", "fault", "req", "handle_functions", "turn", "loop_state", "timer", "watcher",
-    "stream", "writing", "tcp", "pipe", "fd_pair", "tty", "udp", "udp_multicast", "async",
-    "poll", "signal", "process", "fs_event", "fs_poll", "thread", "work", "fs", "dns", "system",
-    "os", "random", "constants", "go", "zero_copy", "leaks", "shimless",
+    "stream", "reading", "writing", "tcp", "pipe", "fd_pair", "tty", "udp", "udp_multicast",
+    "async", "poll", "signal", "process", "fs_event", "fs_poll", "thread", "work", "fs", "dns",
+    "system", "os", "random", "constants", "go", "zero_copy", "leaks", "shimless",
 } do
     for key, value in pairs(require("moonlap.uv." .. name).api) do
         _M[key] = value

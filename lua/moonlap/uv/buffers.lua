@@ -10,7 +10,7 @@ local type, tostring = type, tostring
 
 local char_ptr = ffi.typeof "const char *"
 local many = ffi.typeof "uv_buf_t[?]"
-local one = many(1)
+local one = ffi.new "uv_buf_t[1]" -- of fixed size, so a constant to compiled code
 
 --- Buffers over a string or a list of strings. They are used again by the next call, and point
 -- into the strings, which the caller has to keep.

@@ -78,11 +78,14 @@ end
 --- Files the timers that were started since.
 function _M.file()
     local at = records[started + NEXT]
-    while at ~= started do
+    if at == started then
+        return
+    end
+    repeat
         local following = records[at + NEXT]
         append(ring_of(records[at + DUE]), at)
         at = following
-    end
+    until at == started
     records[started + NEXT], records[started + PREVIOUS] = started, started
 end
 
@@ -97,7 +100,7 @@ end
 --- The ring of the timers that are due first and filed.
 -- @treturn number|nil the place of the record that stands for it; the timers follow in order
 -- @treturn number|nil when they are due
-function _M.first()
+local function first()
     while heaped > 0 do
         local due = heap[1]
         local ring = rings[due]
@@ -108,10 +111,12 @@ function _M.first()
     end
 end
 
+_M.first = first
+
 --- When the first timer is due, filed or not.
 -- @treturn number|nil ms on the loop's clock
 function _M.time()
-    local _, due = _M.first()
+    local _, due = first()
     local at = records[started + NEXT]
     while at ~= started do
         due = min(due or records[at + DUE], records[at + DUE])

@@ -65,16 +65,20 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     int uv_cancel(uv_req_t *);
 
     typedef struct {
-        uint32_t kind, id;
+        int32_t kind, id;
         int32_t result;
         uint32_t extra;
         void *data;
     } uvshim_event;
-    typedef struct { uint32_t count, capacity; uvshim_event *at; } uvshim_vector;
+    typedef struct {
+        int32_t count, capacity;
+        uvshim_event *at;
+        int32_t done;
+    } uvshim_vector;
     typedef struct {
         uvshim_vector events, closing;
         double now;
-        uint32_t lost, more;
+        int32_t lost, more;
         uv_loop_t *loop;
     } uvshim_queue;
     typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
@@ -99,7 +103,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 7
+local ABI = 8
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -13,7 +13,7 @@
 -- @module moonlap.uv.go
 
 local check = require "moonlap.uv.check"
-local stream = require "moonlap.uv.stream"
+local reading = require "moonlap.uv.reading"
 local timer = require "moonlap.uv.timer"
 
 local _M = {}
@@ -154,8 +154,8 @@ end
 function api.read(userdata)
     check_running()
     return park(function(callback)
-        return stream.api.read_start(userdata, function(...)
-            stream.api.read_stop(userdata)
+        return reading.api.read_start(userdata, function(...)
+            reading.api.read_stop(userdata)
             callback(...)
         end)
     end, function(err, bytes)

@@ -27,7 +27,8 @@ local TYPES = {
     process = 10, tcp = 12, timer = 13, tty = 14, udp = 15, signal = 16,
 }
 
-local getmetatable, set_metatable, newproxy, type = getmetatable, debug.setmetatable, newproxy, type
+local getmetatable, set_metatable, newproxy = debug.getmetatable, debug.setmetatable, newproxy
+local type = type
 
 -- Live handles in the order of their creation, with holes where one was closed.
 local live, n_live, n_holes = {}, 0, 0
@@ -81,7 +82,6 @@ function _M.class(name, methods, hooks)
         end,
         stop = hooks.stop or false, is_active = hooks.is_active or false,
         init = hooks.init or false, last_calls = hooks.last_calls or false,
-        is_stream = hooks.is_stream or false,
     }
 end
 
@@ -140,7 +140,7 @@ end
 -- @treturn table h; raises an error for anything else
 function _M.check_stream(userdata, position)
     local h = type(userdata) == "userdata" and getmetatable(userdata)
-    if type(h) ~= "table" or not h.class or not h.class.is_stream then
+    if type(h) ~= "table" or h.deliver == nil then -- nothing else has that field
         check.argument_error(position or 1, "Expected uv_stream userdata")
     end
     return h

@@ -15,9 +15,19 @@ local _M = {}
 
 local type = type
 
+local unheard = false
+
 --- Has a write ended that has no callback? To libuv its end is an event too: the loop is alive for
--- it, and does not wait. `turn` takes it back.
-_M.unheard = false
+-- it, and does not wait.
+-- @treturn boolean
+function _M.is_unheard()
+    return unheard
+end
+
+--- The loop has turned for it.
+function _M.hear()
+    unheard = false
+end
 
 local ROUNDS = 8
 local MOST_BYTES = 1024 * 1024
@@ -78,7 +88,7 @@ end
 -- @tparam[opt] string err
 function _M.add(h, callback, size, err)
     if not callback then
-        _M.unheard = true
+        unheard = true
         return
     end
     enqueue_when_complete(h, append(h, callback, err or false, size))

@@ -82,9 +82,24 @@ end
 
 local call = dispatch.call
 
-local events = q.events
--- How far `drain` is, and how many records there are.
-local place = { at = 0, count = 0 }
+local events, closing = q.events, q.closing
+
+-- What touches C stands in functions of its own: they are compiled where their caller is not, and
+-- the interpreter takes a hundred times longer for that.
+local function is_left(vector)
+    return vector.done < vector.count
+end
+
+-- What the next record calls.
+local function next_call(vector)
+    local event = vector.at[vector.done]
+    vector.done = vector.done + 1
+    return on[event.kind](event)
+end
+
+local function forget(vector)
+    vector.count, vector.done = 0, 0
+end
 
 --- Are there records to dispatch?
 -- @treturn boolean
@@ -92,19 +107,12 @@ function _M.waiting()
     return events.count > 0
 end
 
--- What the next record calls.
-local function next_call()
-    local event = events.at[place.at]
-    place.at = place.at + 1
-    return on[event.kind](event)
-end
-
-local function drain_mixed()
-    while place.at < place.count do
-        call(next_call())
+local function call_each(vector)
+    while is_left(vector) do
+        call(next_call(vector))
     end
 end
-jit.off(drain_mixed)
+jit.off(call_each)
 
 local function call_inlined(callback, ...)
     if callback then
@@ -113,13 +121,13 @@ local function call_inlined(callback, ...)
 end
 
 -- Dispatches the records up to the next one of another kind.
-local function run(kind, handler, progress, vector, call_back)
-    while progress.at < progress.count do
-        local event = vector.at[progress.at]
+local function run(kind, handler, vector, call_back)
+    while vector.done < vector.count do
+        local event = vector.at[vector.done]
         if event.kind ~= kind then
             return
         end
-        progress.at = progress.at + 1
+        vector.done = vector.done + 1
         call_back(handler(event))
     end
 end
@@ -130,65 +138,40 @@ for _, kind in pairs(_M.KIND) do
     runs[kind] = dispatch.copy(run)
 end
 
--- What touches C stands in functions of its own: they are compiled where their caller is not, and
--- the interpreter takes a hundred times longer for that.
-local function event_count()
-    return events.count
-end
-
 local function next_kind()
-    return events.at[place.at].kind
-end
-
-local function forget_events()
-    events.count = 0
+    return events.at[events.done].kind
 end
 
 local function drain_traced()
-    while place.at < place.count do
+    while is_left(events) do
         local kind = next_kind()
-        runs[kind](kind, on[kind], place, events, call_inlined)
+        runs[kind](kind, on[kind], events, call_inlined)
     end
 end
 
 --- Dispatches all records in the order in which libuv made them.
 function _M.drain()
-    place.count = event_count()
     if site.mixed then
-        drain_mixed()
+        call_each(events)
     else
         drain_traced()
     end
-    place.at = 0
-    forget_events()
+    forget(events)
 end
-
-local closing = q.closing
-local closing_position = 0
 
 --- Is there another record of libuv's closing phase?
 -- @treturn boolean
 function _M.next_closing()
-    return closing_position < closing.count
-end
-
-local function next_closing_call()
-    local event = closing.at[closing_position]
-    closing_position = closing_position + 1
-    return on[event.kind](event)
-end
-
-local function forget_closing()
-    closing_position, closing.count = 0, 0
+    return is_left(closing)
 end
 
 --- Dispatches the next record of libuv's closing phase if it is the CLOSED of a handle.
 -- @tparam number id of the handle
 function _M.mark_closed(id)
-    if closing_position < closing.count then
-        local event = closing.at[closing_position]
+    if is_left(closing) then
+        local event = closing.at[closing.done]
         if event.kind == CLOSED and event.id == id then
-            closing_position = closing_position + 1
+            closing.done = closing.done + 1
             on[CLOSED](event)
         end
     end
@@ -196,15 +179,13 @@ end
 
 --- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.
 function _M.dispatch_closing()
-    call(next_closing_call())
+    call(next_call(closing))
 end
 
 --- Dispatches what is left of them, and forgets them.
 function _M.drain_closing()
-    while _M.next_closing() do
-        call(next_closing_call())
-    end
-    forget_closing()
+    call_each(closing)
+    forget(closing)
 end
 
 return _M

@@ -1,15 +1,13 @@
---- What tcp, pipe and tty share: listening, accepting, reading; `writing` has the rest.
+--- What tcp, pipe and tty share: listening and accepting; `reading` and `writing` have the rest.
 --
 -- A connection is accepted by the shim as soon as it arrives, so that libuv goes on accepting in
--- the same turn; `uv.accept` then hands it out. Bytes that were read before `read_stop` but not
--- dispatched yet are kept, and come first when reading starts again.
+-- the same turn; `uv.accept` then hands it out.
 -- @module moonlap.uv.stream
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local closing = require "moonlap.uv.closing"
-local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
@@ -20,8 +18,6 @@ local _M = {}
 ffi.cdef [[
 int uv_listen(uv_stream_t *, int backlog, uv_connection_cb);
 int uv_accept(uv_stream_t *server, uv_stream_t *client);
-int uv_read_start(uv_stream_t *, uv_alloc_cb, uv_read_cb);
-int uv_read_stop(uv_stream_t *);
 int uv_is_readable(const uv_stream_t *);
 int uv_is_writable(const uv_stream_t *);
 int uv_stream_set_blocking(uv_stream_t *, int);
@@ -32,18 +28,14 @@ int moonlap_uv_dup(int fd) __asm__("dup");
 int moonlap_uv_close(int fd) __asm__("close");
 ]]
 
-local on_alloc = queue.callback "alloc"
-local on_read = queue.callback "read"
 local on_connection = queue.callback "connection"
 local stream_ptr = ffi.typeof "uv_stream_t *"
 local handle_ptr = ffi.typeof "uv_handle_t *"
-local char_ptr = ffi.typeof "const char *"
 
 local by_id = handle.by_id
 local check_stream = handle.check_stream
-local errno = errors.api.errno
-local EOF, EBADF, EINVAL = errno.EOF, errno.EBADF, errno.EINVAL
-local type, str = type, ffi.string
+local EBADF = errors.api.errno.EBADF
+local type = type
 
 --- A new record of a stream. With what every record has, these are sixteen fields, beyond which a
 -- table is twice as large: those that few streams need are missing until then.
@@ -52,11 +44,12 @@ local type, str = type, ffi.string
 _M.fields = handle.record_maker [[
     ptr = false, id = 0, closed_in_c = false,
     stream = false, -- the pointer, cast once
-    reading = false, read_callback = false,
+    deliver = false, -- how what is read is handed over; false: it is not, now
+    read_callback = false,
     done = false, -- see moonlap.uv.pending
     close_callback = false,
-    -- Missing at first: ipc; stash, is_stashed: what was read and not delivered; zero_copy: the
-    -- callback takes a pointer and a length; connection_callback, accepted: of a server.
+    -- Missing at first: ipc; stash, is_stashed: what was read and not delivered;
+    -- connection_callback, accepted: of a server.
 ]]
 
 --- Sets the pointer of a stream that has its memory.
@@ -75,88 +68,6 @@ function _M.pointer(h)
 end
 
 local pointer = _M.pointer
-
--- -- reading ------------------------------------------------------------------------------------
-
--- Streams that read again and have something stashed.
-local stashed, n_stashed, stashed_at = {}, 0, 0
-
--- What is to be called for the bytes or the error, and with what.
-local function delivery(h, result, bytes)
-    if bytes and not h.zero_copy then
-        return h.read_callback, nil, bytes
-    elseif bytes then
-        h.anchor = bytes -- the string that they were kept in
-        return h.read_callback, nil, ffi.cast(char_ptr, bytes), #bytes
-    end
-    h.reading = false -- libuv has stopped
-    if result == EOF then
-        return h.read_callback
-    end
-    return h.read_callback, errors.name(result)
-end
-
-queue.on[queue.KIND.read] = function(event)
-    local h = by_id[event.id]
-    if h.closing then
-        return
-    end
-    local result = event.result
-    local is_direct = h.reading and not h.stash
-    if is_direct and h.zero_copy and result > 0 then
-        return h.read_callback, nil, ffi.cast(char_ptr, event.data), result
-    end
-    local bytes = result > 0 and str(event.data, result)
-    if is_direct then
-        return delivery(h, result, bytes)
-    end
-    h.stash = h.stash or { first = 1, n = 0 }
-    local n = h.stash.n + 1
-    h.stash.n, h.stash[n] = n, bytes or result
-end
-
---- Is there something read that waits to be delivered?
--- @treturn boolean
-function _M.waiting()
-    return n_stashed > 0
-end
-
---- Delivers what was stashed to the streams that read again.
-function _M.deliver_stashed()
-    while stashed_at < n_stashed do
-        local h = stashed[stashed_at + 1]
-        local stash = h.stash
-        while stash and h.reading and not h.closing do
-            local item = stash[stash.first]
-            stash[stash.first] = nil
-            stash.first = stash.first + 1
-            if stash.first > stash.n then
-                stash, h.stash = nil, false
-            end
-            dispatch.call(delivery(h, item, type(item) == "string" and item))
-        end
-        stashed_at = stashed_at + 1
-        stashed[stashed_at] = nil
-        h.is_stashed = false
-    end
-    n_stashed, stashed_at = 0, 0
-end
-
-jit.off(_M.deliver_stashed)
-
-local function start_from_stash(h)
-    h.reading = true
-    if not h.is_stashed then
-        h.is_stashed = true
-        n_stashed = n_stashed + 1
-        stashed[n_stashed] = h
-    end
-    -- After EOF or an error there is nothing more to read.
-    if type(h.stash[h.stash.n]) == "string" then
-        return C.uv_read_start(h.stream, on_alloc, on_read)
-    end
-    return 0
-end
 
 -- -- connections --------------------------------------------------------------------------------
 
@@ -215,10 +126,9 @@ end
 function _M.hooks(init)
     return {
         init = init,
-        is_stream = true,
         last_calls = pending.last_calls,
         stop = function(h)
-            h.reading, h.read_callback = false, false
+            h.deliver, h.read_callback = false, false
             if h.stash then
                 h.stash = false
             end
@@ -281,48 +191,6 @@ function api.accept(server, client)
     return 0
 end
 
---- Starts to read.
--- @tparam userdata stream
--- @tparam function callback of an error's name or nil, and the bytes; without arguments at the end
--- @treturn number 0, or nil, message and name of the error
-function api.read_start(userdata, callback)
-    local h = check_stream(userdata)
-    if type(callback) ~= "function" then
-        check.callback(2, userdata, callback)
-    end
-    if h.closing then
-        return errors.fail(EINVAL)
-    end
-    queue.learn(callback)
-    h.read_callback = callback
-    if h.zero_copy then
-        h.zero_copy = false
-    end
-    local status
-    if h.stash and not h.reading then
-        status = start_from_stash(h)
-    else
-        status = C.uv_read_start(pointer(h), on_alloc, on_read)
-    end
-    if status < 0 then
-        return errors.fail(status)
-    end
-    h.reading = true
-    return status
-end
-
---- Stops reading; what has been read already comes when it starts again.
--- @tparam userdata stream
--- @treturn number 0
-function api.read_stop(userdata)
-    local h = check_stream(userdata)
-    h.reading = false
-    if h.stream and not h.closed then
-        return errors.result(C.uv_read_stop(h.stream))
-    end
-    return 0
-end
-
 --- Can it be read from?
 -- @tparam userdata stream
 -- @treturn boolean
@@ -366,14 +234,14 @@ end
 -- @treturn table
 function _M.methods()
     local methods = {}
-    for _, name in ipairs {
-        "listen", "accept", "read_start", "read_stop", "is_readable", "is_writable",
-    } do
+    for _, name in ipairs { "listen", "accept", "is_readable", "is_writable" } do
         methods[name] = api[name]
     end
-    -- That module needs this one in its turn.
-    for name, fn in pairs(require("moonlap.uv.writing").api) do
-        methods[name] = fn
+    -- Those modules need this one in their turn.
+    for _, name in ipairs { "reading", "writing" } do
+        for key, fn in pairs(require("moonlap.uv." .. name).api) do
+            methods[key] = fn
+        end
     end
     methods.set_blocking = api.stream_set_blocking
     methods.get_write_queue_size = api.stream_get_write_queue_size

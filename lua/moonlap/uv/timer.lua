@@ -27,6 +27,8 @@ local CLOSED = timer_records.CLOSED
 -- Beyond, milliseconds are not whole numbers any more; it is 285,000 years.
 local FOREVER = 2 ^ 53
 
+local file, first, first_time = due.file, due.first, due.time
+
 local site = dispatch.site()
 local is_running = false
 
@@ -81,10 +83,10 @@ local call_all_interpreted = dispatch.interpreted(call_all)
 --- Calls every timer that is due. After an error in a callback the next run goes on behind it.
 function _M.run()
     if not is_running then
-        due.file()
+        file()
     end
     is_running = true
-    local ring, time = due.first()
+    local ring, time = first()
     local now = ring and loop.now()
     while ring and time <= now do
         if site.mixed then
@@ -92,7 +94,7 @@ function _M.run()
         else
             call_all(ring, next_callback)
         end
-        ring, time = due.first()
+        ring, time = first()
     end
     is_running = false
 end
@@ -101,9 +103,9 @@ end
 -- @treturn number|nil ms on the loop's clock
 function _M.next_due()
     if not is_running then
-        due.file()
+        file()
     end
-    return due.time()
+    return first_time()
 end
 
 -- -- luv's functions ----------------------------------------------------------------------------

@@ -13,8 +13,8 @@ local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
+local reading = require "moonlap.uv.reading"
 local req = require "moonlap.uv.req"
-local stream = require "moonlap.uv.stream"
 local timer = require "moonlap.uv.timer"
 local watcher = require "moonlap.uv.watcher"
 
@@ -29,6 +29,16 @@ int uv_backend_timeout(const uv_loop_t *);
 local q, c_loop = queue.q, queue.loop
 local idle, prepare, checks = watcher.idle, watcher.prepare, watcher.check
 local max, min = math.max, math.min
+
+-- To compiled code a local function is a constant, and a module's field a table to look into.
+local uvshim_poll, uv_loop_alive = C.uvshim_poll, C.uv_loop_alive
+local is_closing_due, run_closing = closing.is_due, closing.run
+local new_turn, polled, now = loop.new_turn, loop.polled, loop.now
+local are_writes_waiting, run_writes = pending.waiting, pending.run
+local is_unheard, hear = pending.is_unheard, pending.hear
+local are_records_waiting, drain, next_closing = queue.waiting, queue.drain, queue.next_closing
+local is_stash_waiting = reading.waiting
+local run_timers, next_due = timer.run, timer.next_due
 
 -- From 1.45 on libuv runs timers at the end of a turn, and once before the first.
 local TIMERS_LAST = C.uv_version() >= 0x012d00
@@ -51,12 +61,12 @@ end
 
 -- What Lua has to do before it may wait again.
 local function is_busy()
-    return closing.is_due() or queue.waiting() or pending.waiting() or stream.waiting()
-        or pending.unheard
+    return is_closing_due() or are_records_waiting() or are_writes_waiting()
+        or is_stash_waiting() or is_unheard()
 end
 
 local function is_alive_in_c()
-    return in_c() and C.uv_loop_alive(c_loop) ~= 0
+    return in_c() and uv_loop_alive(c_loop) ~= 0
 end
 
 local function is_alive()
@@ -70,13 +80,13 @@ local function patience()
     if stopped or idle.active > 0 or is_busy() then
         return 0
     end
-    local due = timer.next_due()
+    local due = next_due()
     if not due then
         return loop.refs > 0 and FOREVER or WHILE_ALIVE
     elseif loop.refs == 0 and not is_alive_in_c() then
         return 0
     end
-    return max(0, min(due - loop.now(), LONGEST_WAIT))
+    return max(0, min(due - now(), LONGEST_WAIT))
 end
 
 local function check_lost()
@@ -90,18 +100,18 @@ local function poll()
     -- The closing phase, which is uv_run's too, has polled already. To poll once more before Lua
     -- has heard of that would let libuv see sockets that are ready and that nobody reads from yet:
     -- it takes each out of the kernel's set, only to put it in again.
-    if queue.waiting() then
+    if are_records_waiting() then
         return check_lost()
     end
     local timeout = 0
     if mode == "default" or (mode == "once" and can_wait) then
         timeout = patience()
     end
-    if in_c() or timeout ~= 0 then
-        if C.uvshim_poll(q, timeout) ~= 0 then
-            loop.polled()
+    if timeout ~= 0 or in_c() then
+        if uvshim_poll(q, timeout) ~= 0 then
+            polled()
         else
-            loop.new_turn()
+            new_turn()
         end
         check_lost()
     end
@@ -112,7 +122,7 @@ end
 local function poll_again()
     if q.more ~= 0 and polls < MOST_POLLS then
         polls = polls + 1
-        C.uvshim_poll(q, 0)
+        uvshim_poll(q, 0)
         check_lost()
     end
 end
@@ -123,19 +133,19 @@ local function turns()
             if stopped or not is_alive() then
                 return
             end
-            loop.new_turn()
+            new_turn()
             step = 1
         end
         if step == 1 then
             if not TIMERS_LAST then
-                timer.run()
+                run_timers()
             end
             step = 2
         end
         if step == 2 then
-            can_wait = idle.active == 0 and not pending.unheard
-            pending.unheard = false
-            if pending.waiting() then
+            can_wait = idle.active == 0 and not is_unheard()
+            hear()
+            if are_writes_waiting() then
                 pending.new_turn()
                 can_wait = not pending.run_once() and can_wait
             end
@@ -159,17 +169,17 @@ local function turns()
             step = 6
         end
         if step == 6 then
-            if stream.waiting() then
-                stream.deliver_stashed()
+            if is_stash_waiting() then
+                reading.deliver_stashed()
             end
-            while queue.waiting() do
-                queue.drain()
+            while are_records_waiting() do
+                drain()
                 poll_again()
             end
-            if pending.waiting() then
-                pending.run()
+            if are_writes_waiting() then
+                run_writes()
             end
-            pending.unheard = false
+            hear()
             step = 7
         end
         if step == 7 then
@@ -179,15 +189,15 @@ local function turns()
             step = 8
         end
         if step == 8 then
-            if closing.is_due() or queue.next_closing() then
-                closing.run()
+            if is_closing_due() or next_closing() then
+                run_closing()
             end
             step = 9
         end
         if step == 9 then
             if TIMERS_LAST or mode == "once" then
-                loop.new_turn()
-                timer.run()
+                new_turn()
+                run_timers()
             end
             step = 0
         end
@@ -199,8 +209,8 @@ end
 
 -- 1.45 and later: timers that are due before the first turn.
 local function timers_first()
-    loop.new_turn()
-    timer.run()
+    new_turn()
+    run_timers()
 end
 
 local function guarded(phase)
@@ -231,7 +241,7 @@ function api.run(how)
     end
     mode = how
     if not is_alive() then
-        loop.new_turn() -- as in libuv, a run that does nothing still reads the clock
+        new_turn() -- as in libuv, a run that does nothing still reads the clock
     end
     if step == 0 and TIMERS_LAST and how == "default" and not stopped and is_alive() then
         guarded(timers_first)
@@ -267,7 +277,7 @@ end
 --- Reads the clock anew.
 function api.update_time()
     C.uvshim_update_time(q)
-    loop.polled()
+    polled()
 end
 
 --- The file descriptor that libuv polls.

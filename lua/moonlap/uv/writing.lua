@@ -32,6 +32,8 @@ local check_stream, pointer = handle.check_stream, stream.pointer
 local errno = errors.api.errno
 local EAGAIN, EBADF, ENOTCONN = errno.EAGAIN, errno.EBADF, errno.ENOTCONN
 local type = type
+local uv_try_write = C.uv_try_write
+local buffers_of, complete = buffers.of, pending.add
 
 local api = {}
 _M.api = api
@@ -63,24 +65,26 @@ end
 -- @param keep what the bytes lie in
 -- @tparam[opt] function callback
 -- @treturn userdata as `uv.write`
-function _M.write(h, list, n, size, keep, callback)
+local function write(h, list, n, size, keep, callback)
     if h.closed then
         return errors.fail(EBADF)
     end
     local ptr = pointer(h)
-    local done = C.uv_try_write(ptr, list, n)
+    local done = uv_try_write(ptr, list, n)
     if done == size then
-        pending.add(h, callback, size)
+        complete(h, callback, size)
         return written
     elseif done > 0 then
         list, n = buffers.rest(list, n, done)
     elseif done < 0 and done ~= EAGAIN and done ~= EBADF and C.uv_is_writable(ptr) ~= 0 then
         -- The kernel refused the bytes. To write again would get another error than the first.
-        pending.add(h, callback, 0, errors.name(done))
+        complete(h, callback, 0, errors.name(done))
         return written
     end
     return start_write(h, list, n, keep, callback)
 end
+
+_M.write = write
 
 --- Writes.
 -- @tparam userdata stream
@@ -92,8 +96,8 @@ function api.write(userdata, data, callback)
     if callback ~= nil and type(callback) ~= "function" then
         check.callback(3, userdata, data, callback)
     end
-    local list, n, size, keep = buffers.of(2, data)
-    return _M.write(h, list, n, size, keep, callback)
+    local list, n, size, keep = buffers_of(2, data)
+    return write(h, list, n, size, keep, callback)
 end
 
 --- Writes, and sends a handle along, over a pipe that was made for that.
@@ -105,7 +109,7 @@ end
 function api.write2(userdata, data, send_handle, callback)
     local h, sent = check_stream(userdata), check_stream(send_handle, 3)
     check.opt_callback(4, userdata, data, send_handle, callback)
-    local list, n, _, keep = buffers.of(2, data)
+    local list, n, _, keep = buffers_of(2, data)
     if h.closed or sent.closed then
         return errors.fail(EBADF)
     end
@@ -119,7 +123,7 @@ end
 -- @treturn number bytes written; or nil, message and name of the error: `EAGAIN` when none
 function api.try_write(userdata, data)
     local h = check_stream(userdata)
-    local list, n = buffers.of(2, data)
+    local list, n = buffers_of(2, data)
     if h.closed then
         return errors.fail(EBADF)
     end
@@ -133,7 +137,7 @@ end
 -- @treturn number bytes written; or nil, message and name of the error
 function api.try_write2(userdata, data, send_handle)
     local h, sent = check_stream(userdata), check_stream(send_handle, 3)
-    local list, n = buffers.of(2, data)
+    local list, n = buffers_of(2, data)
     if h.closed or sent.closed then
         return errors.fail(EBADF)
     end

@@ -9,7 +9,7 @@ local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
-local stream = require "moonlap.uv.stream"
+local reading = require "moonlap.uv.reading"
 local writing = require "moonlap.uv.writing"
 
 local _M = {}
@@ -41,10 +41,7 @@ _M.api = api
 --   there, which stay until the callback returns; without arguments at the end
 -- @treturn number 0, or nil, message and name of the error
 function api.read_start_pointer(userdata, callback)
-    local status, err, name = stream.api.read_start(userdata, callback)
-    if status then
-        check_stream(userdata).zero_copy = true
-    end
+    local status, err, name = reading.start(userdata, callback, reading.deliver_pointer)
     return status, err, name
 end
 

@@ -1,0 +1,174 @@
+--- Reading from tcp, pipe and tty.
+--
+-- libuv reads during the poll. Bytes that were read before `read_stop` but not dispatched yet are
+-- kept, and come first when reading starts again.
+-- @module moonlap.uv.reading
+
+local ffi = require "ffi"
+local C = require "moonlap.uv.ffi"
+local check = require "moonlap.uv.check"
+local dispatch = require "moonlap.uv.dispatch"
+local errors = require "moonlap.uv.errors"
+local handle = require "moonlap.uv.handle"
+local queue = require "moonlap.uv.queue"
+local stream = require "moonlap.uv.stream"
+
+local _M = {}
+
+ffi.cdef [[
+int uv_read_start(uv_stream_t *, uv_alloc_cb, uv_read_cb);
+int uv_read_stop(uv_stream_t *);
+]]
+
+local on_alloc = queue.callback "alloc"
+local on_read = queue.callback "read"
+local char_ptr = ffi.typeof "const char *"
+
+local by_id = handle.by_id
+local check_stream, pointer = handle.check_stream, stream.pointer
+local errno = errors.api.errno
+local EOF, EINVAL = errno.EOF, errno.EINVAL
+local type, str = type, ffi.string
+
+-- What is to be called for the end of the stream or an error, after which libuv has stopped.
+local function end_call(h, result)
+    h.deliver = false
+    if result == EOF then
+        return h.read_callback
+    end
+    return h.read_callback, errors.name(result)
+end
+
+-- What is to be called for bytes, and with what: for `h.deliver`. The second argument is an event,
+-- or what was kept of one.
+local function deliver_string(h, event)
+    local result = event.result
+    if result > 0 then
+        return h.read_callback, nil, str(event.data, result)
+    end
+    return end_call(h, result)
+end
+
+--- For `start`: the callback gets a pointer and a length instead of a string.
+function _M.deliver_pointer(h, event)
+    local result = event.result
+    if result > 0 then
+        return h.read_callback, nil, ffi.cast(char_ptr, event.data), result
+    end
+    return end_call(h, result)
+end
+
+local function keep(h, event)
+    local stash, result = h.stash, event.result
+    if not stash then
+        stash = { first = 1, n = 0, deliver = false }
+        h.stash = stash
+    end
+    stash.n = stash.n + 1
+    stash[stash.n] = { result = result, data = result > 0 and str(event.data, result) }
+end
+
+queue.on[queue.KIND.read] = function(event)
+    local h = by_id[event.id]
+    local deliver = h.deliver
+    if deliver then
+        return deliver(h, event)
+    elseif not h.closing then
+        keep(h, event)
+    end
+end
+
+-- Streams that read again and have something stashed.
+local stashed, n_stashed, stashed_at = {}, 0, 0
+
+--- Is there something read that waits to be delivered?
+-- @treturn boolean
+function _M.waiting()
+    return n_stashed > 0
+end
+
+--- Delivers what was stashed to the streams that read again.
+function _M.deliver_stashed()
+    while stashed_at < n_stashed do
+        local h = stashed[stashed_at + 1]
+        local stash = h.stash
+        while stash and stash.deliver do
+            local item, deliver = stash[stash.first], stash.deliver -- the stack holds the bytes
+            stash[stash.first] = nil
+            stash.first = stash.first + 1
+            if stash.first > stash.n then
+                h.stash, h.deliver = false, deliver
+            end
+            dispatch.call(deliver(h, item))
+            stash = h.stash
+        end
+        stashed_at = stashed_at + 1
+        stashed[stashed_at] = nil
+        h.is_stashed = false
+    end
+    n_stashed, stashed_at = 0, 0
+end
+
+jit.off(_M.deliver_stashed)
+
+local function start_from_stash(h, deliver)
+    local stash = h.stash
+    stash.deliver = deliver
+    if not h.is_stashed then
+        h.is_stashed = true
+        n_stashed = n_stashed + 1
+        stashed[n_stashed] = h
+    end
+    -- After EOF or an error there is nothing more to read.
+    return stash[stash.n].result > 0 and C.uv_read_start(h.stream, on_alloc, on_read) or 0
+end
+
+--- Starts to read: `uv.read_start` with another way to call back.
+function _M.start(userdata, callback, deliver)
+    local h = check_stream(userdata)
+    if type(callback) ~= "function" then
+        check.callback(2, userdata, callback)
+    end
+    if h.closing then
+        return errors.fail(EINVAL)
+    end
+    queue.learn(callback)
+    h.read_callback = callback
+    if h.stash then
+        return errors.result(start_from_stash(h, deliver))
+    end
+    local status = C.uv_read_start(pointer(h), on_alloc, on_read)
+    if status == 0 or h.deliver then
+        h.deliver = deliver
+    end
+    return errors.result(status)
+end
+
+local api = {}
+_M.api = api
+
+--- Starts to read.
+-- @tparam userdata stream
+-- @tparam function callback of an error's name or nil, and the bytes; without arguments at the end
+-- @treturn number 0, or nil, message and name of the error
+function api.read_start(userdata, callback)
+    local status, err, name = _M.start(userdata, callback, deliver_string)
+    return status, err, name
+end
+
+--- Stops reading; what has been read already comes when it starts again.
+-- @tparam userdata stream
+-- @treturn number 0
+function api.read_stop(userdata)
+    local h = check_stream(userdata)
+    h.deliver = false
+    if h.stash then
+        h.stash.deliver = false
+    end
+    if h.stream and not h.closed then
+        return errors.result(C.uv_read_stop(h.stream))
+    end
+    return 0
+end
+
+return _M
