@@ -16,6 +16,8 @@ type page struct {
 	glyphs
 	opt Options
 	b   strings.Builder
+
+	unfit []string // headers of columns that there was no room for
 }
 
 func newPage(opt Options) *page {

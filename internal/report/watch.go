@@ -111,6 +111,7 @@ func (p *page) fitted(headers []string, rows [][]string, left ...int) {
 			break
 		}
 	}
+	p.unfit = append(p.unfit, headers[columns:]...)
 	for i, row := range rows {
 		rows[i] = row[:columns]
 	}
@@ -301,6 +302,9 @@ func (p *page) watchNotes(s watch.Snapshot) {
 	}
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		notes = append(notes, "not counted: "+strings.Join(reasons[why], ", ")+": "+why)
+	}
+	if len(p.unfit) > 0 {
+		notes = append(notes, "no room for "+strings.Join(p.unfit, ", ")+": widen the window, or see --json")
 	}
 	if len(notes) > 0 {
 		p.blank()

@@ -104,7 +104,7 @@ func TestWatch(t *testing.T) {
 
 // TestWatchFits: no line is longer than the terminal is wide, else it could not be drawn over.
 func TestWatchFits(t *testing.T) {
-	for _, width := range []int{60, 80, 100, 120} {
+	for _, width := range []int{60, 80, 100, 120, 240} {
 		var b strings.Builder
 		if err := Watch(&b, seen(), time.Now(), Options{Width: width}); err != nil {
 			t.Fatal(err)
@@ -112,6 +112,13 @@ func TestWatchFits(t *testing.T) {
 		for line := range strings.Lines(b.String()) {
 			if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
+			}
+		}
+		page := strings.Join(strings.Fields(b.String()), " ")
+		tables, _, _ := strings.Cut(page, "no room for ")
+		for _, column := range []string{"switches/s", "I/O /s", "timers", "next due"} {
+			if shown, told := strings.Contains(tables, column), strings.Contains(page[len(tables):], column); shown == told {
+				t.Errorf("in %d columns, %s is shown: %t, told to be left out: %t", width, column, shown, told)
 			}
 		}
 	}
