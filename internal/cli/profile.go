@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -360,6 +361,9 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by lo
 	look := func(pid int, duration func() time.Duration) {
 		l := looked{pid: pid}
 		w, err := worker.Open(pid)
+		if errors.Is(err, os.ErrPermission) {
+			err = fmt.Errorf("%w; what moonlap starts itself is profiled without: moonlap profile -- COMMAND", err)
+		}
 		if l.err = err; err == nil {
 			defer w.Close()
 			l.looks, l.err = by.look(ctx, w, duration(), func(time.Duration) {

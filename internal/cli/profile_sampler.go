@@ -33,7 +33,8 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	sampler, err := worker.NewSampler()
 	switch {
 	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
-		return l, err
+		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
+			"--stalls and --locks there are not", err)
 	case err != nil:
 		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
 		return l, nil

@@ -34,9 +34,21 @@ func explain(step string, err error) error {
 	case refused && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
+		if typeless() {
+			return fmt.Errorf("%w: %s: this kernel does not tell its types (BTF): there is no %s, for which it has to be built with "+
+				"CONFIG_DEBUG_INFO_BTF (%w)", ErrUnsupported, step, types, err)
+		}
 		return fmt.Errorf("%w: %s: it takes Linux 5.18 or newer, 5.17 for --on-cpu, built with BTF (%w)", ErrUnsupported, step, err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnsupported, step, err)
+}
+
+// types is where a kernel that was built with BTF tells its types.
+var types = "/sys/kernel/btf/vmlinux"
+
+func typeless() bool {
+	_, err := os.Stat(types)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // missing lists the capabilities that this process lacks.

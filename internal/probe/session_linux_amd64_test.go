@@ -2,19 +2,16 @@ package probe_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -54,6 +51,9 @@ func TestMain(m *testing.M) {
 			var s *probe.Source
 			if s, err = session.Attach(target(n), 100); err == nil {
 				err = s.Sleeps(time.Millisecond, probe.Running)
+			}
+			if err == nil {
+				err = probeLibrary(session, n)
 			}
 		}
 		fmt.Println("attached", err)
@@ -242,54 +242,6 @@ func TestLost(t *testing.T) {
 		}
 	}
 	await(t, s, "kept", func(m *probe.Moment) bool { return m.Main })
-}
-
-// TestKilled: nothing of a profiler that is killed outright stays in the kernel.
-func TestKilled(t *testing.T) {
-	open(t)
-	busy, _ := child(t, spinning)
-	profiler, _ := child(t, fmt.Sprint(profiling, " ", busy.Process.Pid))
-	programs := programsOf(t, profiler.Process.Pid)
-	if len(programs) == 0 {
-		t.Fatal("the profiler has no programs")
-	}
-	profiler.Process.Kill()
-	profiler.Wait()
-	for _, id := range programs {
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			program, err := ebpf.NewProgramFromID(id)
-			if err != nil {
-				break
-			}
-			program.Close()
-			if time.Now().After(end) {
-				t.Fatalf("program %d is still there after 30 s", id)
-			}
-		}
-	}
-}
-
-// programsOf are the programs that a process has open, attachments included.
-func programsOf(t *testing.T, pid int) []ebpf.ProgramID {
-	t.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []ebpf.ProgramID
-	for _, file := range files {
-		b, _ := os.ReadFile(file)
-		for line := range bytes.Lines(b) {
-			if id, ok := bytes.CutPrefix(line, []byte("prog_id:")); ok {
-				n, err := strconv.Atoi(string(bytes.TrimSpace(id)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, ebpf.ProgramID(n))
-			}
-		}
-	}
-	return all
 }
 
 func TestCheck(t *testing.T) {

@@ -14,18 +14,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// blocking starts an nginx that serves testdata/blocks.lua under /blocks/.
+func blocking(t *testing.T) (pid int, client *http.Client) {
+	return nginxWith(t, "", `location /blocks/ { content_by_lua_block {
+		package.loaded.blocks = package.loaded.blocks or assert(loadfile("blocks.lua"))
+		package.loaded.blocks()
+	} }`)
+}
+
 // TestSleepsForDisk: a file that is written through, one that is read when it is not in memory, and one that is mapped then.
 func TestSleepsForDisk(t *testing.T) {
 	s := sampler(t)
 	file := "file=" + onDisk(t)
-	pid, client := nginx(t)
+	pid, client := blocking(t)
 	w := open(t, pid)
 	for _, b := range []block{
-		{"/fsync", "fsync", Disk, 0, []string{"fsync", "main chunk:170", "ngx_http_lua_run_thread", "main"}},
-		{"/disk", "read", Disk, 0, []string{"file:read", "main chunk:187", "ngx_http_lua_run_thread", "main"}},
-		{"/fault", "page fault", Fault, 0, []string{"touch:174", "ngx_http_lua_run_thread", "main"}},
+		{"/blocks/fsync", "fsync", Disk, 0, []string{"fsync", "main chunk:24", "ngx_http_lua_run_thread", "main"}},
+		{"/blocks/disk", "read", Disk, 0, []string{"file:read", "main chunk:41", "ngx_http_lua_run_thread", "main"}},
+		{"/blocks/fault", "page fault", Fault, 0, []string{"touch:28", "ngx_http_lua_run_thread", "main"}},
 	} {
-		t.Run(b.path[1:], func(t *testing.T) {
+		t.Run(b.call, func(t *testing.T) {
 			defer request(t, client, b.path, file)()
 			b.find(t, w, s)
 		})
@@ -75,16 +83,16 @@ func onDisk(t *testing.T) string {
 // TestSleepsForOthers: a server that answers late, to LuaSocket, and a mutex that another thread has.
 func TestSleepsForOthers(t *testing.T) {
 	s := sampler(t)
-	pid, client := nginx(t)
+	pid, client := blocking(t)
 	w := open(t, pid)
 	t.Run("futex", func(t *testing.T) {
-		defer request(t, client, "/futex")()
-		block{"/futex", "futex", Lock, 10 * time.Millisecond, []string{"main chunk:197", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
+		defer request(t, client, "/blocks/futex")()
+		block{"/blocks/futex", "futex", Lock, 10 * time.Millisecond, []string{"main chunk:51", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
 	})
 	t.Run("luasocket", func(t *testing.T) {
 		const late = 20 * time.Millisecond
 		port := fmt.Sprintf("port=%d", slowServer(t, late))
-		res, err := client.Get("http://worker/luasocket?" + port)
+		res, err := client.Get("http://worker/blocks/luasocket?" + port)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +104,8 @@ func TestSleepsForOthers(t *testing.T) {
 			}
 			t.Skip(message)
 		}
-		defer request(t, client, "/luasocket", port)()
-		block{"/luasocket", "poll", Network, late, []string{"main chunk:164", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
+		defer request(t, client, "/blocks/luasocket", port)()
+		block{"/blocks/luasocket", "poll", Network, late, []string{"main chunk:18", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
 	})
 }
 

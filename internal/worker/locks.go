@@ -12,22 +12,28 @@ const OtherLock = "(a lock of nginx)"
 // A locks knows which zones of shared memory there are, and where nginx waits for their locks.
 type locks struct {
 	wait  process.Interval // code of ngx_shmtx_lock, from its second instruction on: at the first, a probe of --locks traps
+	code  []byte           // the same, as it is in the file
 	zones []ngx.Zone
-	read  bool
+	tries int // to read the zones
 }
+
+// mostTries is how often the zones are read anew where they made no sense: other workers change them meanwhile.
+const mostTries = 20
 
 // find reads what does not change while the worker lives.
 func (k *locks) find(w *Worker) {
-	if k.read || w.Nginx == nil {
+	if len(k.zones) > 0 || k.tries == mostTries || w.Nginx == nil {
 		return
 	}
-	k.read = true
+	k.tries++
 	const function = "ngx_shmtx_lock"
 	if program, err := w.FindObject(function); err == nil {
 		code, from, _ := program.Code(function)
 		first, _ := probe.CheapAt(function, code)
 		const push = 2 // bytes, at most; the breakpoint in its place has one
-		k.wait = process.Interval{From: from + first.Offset + push, To: from + uint64(len(code))}
+		skip := min(first.Offset+push, uint64(len(code)))
+		k.code = code[skip:]
+		k.wait = process.Interval{From: from + skip, To: from + uint64(len(code))}
 		k.zones, _ = w.Nginx.Zones() // without their names there is OtherLock
 	}
 }
@@ -49,9 +55,27 @@ func (k *locks) of(frames []process.Registers) string {
 				return zone
 			}
 		}
+		if i == 0 && returns(k.code[r.RIP-k.wait.From:]) { // it has the lock, and has called others meanwhile
+			return ""
+		}
 		return OtherLock
 	}
 	return ""
+}
+
+// returns tells whether code restores registers, and returns.
+func returns(code []byte) bool {
+	const wide, pop, popLast, ret = 0x41, 0x58, 0x5f, 0xc3
+	for len(code) > 0 {
+		if code[0] == wide && len(code) > 1 { // r8 to r15
+			code = code[1:]
+		}
+		if code[0] < pop || code[0] > popLast {
+			return code[0] == ret
+		}
+		code = code[1:]
+	}
+	return false
 }
 
 // at names the zone that a lock lies in.

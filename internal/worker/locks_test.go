@@ -57,7 +57,9 @@ func TestLocks(t *testing.T) {
 }
 
 func TestLockOf(t *testing.T) {
-	k := locks{wait: process.Interval{From: 100, To: 200}, zones: []ngx.Zone{{Name: "cats", Start: 1000, Size: 100}, {Name: "dogs", Start: 2000, Size: 100}}}
+	code := make([]byte, 100)
+	copy(code[90:], []byte{0x5b, 0x41, 0x5c, 0xc3, 0x5b, 0x90}) // pop rbx, pop r12, ret; pop rbx, nop
+	k := locks{wait: process.Interval{From: 100, To: 200}, code: code, zones: []ngx.Zone{{Name: "cats", Start: 1000, Size: 100}, {Name: "dogs", Start: 2000, Size: 100}}}
 	other := process.Registers{RIP: 50, RBX: 1000}
 	for _, c := range []struct {
 		want   string
@@ -70,6 +72,12 @@ func TestLockOf(t *testing.T) {
 		// Before it has kept its argument, and after it has restored what it kept it in.
 		{"cats", []process.Registers{{RIP: 100, RDI: 1050}}},
 		{OtherLock, []process.Registers{other, {RIP: 150, RDI: 1050}}}, // the innermost function's
+		// It has the lock.
+		{"", []process.Registers{{RIP: 190}}},
+		{"", []process.Registers{{RIP: 193}}},
+		{"cats", []process.Registers{{RIP: 193, RDI: 1050}}},
+		{OtherLock, []process.Registers{other, {RIP: 190}}},
+		{OtherLock, []process.Registers{{RIP: 194}}},
 	} {
 		if got := k.of(c.frames); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)

@@ -146,9 +146,9 @@ func TestSleeps(t *testing.T) {
 // TestNoSleeps: what gives way to the event loop is not told, nor that the loop waits for events.
 func TestNoSleeps(t *testing.T) {
 	s := sampler(t)
-	pid, client := nginx(t)
+	pid, client := blocking(t)
 	w := open(t, pid)
-	for _, path := range []string{"/asleep", "/cosocket", "/timer"} {
+	for _, path := range []string{"/asleep", "/cosocket", "/blocks/timer"} {
 		res, err := client.Get("http://worker" + path) // it works, and the code is loaded
 		if err != nil || res.StatusCode != http.StatusOK {
 			t.Fatal(path, res, err)
