@@ -7,14 +7,20 @@ import (
 )
 
 // Where a loop or a function is blacklisted, LuaJIT replaces its instruction with another that does
-// not count how hot it is. Seen from FUNCF, the opcodes stand where they did in LuaJIT 2.0 already.
+// not count how hot it is. The opcodes of loops have the same numbers in all of LuaJIT 2.1; those of
+// functions' heads are the last, in this order, and LuaJIT of 2026 has bit operators before them.
 const (
-	opIFUNCF   = 1
-	opIFUNCV   = 4
-	opFUNCC    = 6
-	opILOOP    = -3
-	opIITERL   = -6
-	opIFORL    = -9
+	opIFORL  = 80
+	opIITERL = 83
+	opILOOP  = 86
+
+	opFUNCF    = 89
+	opFUNCFBit = opFUNCF + 7 // behind bit operators
+	// from FUNCF on:
+	opIFUNCF = 1
+	opIFUNCV = 4
+	opFUNCC  = 6
+
 	minCFStack = 20 // LUA_MINSTACK, operand of the instruction that stands for C functions
 )
 
@@ -30,7 +36,7 @@ func (vm *VM) funcF() (op int, ok bool) {
 	r := vm.reader()
 	internal := r.U32(vm.Global + vm.Layout.CurrentL - 8)
 	op = int(internal&0xff) - opFUNCC
-	return op, r.Err == nil && internal>>8 == minCFStack && op > -opIFORL
+	return op, r.Err == nil && internal>>8 == minCFStack && (op == opFUNCF || op == opFUNCFBit)
 }
 
 func (vm *VM) isBlacklisted(opcode byte) bool {
@@ -38,8 +44,8 @@ func (vm *VM) isBlacklisted(opcode byte) bool {
 	if !ok {
 		return false
 	}
-	switch int(opcode) - f {
-	case opIFUNCF, opIFUNCV, opILOOP, opIITERL, opIFORL:
+	switch int(opcode) {
+	case f + opIFUNCF, f + opIFUNCV, opILOOP, opIITERL, opIFORL:
 		return true
 	}
 	return false
@@ -68,7 +74,7 @@ func (vm *VM) Blacklist(limit time.Duration) (Blacklist, error) {
 	search := *vm
 	search.Memory = &process.Cached{Memory: vm.Memory}
 	r := search.reader()
-	at := r.U64(vm.Global + gcTotal + gcRoot)
+	at := r.U64(vm.Global + vm.total() + gcRoot)
 	end := time.Now().Add(limit)
 	for n := range mostObjects {
 		if at == 0 {

@@ -93,7 +93,7 @@ func (l *Layout) fromClose(library *process.Object) error {
 		return errors.New("compiler's flags not found: was it built without a JIT compiler?")
 	}
 	l.Traces = flags.offset() - jitFlags + jitTraces
-	l.SnapshotPC = true // until the virtual machine proves to be older: see oldTraces
+	l.SnapshotPC = true // until the machine proves to be older: see Settle
 	return nil
 }
 

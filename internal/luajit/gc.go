@@ -30,9 +30,9 @@ func (g GC) Stopped() bool { return g.Threshold > 1<<46 }
 func (vm *VM) GC() (GC, error) {
 	r := vm.reader()
 	g := GC{
-		InUse:     r.U64(vm.Global + gcTotal),
-		Threshold: r.U64(vm.Global + gcTotal + gcThreshold),
-		Phase:     Phase(r.U8(vm.Global + gcTotal + gcState)),
+		InUse:     r.U64(vm.Global + vm.total()),
+		Threshold: r.U64(vm.Global + vm.total() + gcThreshold),
+		Phase:     Phase(r.U8(vm.Global + vm.total() + gcState)),
 	}
 	if r.Err == nil && g.Phase.String() == "unknown" {
 		return g, ErrLayout

@@ -33,15 +33,15 @@ func (vm *VM) findHeap() (l heapLayout, err error) {
 	bad := func(what string) (heapLayout, error) {
 		return l, fmt.Errorf("%s: %w: %s", vm.Library, ErrLayout, what)
 	}
+	if vm.Layout.OldStrings {
+		return bad("it is from before 2020-10: its strings, buffers and C types are kept in another way")
+	}
 	// lua_newstate allocates the main thread and global_State as one, in this order.
 	l.threadSize = vm.Global - main
 	if r.Err != nil || l.threadSize < vm.Layout.CFrame+16 || l.threadSize > 0x100 {
 		return bad("the main thread does not lie before the machine's state")
 	}
-	l.total = gcTotal
-	if vm.Layout.StateTotal > l.threadSize {
-		l.total = vm.Layout.StateTotal - l.threadSize
-	}
+	l.total = vm.Layout.totalBehind(l.threadSize)
 	if l.strings = vm.findStrings(); l.strings == 0 {
 		return bad("its table of strings was not found")
 	}

@@ -63,7 +63,7 @@ func (h *Heap) size(address uint64, kind uint8) (size uint64, ok bool) {
 		if b == nil {
 			return 0, false
 		}
-		size = stringBytes + (uint64(le32(b[stringLength:]))+4)&^3
+		size = stringBytes + (uint64(le32(b[h.vm.stringLength():]))+4)&^3
 		return size, there(address, size)
 	case typeUpvalue:
 		return upvalueSize, head(upvalueSize) != nil

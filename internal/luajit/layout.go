@@ -4,8 +4,8 @@
 //
 // The layouts are those of LuaJIT's headers lj_obj.h, lj_jit.h and lj_frame.h, for x86-64 with
 // 64-bit pointers (GC64). What differs from version to version is read out of the machine code of
-// the library's exported functions (Calibrate); the constants below were the same in eleven builds,
-// luajit2 of 2019-05 to 2024-03 and LuaJIT v2.1 of 2026-08.
+// the library's exported functions (Calibrate); the constants below were the same in all builds that
+// script/test-builds was run with, luajit2 of 2019-05 to 2024-03 and LuaJIT v2.1 of 2026-08.
 package luajit
 
 // A Layout is what differs between builds: offsets in bytes.
@@ -30,9 +30,16 @@ type Layout struct {
 	StateSize  uint64 // 0: unknown
 	StateTotal uint64 // of gc.total, from the beginning of those structures
 
+	Total uint64 // the same in global_State; 0: where it has been since 2020-10
+
+	// What the code does not say is settled on the machine itself (settle.go).
+
 	// SnapshotPC tells that snapshots know the machine code they belong to (mcofs, since 2021-12),
 	// from which the exact line inside a trace follows.
 	SnapshotPC bool
+	// OldStrings tells that strings have no number of their own yet (sid, since 2020-10), so that their
+	// length stands before its later place.
+	OldStrings bool
 }
 
 // Offsets that have not changed.
@@ -53,6 +60,7 @@ const (
 	functionPC        = 0x20 // of a Lua function: its first instruction
 	functionC         = 0x28 // of a C function: its address
 	stringLength      = 0x14
+	stringLengthOld   = 0x10
 	stringBytes       = 0x18
 	tableArray        = 0x10
 	tableNodes        = 0x28
@@ -61,11 +69,12 @@ const (
 	nodeSize          = 0x18 // value, key, next
 	nodeKey           = 0x08
 	environment       = 0x48 // env of lua_State: the table of globals
-	gcTotal           = 0x10 // bytes in use, in global_State
+	gcTotal           = 0x10 // bytes in use, in global_State since 2020-10
 	tracesCount       = 0x0c // sizetrace, after Traces
 	traceSnapshots    = 0x0a // nsnap
 	traceInstructions = 0x0c // nins: one past the last
 	traceIR           = 0x20
+	traceSnapMapSize  = 0x2c // nsnapmap
 	traceSnaps        = 0x30
 	traceSnapMap      = 0x38
 	traceStart        = 0x40 // startpt: the prototype it starts in
@@ -78,6 +87,8 @@ const (
 	snapshotSize      = 12
 	snapshotOffset    = 6  // mcofs
 	snapshotEntries   = 10 // nent
+
+	snapshotEntriesOld = 8 // without mcofs
 
 	cframeSize   = 0x50 // of the interpreter, CFRAME_SIZE
 	cframeL      = 0x10

@@ -6,11 +6,11 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// Instructions that call, as seen from FUNCF.
+// Instructions that call.
 const (
-	opCALLM = -24
-	opCALL  = -23
-	opITERC = -20
+	opCALLM = 65
+	opCALL  = 66
+	opITERC = 69
 )
 
 // snapshotReturned returns the snapshot that a trace makes right after a C function has returned to it:
@@ -72,14 +72,14 @@ func movesOnly(r *process.Reader, from, to uint64) bool {
 
 // isCall tells whether the bytecode at pc calls, and is the prototype's.
 func (vm *VM) isCall(r *process.Reader, proto, pc uint64) bool {
-	funcF, ok := vm.funcF()
-	if !ok || r.U8(proto+objectType) != typeProto {
+	if _, ok := vm.funcF(); !ok || // opcodes are not known
+		r.U8(proto+objectType) != typeProto {
 		return false
 	}
 	if code := proto + protoSize; pc <= code || pc >= code+4*uint64(r.U32(proto+protoSizeBC)) {
 		return false
 	}
-	switch int(r.U8(pc)) - funcF {
+	switch r.U8(pc) {
 	case opCALLM, opCALL, opITERC:
 		return r.Err == nil
 	}

@@ -360,7 +360,7 @@ func (vm *VM) line(r *process.Reader, proto, pc uint64) int {
 const maxText = 512
 
 func (vm *VM) text(r *process.Reader, s uint64) string {
-	n := r.U32(s + stringLength)
+	n := r.U32(s + vm.stringLength())
 	if n > maxText {
 		return strings.ToValidUTF8(string(r.Bytes(s+stringBytes, maxText)), "") + "…"
 	}

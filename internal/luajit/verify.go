@@ -46,7 +46,8 @@ func (vm *VM) verify(mainThread uint64) ([]string, error) {
 		return bad("memory cannot be read")
 	}
 	held = append(held, "the globals are a table")
-	traces, err := vm.verifyTraces()
+	vm.settleStrings()
+	traces, err := vm.settleTraces()
 	if err != nil {
 		return nil, err
 	}
@@ -54,45 +55,6 @@ func (vm *VM) verify(mainThread uint64) ([]string, error) {
 		held = append(held, "every trace knows its number")
 	}
 	return held, nil
-}
-
-// verifyTraces settles which of the two known places the array of traces has: the one whose entries
-// are traces that know their number; it returns how many there are. Without any trace both fit, and
-// it does not matter.
-func (vm *VM) verifyTraces() (int, error) {
-	before := vm.Layout
-	newer := before.Traces
-	if !vm.Layout.SnapshotPC { // settled before
-		newer -= jitTracesOld - jitTraces
-	}
-	older := newer + jitTracesOld - jitTraces
-	for _, at := range []uint64{newer, older} {
-		vm.Layout.Traces = at
-		if traces, ok := vm.tracesFit(); ok {
-			vm.Layout.SnapshotPC = at == newer
-			return traces, nil
-		}
-	}
-	vm.Layout = before
-	return 0, fmt.Errorf("%s: %w: its traces were not found", vm.Library, ErrLayout)
-}
-
-func (vm *VM) tracesFit() (traces int, fit bool) {
-	r := vm.reader()
-	count := r.U32(vm.Global + vm.Layout.Traces + tracesCount)
-	array := r.U64(vm.Global + vm.Layout.Traces)
-	if r.Err != nil || count > maxTraces || (array == 0) != (count == 0) {
-		return 0, false
-	}
-	for n := uint64(1); n < uint64(count); n++ {
-		if t := r.U64(array+8*n) & pointerMask; t != 0 {
-			if r.U8(t+objectType) != typeTrace || uint64(r.U16(t+traceNumber)) != n {
-				return 0, false
-			}
-			traces++
-		}
-	}
-	return traces, r.Err == nil
 }
 
 // Text reads a text that tables hold on the way from the globals: Text("jit", "version"). It is ""

@@ -16,6 +16,7 @@ type VM struct {
 	Asm     process.Interval // machine code of the interpreter
 
 	builtins map[uint64]string // names by address of the C function, or by ID
+	settled  bool              // where the traces are, and what their snapshots know
 }
 
 // Attach makes a VM of the main thread's address, and verifies that the layout fits it.
@@ -27,6 +28,7 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 	vm := &VM{Layout: layout, Memory: memory, Library: library.Path, Asm: asm}
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
+	vm.Layout.Total = layout.totalBehind(vm.Global - mainThread)
 	// The machine may run meanwhile: one that is just about to add a trace does not fit, but soon does.
 	const tries = 10
 	for n := 1; ; n++ {
@@ -82,7 +84,7 @@ func (vm *VM) Status() (Status, error) {
 	r := vm.reader()
 	var s Status
 	s.State, s.Trace = stateOf(int32(r.U32(vm.Global + vm.Layout.VMState)))
-	s.InUse = r.U64(vm.Global + gcTotal)
+	s.InUse = r.U64(vm.Global + vm.total())
 	if s.Current = r.U64(vm.Global + vm.Layout.CurrentL); s.Current != 0 {
 		s.Running = r.U64(s.Current+vm.Layout.CFrame)&^3 != 0
 	}

@@ -53,6 +53,9 @@ const (
 
 // context returns the address of a request's context of the Lua module; 0: Lua has not run for it.
 func (w *Worker) context(request uint64) uint64 {
+	if w.lua == 0 {
+		return 0
+	}
 	r := w.reader()
 	index := r.U64(w.lua) // ctx_index
 	at := r.U64(r.U64(request+requestContexts) + 8*index)

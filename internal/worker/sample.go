@@ -62,6 +62,7 @@ func (w *Worker) Sample() (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
+	w.VM.Settle()
 	var s Sample
 	var v view
 	s.Pause, err = w.Stopped(func(r process.Registers) error {

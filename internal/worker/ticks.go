@@ -176,6 +176,7 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (Sample, error) {
 
 func (w *Worker) keep() {
 	w.Keep()
+	w.VM.Settle()
 	w.kept = time.Now()
 }
 

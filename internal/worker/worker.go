@@ -23,8 +23,8 @@ type Worker struct {
 
 	memory process.Memory // the process's, or an image of it
 
-	luaConf uint64          // address of ngx_http_lua_main_conf_t
-	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t
+	luaConf uint64          // address of ngx_http_lua_main_conf_t, or the stream module's
+	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t; 0: its Lua serves streams alone
 	module  *process.Object // that exports it
 
 	request requestLayout
@@ -104,8 +104,8 @@ func (w *Worker) readObjects() {
 	}
 }
 
-// findVM follows nginx's configuration to the Lua module's, whose first field is the main thread
-// (ngx_http_lua_main_conf_t); both modules export their place in it.
+// findVM finds the machine of an nginx worker. Where both HTTP and streams have Lua, each has a machine
+// of its own; then it is that of HTTP.
 func (w *Worker) findVM() error {
 	p := w.Process
 	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
@@ -115,38 +115,73 @@ func (w *Worker) findVM() error {
 		return fmt.Errorf("process %d is nginx's master, which serves no requests; its workers are %s",
 			p.PID, workersOf(p.PID))
 	}
-	program, err := p.FindObject("ngx_cycle", "ngx_http_module", "ngx_current_msec")
-	if err != nil {
-		return fmt.Errorf("%w: was it built without exported symbols?", err)
-	}
-	module, err := p.FindObject("ngx_http_lua_module")
+	program, err := p.FindObject("ngx_cycle", "ngx_current_msec")
 	if errors.Is(err, process.ErrFiles) {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("the nginx of process %d has %w: the module ngx_http_lua is not loaded", p.PID, ErrNoLua)
+		return fmt.Errorf("the nginx of process %d %w", p.PID, errClosed)
+	}
+	w.Nginx = ngx.New(p, program)
+	mainThread, err := w.findLua("http")
+	if errors.Is(err, process.ErrFiles) {
+		return err
+	}
+	if err != nil {
+		var missing error
+		if mainThread, missing = w.findLua("stream"); missing != nil {
+			if missing == errNoLuaBlock {
+				err = missing
+			}
+			return fmt.Errorf("the nginx of process %d has %w: %w", p.PID, ErrNoLua, err)
+		}
 	}
 	library, layout, err := w.luaJIT()
 	if err != nil {
 		return err
 	}
-	r := &process.Reader{Memory: p}
-	w.Nginx = ngx.New(p, program)
-	http, _, _ := program.Symbol("ngx_http_module")
-	lua, _, _ := module.Symbol("ngx_http_lua_module")
-	// ngx_module_t begins with ctx_index, index; ngx_cycle_t with conf_ctx; ngx_http_conf_ctx_t with
-	// main_conf.
-	configurations := r.U64(r.U64(w.Nginx.Symbols.Cycle))
-	mainConf := r.U64(r.U64(configurations + 8*r.U64(http+8)))
-	luaConf := r.U64(mainConf + 8*r.U64(lua))
-	mainThread := r.U64(luaConf)
-	w.luaConf, w.lua, w.module = luaConf, lua, module
-	if r.Err != nil || mainThread == 0 {
-		return fmt.Errorf("the nginx of process %d has %w: its configuration has no http block, or it is just starting",
-			p.PID, ErrNoLua)
-	}
 	w.VM, err = luajit.Attach(p, library, layout, mainThread)
 	return err
+}
+
+var (
+	errClosed = errors.New("does not export its symbols, by which Lua is found in it: link it with -Wl,-E, as OpenResty and " +
+		"the distributions do, or leave its symbol table in it (strip --strip-debug)")
+	errNotLoaded  = errors.New("the module ngx_http_lua is not loaded, nor ngx_stream_lua")
+	errNoLuaBlock = errors.New("its configuration has no http or stream block with Lua in it, or it is just starting")
+)
+
+// findLua follows nginx's configuration to that of the Lua module for HTTP or streams, whose first field is
+// the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it.
+func (w *Worker) findLua(block string) (mainThread uint64, err error) {
+	name := "ngx_" + block + "_lua_module"
+	module, err := w.FindObject(name)
+	if errors.Is(err, process.ErrFiles) {
+		return 0, err
+	}
+	if err != nil {
+		return 0, errNotLoaded
+	}
+	outer, err := w.FindObject("ngx_" + block + "_module")
+	if err != nil {
+		return 0, errNotLoaded
+	}
+	at, _, _ := outer.Symbol("ngx_" + block + "_module")
+	lua, _, _ := module.Symbol(name)
+	// ngx_module_t begins with ctx_index, index; ngx_cycle_t with conf_ctx; ngx_http_conf_ctx_t with
+	// main_conf.
+	r := &process.Reader{Memory: w.Process}
+	configurations := r.U64(r.U64(w.Nginx.Symbols.Cycle))
+	mainConf := r.U64(r.U64(configurations + 8*r.U64(at+8)))
+	w.luaConf = r.U64(mainConf + 8*r.U64(lua))
+	mainThread = r.U64(w.luaConf)
+	if r.Err != nil || mainThread == 0 {
+		return 0, errNoLuaBlock
+	}
+	if block == "http" {
+		w.lua, w.module = lua, module
+	}
+	return mainThread, nil
 }
 
 // clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.
@@ -164,7 +199,7 @@ func (w *Worker) luaJIT() (*process.Object, luajit.Layout, error) {
 		return nil, luajit.Layout{}, err
 	}
 	if err != nil {
-		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or it is linked in without exported symbols", err)
+		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or is linked in by a program that %w", err, errClosed)
 	}
 	layout, err := luajit.Calibrate(library)
 	return library, layout, err
