@@ -56,27 +56,11 @@ local function lines_of(path)
     return lines
 end
 
-local function quoted(text)
-    local names = {}
-    for name in text:gmatch '"([%w_]+)"' do
-        names[#names + 1] = name
-    end
-    return names
-end
-
--- The modules in the order in which uv.lua collects them; fs.lua collects others in its turn.
+-- The modules in the order in which functions.lua names them.
 local function modules()
-    local text = table.concat(lines_of(folder .. "uv.lua"), "\n")
-    local names = quoted(assert(text:match "ipairs {(.-)}"))
-    for i, name in ipairs(names) do
-        if name == "fs" then
-            table.remove(names, i)
-            local parts = quoted(assert(table.concat(lines_of(folder .. "uv/fs.lua"), "\n")
-                :match "ipairs {(.-)}"))
-            for j, part in ipairs(parts) do
-                table.insert(names, i + j - 1, "fs_" .. part)
-            end
-        end
+    local names = {}
+    for _, line in ipairs(lines_of(folder .. "uv/functions.lua")) do
+        names[#names + 1] = line:match '^    ([%w_]+) = ["%[]'
     end
     return names
 end

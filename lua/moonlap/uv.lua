@@ -16,8 +16,9 @@
 -- its head before adding one), `pending` (the order of writes), `loop` (clock, references), `turn`
 -- (the phases of uv.run), `dispatch` (compiled or not); each other module holds one kind of handle
 -- or a group of functions.
--- A module with public functions has them in its field `api`, under luv's names; this file
--- collects them. Methods of handles are set through `handle.class`.
+-- A module with public functions has them in its field `api`, under luv's names, which `functions`
+-- lists; `loading` loads it when one of them is first used, and puts them here. Methods of handles
+-- are set through `handle.class`.
 -- @module moonlap.uv
 
 local _M = {}
@@ -26,20 +27,11 @@ if not jit then
     error("moonlap.uv needs LuaJIT: run this with luajit", 0)
 end
 
-for _, name in ipairs {
-    "errors", "fault", "req", "handle_functions", "turn", "loop_state", "timer", "watcher",
-    "stream", "reading", "writing", "tcp", "pipe", "fd_pair", "tty", "udp", "udp_multicast",
-    "async", "poll", "signal", "process", "fs_event", "fs_poll", "thread", "work", "fs", "dns",
-    "system", "os", "random", "constants", "go", "zero_copy", "leaks", "shimless",
-} do
-    for key, value in pairs(require("moonlap.uv." .. name).api) do
-        _M[key] = value
-    end
-end
-local method_tables = require("moonlap.uv.handle").method_tables
-require("moonlap.uv.arity").install(_M, method_tables)
--- The loop was made before all this was loaded, and timers count from the clock's last reading.
-_M.update_time()
-require("moonlap.uv.go").install(_M, method_tables)
+-- With the loop, so that it is told at once where the C library is missing, and the clock begins
+-- as luv's.
+require "moonlap.uv.queue"
+require("moonlap.uv.loading").fill(_M)
+_M.errno = require("moonlap.uv.errors").api.errno
+_M.constants = require("moonlap.uv.constants").api.constants
 
 return _M

@@ -5,8 +5,8 @@ local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local bit = require "bit"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
+local words = require "moonlap.uv.words"
 
 local _M = {}
 
@@ -95,7 +95,7 @@ end
 -- @tparam string|number family
 -- @treturn number 0 for an unknown word
 function _M.family(family)
-    return tonumber(family) or constants.family_number[family] or 0
+    return tonumber(family) or words.family_number[family] or 0
 end
 
 return _M

@@ -5,14 +5,16 @@
 
 local _M = {}
 
-local select, type, getinfo = select, type, debug.getinfo
+local select, getinfo = select, debug.getinfo
 
 -- What programs call for each event or message.
-local BUSY = {
-    "accept", "close", "is_active", "is_closing", "new_pipe", "new_tcp", "new_udp", "read_start",
-    "read_stop", "shutdown", "tcp_connect", "timer_again", "timer_start", "timer_stop",
-    "try_write", "udp_send", "udp_try_send", "write",
-}
+local BUSY = {}
+for name in ([[
+    accept close is_active is_closing new_pipe new_tcp new_udp read_start read_stop shutdown
+    tcp_connect timer_again timer_start timer_stop try_write udp_send udp_try_send write
+]]):gmatch "%S+" do
+    BUSY[name] = true
+end
 
 local given = 0
 -- The functions whose calls are counted; the wrapper itself is no longer on the stack then.
@@ -34,31 +36,18 @@ function _M.is_missing(fn, position)
     return counted[fn] ~= nil and position > given
 end
 
---- Wraps functions, also where they are methods.
--- @tparam table all functions by name
--- @tparam {table,…} method_tables
-function _M.install(all, method_tables)
-    local instead = {}
-    for _, name in ipairs(BUSY) do
-        instead[all[name]] = all[name]
+--- The function that counts its arguments; the same one where it need not.
+-- @tparam function fn
+-- @tparam string|nil name luv's, if it has one
+-- @tparam boolean is_method it is called by its handle, which `...` does not tell of
+-- @treturn function
+function _M.wrap(fn, name, is_method)
+    if BUSY[name] then
+        return fn
     end
-    local function wrap(functions, are_methods)
-        for name, fn in pairs(functions) do
-            if type(fn) == "function" then
-                if not instead[fn] then
-                    -- Those with `...` can tell by themselves, but for the handle.
-                    local info = getinfo(fn, "u")
-                    local can_tell = not are_methods and (info.isvararg or info.nparams == 0)
-                    instead[fn] = can_tell and fn or count(fn)
-                end
-                functions[name] = instead[fn]
-            end
-        end
-    end
-    for _, methods in ipairs(method_tables) do
-        wrap(methods, true)
-    end
-    wrap(all, false)
+    local info = getinfo(fn, "u")
+    local can_tell = not is_method and (info.isvararg or info.nparams == 0)
+    return can_tell and fn or count(fn)
 end
 
 return _M

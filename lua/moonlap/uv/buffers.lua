@@ -3,6 +3,7 @@
 
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
+require "moonlap.uv.ffi"
 
 local _M = {}
 

@@ -4,10 +4,10 @@ local ffi = require "ffi"
 local bit = require "bit"
 local address = require "moonlap.uv.address"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local queue = require "moonlap.uv.queue"
 local requests = require "moonlap.uv.req"
+local words = require "moonlap.uv.words"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
@@ -19,6 +19,7 @@ int uv_getaddrinfo(void *loop, void *req, void *, const char *node, const char *
     const void *hints);
 void uv_freeaddrinfo(void *addrinfo);
 int uv_getnameinfo(void *loop, void *req, void *, const void *address, int flags);
+size_t uv_req_size(int type);
 ]]
 
 -- What stands before a request's own fields. libuv has no functions for the results; uv.h calls
@@ -62,7 +63,7 @@ assert(ffi.sizeof(getaddrinfo_t) == C.uv_req_size(8)
 local on_getaddrinfo = queue.callback "getaddrinfo"
 local on_getnameinfo = queue.callback "getnameinfo"
 
-local FAMILY = constants.family_number
+local FAMILY = words.family_number
 
 
 local function address_entry(info)
@@ -71,8 +72,8 @@ local function address_entry(info)
         family = described.family,
         addr = described.ip,
         port = described.port ~= 0 and described.port or nil,
-        socktype = constants.socktype_word[info.socktype],
-        protocol = constants.protocol_word(info.protocol),
+        socktype = words.socktype_word[info.socktype],
+        protocol = words.protocol_word(info.protocol),
         canonname = info.canonname ~= nil and ffi.string(info.canonname) or nil,
     }
 end
@@ -94,12 +95,12 @@ end
 
 
 -- A hint that is a number or a word; a word that is not known means any.
-local function hint(hints, name, words)
+local function hint(hints, name, number_of)
     local value = hints[name]
     if type(value) == "number" then
         return value
     elseif type(value) == "string" then
-        return tonumber(value) or words[value] or 0
+        return tonumber(value) or number_of[value] or 0
     elseif value ~= nil then
         check.argument_error(3, name .. " hint must be string if set")
     end
@@ -109,7 +110,7 @@ end
 
 local PROTOCOLS = setmetatable({}, {
     __index = function(_, word)
-        return constants.protocol_number(word)
+        return words.protocol_number(word)
             or check.argument_error(3, "invalid protocol: " .. word)
     end,
 })
@@ -123,7 +124,7 @@ local HINT_FLAGS = {
 local function read_hints(hints)
     local result = addrinfo_t()
     result.family = hint(hints, "family", FAMILY)
-    result.socktype = hint(hints, "socktype", constants.socktype_number)
+    result.socktype = hint(hints, "socktype", words.socktype_number)
     result.protocol = hint(hints, "protocol", PROTOCOLS)
     for name, flag in pairs(HINT_FLAGS) do
         if hints[name] then

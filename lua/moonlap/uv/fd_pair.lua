@@ -4,8 +4,8 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
+local words = require "moonlap.uv.words"
 
 local _M = {}
 local api = {}
@@ -36,7 +36,7 @@ end
 function api.socketpair(kind, protocol, flags1, flags2)
     local type_number, protocol_number = 1, 0
     if type(kind) == "string" then
-        type_number = constants.socktype_number[kind] or tonumber(kind)
+        type_number = words.socktype_number[kind] or tonumber(kind)
         if not type_number then
             check.argument_error(1, "invalid socket type: " .. kind)
         end
@@ -45,7 +45,7 @@ function api.socketpair(kind, protocol, flags1, flags2)
             "socket type must be string or integer if set, got " .. check.own_type_name(1, kind))
     end
     if type(protocol) == "string" and not tonumber(protocol) then
-        protocol_number = constants.protocol_number(protocol)
+        protocol_number = words.protocol_number(protocol)
         if not protocol_number then
             check.argument_error(2, "invalid protocol: " .. protocol)
         end

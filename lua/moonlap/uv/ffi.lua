@@ -7,8 +7,6 @@
 
 local ffi = require "ffi"
 
-local shimless = require "moonlap.uv.shimless"
-
 -- A second copy of this module in one Lua state finds the types declared already.
 if not pcall(ffi.typeof, "uvshim_queue") then
     ffi.cdef [[
@@ -143,7 +141,7 @@ local function load_shim()
     local reason = "moonlap.uv cannot load its C library:\n  " .. table.concat(tried, "\n  ")
         .. "\nbuild it with `make build`, which needs gcc and libuv1-dev, and name it in"
         .. " MOONLAP_UVSHIM when it is not beside moonlap/uv/ffi.lua"
-    return shimless.library(reason) or error(reason, 0)
+    return require("moonlap.uv.shimless").library(reason) or error(reason, 0)
 end
 
 return load_shim()

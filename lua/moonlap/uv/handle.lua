@@ -11,7 +11,6 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
-local shimless = require "moonlap.uv.shimless"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local timer_records = require "moonlap.uv.timer_records"
@@ -204,7 +203,7 @@ function _M.memory(h, is_new)
             forget(h)
             h.userdata, h.closing, h.closed = false, true, true
         end
-        check.misuse(shimless.reason or "not enough memory")
+        check.misuse(require("moonlap.uv.shimless").reason or "not enough memory")
     end
     h.ptr = ffi.cast(handle_ptr, memory)
     return memory

@@ -4,11 +4,11 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local handle_functions = require "moonlap.uv.handle_functions"
 local req = require "moonlap.uv.req"
 local loop = require("moonlap.uv.queue").loop
+local words = require "moonlap.uv.words"
 
 local _M = {}
 
@@ -36,7 +36,7 @@ function api.loop_configure(...)
         check.argument_error(2, "block_signal option: expected signal as string or number")
     end
     return errors.result(C.uv_loop_configure(loop, option,
-        ffi.new("int", constants.signal(signal))))
+        ffi.new("int", words.signal(signal))))
 end
 
 --- How long the loop has waited for events.

@@ -6,10 +6,10 @@ local bit = require "bit"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local closing = require "moonlap.uv.closing"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
+local words = require "moonlap.uv.words"
 
 local _M = {}
 
@@ -222,7 +222,7 @@ function api.process_kill(userdata, signum)
     if h.has_exited then -- its id may be another's
         return errors.fail(errno.ESRCH)
     end
-    return errors.result(C.uv_kill(h.pid, constants.signal(signum)))
+    return errors.result(C.uv_kill(h.pid, words.signal(signum)))
 end
 
 --- A child's id.
@@ -237,7 +237,7 @@ end
 -- @tparam[opt="sigterm"] number|string signum 0 asks whether there is such a process
 -- @treturn number 0, or nil, message and name of the error
 function api.kill(...)
-    return errors.result(C.uv_kill(check.int(1, ...), constants.signal((select(2, ...)))))
+    return errors.result(C.uv_kill(check.int(1, ...), words.signal((select(2, ...)))))
 end
 
 --- Keeps children from inheriting the descriptors that this process has inherited itself.

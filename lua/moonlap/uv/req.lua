@@ -19,7 +19,6 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
-local shimless = require "moonlap.uv.shimless"
 local errors = require "moonlap.uv.errors"
 local check = require "moonlap.uv.check"
 
@@ -79,7 +78,7 @@ function _M.new(kind, callback, decode)
     if memory == nil then
         n_free = n_free + 1
         free_ids[n_free] = id
-        check.misuse(shimless.reason or "not enough memory")
+        check.misuse(require("moonlap.uv.shimless").reason or "not enough memory")
     end
     local ptr = ffi.cast(types[2], memory)
     local r = {

@@ -4,10 +4,10 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
+local words = require "moonlap.uv.words"
 
 local _M = {}
 
@@ -35,7 +35,7 @@ queue.on[queue.KIND.signal] = function(event)
     if h.oneshot then
         h.number = 0
     end
-    return h.callback, constants.signal_word[number]
+    return h.callback, words.signal_word[number]
 end
 
 local api = {}
@@ -61,7 +61,7 @@ local function start(call, oneshot, ...)
         if type(signal) ~= "string" then
             check.argument_error(2, "Missing Signal name")
         end
-        number = constants.signal_number[signal]
+        number = words.signal_number[signal]
         if not number then
             check.argument_error(2, "Invalid Signal name")
         end

@@ -24,6 +24,7 @@ int uv_stream_set_blocking(uv_stream_t *, int);
 size_t uv_stream_get_write_queue_size(const uv_stream_t *);
 int uv_tcp_open(uv_tcp_t *, int);
 int uv_pipe_open(uv_pipe_t *, int);
+int uv_fileno(const uv_handle_t *, int *);
 int moonlap_uv_dup(int fd) __asm__("dup");
 int moonlap_uv_close(int fd) __asm__("close");
 ]]

@@ -3,9 +3,9 @@
 local ffi = require "ffi"
 local address = require "moonlap.uv.address"
 local check = require "moonlap.uv.check"
-local constants = require "moonlap.uv.constants"
 local errors = require "moonlap.uv.errors"
 local out = require "moonlap.uv.out"
+local words = require "moonlap.uv.words"
 local C = require "moonlap.uv.ffi"
 
 local _M = {}
@@ -189,7 +189,7 @@ local function add_interface(interfaces, interface)
         mac = ffi.string(interface.mac, 6),
         ip = ip_name(interface.address),
         netmask = ip_name(interface.netmask),
-        family = constants.family_word[interface.address.family],
+        family = words.family_word[interface.address.family],
     }
 end
 

@@ -271,4 +271,7 @@ for _, name in ipairs { "start", "stop", "again", "set_repeat", "get_repeat", "g
     methods[name] = api["timer_" .. name]
 end
 
+-- Timers count from the clock's last reading, which was before all this was loaded.
+loop.new_turn()
+
 return _M

@@ -15,6 +15,8 @@ local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
+local udp_handle = require "moonlap.uv.udp_handle"
+local udp_multicast = require "moonlap.uv.udp_multicast"
 
 local _M = {}
 
@@ -53,22 +55,7 @@ local on_udp_send = queue.callback "udp_send"
 local udp_ptr = ffi.typeof "uv_udp_t *"
 local datagram_ptr = ffi.typeof "uvshim_datagram *"
 
-local methods = {}
-local class = handle.class("udp", methods, { last_calls = pending.last_calls })
-
---- What a UDP handle can do, by name.
-_M.methods = methods
-
---- The record and the pointer of a UDP handle.
--- @param userdata
--- @treturn table h; raises an error for anything else
--- @treturn cdata|boolean uv_udp_t *, false for one that is closed
-function _M.open(userdata)
-    local h = handle.check(userdata, class)
-    return h, not h.closed and h.udp
-end
-
-local open_udp = _M.open
+local class, open_udp = udp_handle.class, udp_handle.open
 
 queue.on[queue.KIND.recv] = function(event)
     local h = handle.by_id[event.id]
@@ -311,10 +298,12 @@ function api.udp_connect(userdata, host, port)
     return errors.result(ptr and C.uv_udp_connect(ptr, sockaddr) or EBADF)
 end
 
-for name, fn in pairs(api) do
-    local method = name:match "^udp_(.*)"
-    if method then
-        methods[method] = fn
+for _, functions in ipairs { api, udp_multicast.api } do
+    for name, fn in pairs(functions) do
+        local method = name:match "^udp_(.*)"
+        if method then
+            udp_handle.methods[method] = fn
+        end
     end
 end
 

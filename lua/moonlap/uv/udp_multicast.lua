@@ -5,7 +5,7 @@ local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
-local udp = require "moonlap.uv.udp"
+local udp_handle = require "moonlap.uv.udp_handle"
 
 local _M = {}
 local api = {}
@@ -20,7 +20,7 @@ int uv_udp_set_multicast_interface(uv_udp_t *, const char *);
 ]]
 
 local EBADF = errors.api.errno.EBADF
-local open_udp = udp.open
+local open_udp = udp_handle.open
 
 local MEMBERSHIP = { leave = 0, join = 1 }
 
@@ -99,10 +99,6 @@ function api.udp_set_multicast_interface(userdata, interface_addr)
     local _, ptr = open_udp(userdata)
     interface_addr = check.string(2, userdata, interface_addr)
     return errors.result(ptr and C.uv_udp_set_multicast_interface(ptr, interface_addr) or EBADF)
-end
-
-for name, fn in pairs(api) do
-    udp.methods[name:match "^udp_(.*)"] = fn
 end
 
 return _M

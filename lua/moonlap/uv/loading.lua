@@ -1,0 +1,167 @@
+--- Loading of modules when they are first used: for a quick start, and a heap of few objects.
+--
+-- Their texts are read at once, since later there may be no descriptor left, or another folder or
+-- version; but only what is used is compiled and run, which takes most of the time.
+--
+-- The library's table has all its names from the start; for the function of a module that is not
+-- loaded stands one that loads it and calls it. Then the function itself stands in the table. Who
+-- has taken the other one out of it before goes on through that: compiled, some nanosecond a call.
+-- @module moonlap.uv.loading
+
+local arity = require "moonlap.uv.arity"
+local functions = require "moonlap.uv.functions"
+local parking = require "moonlap.uv.parking"
+
+local _M = {}
+
+local package, pairs, ipairs, type, assert = package, pairs, ipairs, type, assert
+local require, loadstring, getinfo = require, loadstring, debug.getinfo
+local collectgarbage, error, pcall = collectgarbage, error, pcall
+
+local PREFIX = "moonlap.uv."
+local SOURCE = getinfo(1, "S").source
+
+-- The library's functions by name, and which modules they are of: what is loaded by now.
+local known, is_known = {}, {}
+
+-- The library's table.
+local library
+
+-- Names of functions; what was made of functions as methods, which classes share.
+local names, methods = {}, {}
+local n_classes = 0
+
+-- A program may have put something of its own in a function's place.
+local function stands_in(value)
+    return type(value) == "function" and getinfo(value, "S").source == SOURCE
+end
+
+local function install(name, value)
+    known[name] = value
+    if stands_in(library[name]) then
+        library[name] = value
+    end
+end
+
+local function wrapped(fn, is_method)
+    return parking.wrap(arity.wrap(fn, names[fn], is_method), names[fn])
+end
+
+local function install_methods(class)
+    for key, fn in pairs(class) do
+        methods[fn] = methods[fn] or wrapped(fn, true)
+        class[key] = methods[fn]
+    end
+    if class.read_start then
+        for _, name in ipairs {
+            "read", "read_start_pointer", "write_pointer", "try_write_pointer",
+        } do
+            class[name] = known[name] or _M.stand_in(name)
+        end
+    end
+end
+
+-- What is loaded by now: a module, and those which that one needs.
+local function publish()
+    local fresh = {}
+    for module in pairs(functions) do
+        local loaded = not is_known[module] and package.loaded[PREFIX .. module]
+        if type(loaded) == "table" and loaded.api then
+            is_known[module] = true
+            fresh[#fresh + 1] = loaded.api
+            for name, fn in pairs(loaded.api) do
+                names[fn] = name
+            end
+        end
+    end
+    local handle = package.loaded[PREFIX .. "handle"]
+    while handle and n_classes < #handle.method_tables do
+        n_classes = n_classes + 1
+        install_methods(handle.method_tables[n_classes])
+    end
+    for _, api in ipairs(fresh) do
+        for name, fn in pairs(api) do
+            if type(fn) == "function" then
+                install(name, methods[fn] or wrapped(fn, false))
+            end
+        end
+    end
+end
+
+-- A finalizer that ran meanwhile might use what is being loaded.
+local function load(module)
+    local collects = collectgarbage "isrunning"
+    collectgarbage "stop"
+    local ok, err = pcall(require, PREFIX .. module)
+    if collects then
+        collectgarbage "restart"
+    end
+    if not ok then
+        error(err, 0)
+    end
+    publish()
+end
+
+local function module_of(name)
+    for module, list in pairs(functions) do
+        if (" " .. list .. " "):find("%s" .. name .. "%s") then
+            return module
+        end
+    end
+end
+
+local function get(name)
+    if not known[name] then
+        load(module_of(name))
+    end
+    return known[name]
+end
+
+--- Makes what stands for a function.
+-- @tparam string name
+-- @treturn function
+function _M.stand_in(name)
+    return function(...)
+        return get(name)(...)
+    end
+end
+
+-- This library's folder; nil where this file's text did not come from one.
+local folder = SOURCE:match "^@(.*)loading%.lua$"
+
+-- The modules' texts by the names of the modules.
+local texts = {}
+
+-- What `require` calls for a module whose text is there.
+local function run_text(name)
+    local text = texts[name]
+    texts[name], package.preload[name] = nil, nil
+    return assert(loadstring(text, "@" .. folder .. name:sub(#PREFIX + 1) .. ".lua"))(name)
+end
+
+local function read_text(module)
+    local name = PREFIX .. module
+    if not folder or package.loaded[name] or package.preload[name] then
+        return
+    end
+    local file = io.open(folder .. module .. ".lua")
+    if file then
+        texts[name], package.preload[name] = file:read "*a", run_text
+        file:close()
+    end
+end
+
+--- Makes a table the library's.
+-- @tparam table table gets luv's functions
+function _M.fill(table)
+    library = table
+    for module, list in pairs(functions) do
+        read_text(module)
+        for name in list:gmatch "%S+" do
+            library[name] = _M.stand_in(name)
+        end
+    end
+    publish()
+end
+
+return _M
