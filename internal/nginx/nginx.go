@@ -20,6 +20,7 @@ type Nginx struct {
 	Symbols Symbols
 
 	connections connections // once found
+	streams     streams
 }
 
 // Symbols are the addresses of variables that nginx exports; 0 where it doesn't.

@@ -20,8 +20,7 @@ type InFlight struct {
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
-// at each connection, and at each coroutine that OpenResty keeps: requests of HTTP/2 have no connection
-// of their own, so that those are seen once Lua waits for something in them.
+// at each connection, at the streams of those of HTTP/2, and at each coroutine that OpenResty keeps.
 func (w *Worker) InFlight() ([]InFlight, error) {
 	now := time.Now()
 	seen := map[uint64]bool{}
@@ -50,7 +49,9 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 		}
 		if serves() {
 			add(data, serves)
+			return
 		}
+		w.Nginx.EachStream(connection, data, add)
 	})
 	for _, co := range w.VM.Coroutines() {
 		request, err := w.VM.Request(co)

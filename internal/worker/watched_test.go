@@ -126,14 +126,22 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestInFlightHTTP2: two requests on one connection.
+// TestInFlightHTTP2: requests on one connection; in two Lua waits, many are proxied to a server that never
+// answers, and others have ended.
 func TestInFlightHTTP2(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "s")
+	socket, silent := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "silent")
+	server, err := net.Listen("unix", silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
 	pid, _ := nginxWith(t, fmt.Sprintf(`lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;
 		server { listen unix:%s http2;
 			location / { access_by_lua_block { require("watched").sleep() } }
 			location = /content { content_by_lua_block { require("watched").sleep() } }
-		}`, socket), "")
+			location = /done { return 200; }
+			location = /proxied { proxy_pass http://unix:%s; }
+		}`, socket, silent), "")
 	w := open(t, pid)
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -145,11 +153,27 @@ func TestInFlightHTTP2(t *testing.T) {
 	client := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 	begin(t, client, "/content")
 	begin(t, client, "/other")
-	await(t, "in flight", []string{"GET /content content 5", "GET /other access 5"}, func() (seen []string, err error) {
+	for range 20 {
+		get(t, client, "/done")
+	}
+	const proxied = 40 // more than nginx has lists of streams
+	for range proxied {
+		begin(t, client, "/proxied")
+	}
+	want := append(slices.Repeat([]string{"GET /proxied  0"}, proxied), "GET /content content 5", "GET /other access 5")
+	slices.Sort(want)
+	await(t, "in flight", want, func() (seen []string, err error) {
 		all, err := w.InFlight()
 		for _, f := range all {
-			if f.URI != "" && f.Lua != nil {
-				seen = append(seen, fmt.Sprintf("%s %s %s %d", f.Method, f.URI, f.Phase, f.Lua.Line))
+			line := 0
+			if f.Lua != nil {
+				line = f.Lua.Line
+			}
+			if f.URI != "" {
+				seen = append(seen, fmt.Sprintf("%s %s %s %d", f.Method, f.URI, f.Phase, line))
+			}
+			if f.URI != "" && f.Age <= 0 {
+				err = fmt.Errorf("%s is %v old", f.URI, f.Age)
 			}
 		}
 		slices.Sort(seen)
