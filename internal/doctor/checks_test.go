@@ -100,7 +100,7 @@ func TestChecks(t *testing.T) {
 		{"perf", Note, "not the kernel's part", nil, map[string]string{sysctl + "perf_event_paranoid": "2\n", "proc/self/status": nobody}},
 		{"perf", Problem, "only root", nil, map[string]string{sysctl + "perf_event_paranoid": "4\n", "proc/self/status": nobody}},
 		{"perf", Problem, "can't be opened", deny(unix.ENOSYS), map[string]string{sysctl + "perf_event_paranoid": "1\n"}},
-		{"eBPF", Problem, "BTF", nil, map[string]string{"proc/self/status": root}},
+		{"eBPF", Problem, "CONFIG_DEBUG_INFO_BTF; bench and time do without", nil, map[string]string{"proc/self/status": root}},
 		{"eBPF", OK, "may be loaded", nil, map[string]string{btf: "", "proc/self/status": root}},
 		{"eBPF", OK, "may be loaded", nil, map[string]string{btf: "", "proc/self/status": "CapEff:\t000000c000000000\n"}},
 		{"eBPF", Note, "unprivileged eBPF is off", nil, map[string]string{
@@ -113,8 +113,10 @@ func TestChecks(t *testing.T) {
 		{"kernel names", OK, "tells", nil, map[string]string{"proc/kallsyms": "0000000000000000 A zero\nffffffff81000000 T _text\n"}},
 		{"kernel names", Note, "kptr_restrict is 2", nil, map[string]string{
 			"proc/kallsyms": "0000000000000000 A zero\n0000000000000000 T _text\n", sysctl + "kptr_restrict": "2\n"}},
-		{"kernel names", Note, "run as root", nil, map[string]string{
+		{"kernel names", Note, "perf_event_paranoid is above 1", nil, map[string]string{
 			"proc/kallsyms": "0000000000000000 T _text\n", sysctl + "kptr_restrict": "0\n"}},
+		{"kernel names", Note, "kptr_restrict is 1 run as root", nil, map[string]string{
+			"proc/kallsyms": "0000000000000000 T _text\n", sysctl + "kptr_restrict": "1\n"}},
 		{"kernel names", Note, "no /proc/kallsyms", nil, nil},
 		{"eBPF", Note, "may not load", nil, map[string]string{btf: "", "proc/self/status": "CapEff:\t0000008000000000\n"}},
 	} {

@@ -113,7 +113,7 @@ func (m Machine) perf() Check {
 func (m Machine) ebpf() Check {
 	if _, err := os.Stat(filepath.Join(m.Root, "sys/kernel/btf/vmlinux")); err != nil {
 		return problem("eBPF", "this kernel does not tell its types: there is no /sys/kernel/btf/vmlinux",
-			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench, time and load do without")
+			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench and time do without, explain and watch too, and profile then stops the worker for each look")
 	}
 	if m.capable(capBPF, capPerfmon) {
 		return m.tryProbe()
@@ -184,8 +184,13 @@ func (m Machine) kernelNames() Check {
 	}
 	restrict, _ := m.read("proc/sys/kernel/kptr_restrict")
 	remedy := "run as root: else kernel functions have no names in a profile"
-	if restrict != "0" && restrict != "1" {
+	text := "the kernel hides its functions' addresses: kptr_restrict is " + restrict
+	switch restrict {
+	case "0": // as the kernel's kallsyms_show_value decides
+		text = "the kernel tells its functions' addresses to users with CAP_SYSLOG alone, since perf_event_paranoid is above 1"
+	case "1":
+	default:
 		remedy = "sudo sysctl kernel.kptr_restrict=1, and " + remedy
 	}
-	return note(name, "the kernel hides its functions' addresses: kptr_restrict is "+restrict, remedy)
+	return note(name, text, remedy)
 }
