@@ -88,16 +88,26 @@ func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
 		s.Registers, s.Stopped = registers, true
 		return err
 	})
-	if over {
-		done := max(1, s.Size())
-		return nil, &PauseError{Bytes: total, Budget: budget, Pause: pause,
-			Needed: max(needed, time.Duration(float64(pause)*float64(total)/float64(done)))}
+	switch {
+	case over && p.ended():
+		return nil, fmt.Errorf("process %d has ended", p.PID)
+	case over:
+		return nil, &PauseError{Bytes: total, Budget: budget, Pause: pause, Needed: stillNeeded(needed, time.Since(began), s.Size(), total)}
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.Pause = pause
 	return s, nil
+}
+
+// stillNeeded estimates how long a copy takes that was given up when so much of it was done; rehearsed is
+// how long it took while the process ran. Where nothing was done, stopping the process took all of the time.
+func stillNeeded(rehearsed, took time.Duration, done, total int64) time.Duration {
+	if done == 0 {
+		return took + rehearsed
+	}
+	return max(rehearsed, time.Duration(float64(took)*float64(total)/float64(done)))
 }
 
 // used lists the memory that is to be copied, as it is mapped now, and its size in bytes.

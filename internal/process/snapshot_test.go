@@ -92,6 +92,22 @@ func TestSnapshotTooLong(t *testing.T) {
 	}
 }
 
+// TestStillNeeded: a process that took long to stop does not make its copy take for hours.
+func TestStillNeeded(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		rehearsed, took time.Duration
+		done            int64
+		want            time.Duration
+	}{
+		{2 * ms, 50 * ms, 0, 52 * ms}, {2 * ms, 50 * ms, 500, 100 * ms}, {200 * ms, 50 * ms, 500, 200 * ms},
+	} {
+		if got := stillNeeded(c.rehearsed, c.took, c.done, 1000); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestCopy: what was copied can be viewed, whole or not at all.
 func TestCopy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
