@@ -37,7 +37,8 @@ func system(moonlap string, pairs int, length time.Duration) error {
 			var both [2]block
 			for i := range both {
 				for range pairs {
-					if err := s.inTurn(moonlap, path, mode.flags, mode.points, length, &both[i]); err != nil {
+					ready := func(profiler int) error { return pointed(profiler, mode.points) }
+					if err := s.inTurn(moonlap, path, mode.flags, ready, length, &both[i]); err != nil {
 						return err
 					}
 				}
@@ -51,8 +52,8 @@ func system(moonlap string, pairs int, length time.Duration) error {
 	return nil
 }
 
-// inTurn adds a pair to the block.
-func (s *server) inTurn(moonlap, path string, flags []string, points int, length time.Duration, b *block) error {
+// inTurn adds a pair to the block; ready waits until a profiler looks.
+func (s *server) inTurn(moonlap, path string, flags []string, ready func(profiler int) error, length time.Duration, b *block) error {
 	plain := func() error {
 		one, err := s.slice(path, length)
 		b.plain = append(b.plain, one)
@@ -68,7 +69,7 @@ func (s *server) inTurn(moonlap, path string, flags []string, points int, length
 	if err := profiler.Start(); err != nil {
 		return err
 	}
-	err := pointed(profiler.Process.Pid, points)
+	err := ready(profiler.Process.Pid)
 	if err == nil {
 		var one slice
 		one, err = s.slice(path, length)

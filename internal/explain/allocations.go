@@ -18,7 +18,9 @@ type Allocations struct {
 	Requests   uint64  `json:"requests"` // meanwhile; 0: not known, or none
 	Probed     int64   `json:"probed_ns"`
 	Windows    int     `json:"windows"`
-	Counted    uint64  `json:"counted_bytes"` // while it was probed
+	Looks      int     `json:"looks"`
+	Effective  float64 `json:"effective_looks"` // so many of equal weight tell as much
+	Counted    uint64  `json:"counted_bytes"`   // while it was probed
 	Blocks     uint64  `json:"counted_objects"`
 	Traps      int     `json:"traps"`
 	Each       int64   `json:"cost_of_each_ns"`
@@ -45,13 +47,15 @@ func Allocated(l worker.Looks, workers func(master int) ([]int, error)) *Allocat
 	share := func(part, of int64) float64 { return float64(part) / float64(max(1, of)) }
 	out := &Allocations{
 		Elapsed: a.Elapsed.Nanoseconds(), Bytes: a.Bytes, Low: a.Low, High: a.High, Objects: a.Blocks, Requests: requests(a.Served, workers),
-		Probed: a.Probed.Nanoseconds(), Windows: a.Windows, Counted: a.CountedBytes, Blocks: a.CountedBlocks, Traps: a.Traps,
+		Probed: a.Probed.Nanoseconds(), Windows: a.Windows, Looks: len(l.Samples), Counted: a.CountedBytes, Blocks: a.CountedBlocks, Traps: a.Traps,
 		Each: a.Each.Nanoseconds(), Cost: share(a.Cost.Nanoseconds(), a.Elapsed.Nanoseconds()),
 		Inside: share(a.Inside.Nanoseconds(), a.Used.Nanoseconds()), Budget: a.Budget,
 		HeapBefore: a.HeapBefore, HeapAfter: a.HeapAfter, Lines: []Line{},
 	}
 	index := map[string]int{}
+	squares := 0.0
 	for _, s := range l.Samples {
+		squares += s.Allocation.Bytes * s.Allocation.Bytes
 		name := "(outside of Lua)"
 		if s.Lua {
 			name = where(innermostLua(s.Stack))
@@ -64,6 +68,9 @@ func Allocated(l worker.Looks, workers func(master int) ([]int, error)) *Allocat
 		}
 		out.Lines[i].Bytes += s.Allocation.Bytes
 		out.Lines[i].Objects += s.Allocation.Blocks
+	}
+	if squares > 0 {
+		out.Effective = a.Bytes * a.Bytes / squares
 	}
 	for i := range out.Lines {
 		out.Lines[i].Share = out.Lines[i].Bytes / max(1, out.Bytes)

@@ -60,7 +60,7 @@ func TestAllocationEstimate(t *testing.T) {
 			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)/2).Draw(t, "window"))
 			blocks := rapid.Int64Range(1, int64(length/(each+2*trap))).Draw(t, "blocks")
 			w := allocationWindow{from: at, to: at + length, stratum: stratum, inside: time.Duration(blocks) * trap}
-			w.used = time.Duration(blocks)*each + time.Duration(dearer*float64(w.inside))
+			w.used = time.Duration(blocks)*each + w.inside
 			w.Allocated = probe.Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
 			windows = append(windows, w)
 			at += stratum
@@ -68,7 +68,7 @@ func TestAllocationEstimate(t *testing.T) {
 			cost += w.inside
 		}
 		a := Allocations{Cost: cost}
-		a.estimate(windows, own+time.Duration(dearer*float64(cost)))
+		a.estimate(windows, own+cost)
 		right := size * float64(own/each)
 		if math.Abs(a.Bytes-right) > right/1e3 || math.Abs(a.Blocks-right/size) > right/size/1e3 {
 			t.Errorf("%.0f bytes and %.0f blocks, where %.0f bytes were allocated", a.Bytes, a.Blocks, right)

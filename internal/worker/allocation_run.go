@@ -202,13 +202,18 @@ func (a *allocationProbe) count() {
 }
 
 func (a *allocationProbe) costOf(n probe.Allocated) time.Duration {
-	return time.Duration(n.Traps)*a.probe.Each() + n.Looks
+	return time.Duration(n.Traps)*a.each() + n.Looks
+}
+
+// each is what a trap costs.
+func (a *allocationProbe) each() time.Duration {
+	return time.Duration(dearer * float64(a.probe.Each()))
 }
 
 // distance is how many bytes from one look to the next make as many looks in a second of all the worker's CPU time as were
 // asked for; and in a window no more than one in so much time, some times what a look takes.
 func (a *allocationProbe) distance(p plan) float64 {
-	const first = 64 << 10
+	const first = 4 << 10 // in a window that is as short as the first one, few enough looks
 	const each = 50 * time.Microsecond
 	bytes, of := 0.0, 0.0
 	for _, w := range a.windows {

@@ -91,7 +91,7 @@ func (a *allocationProbe) requests() uint64 {
 func (a *allocationProbe) sum(l *Looks) error {
 	a.Forget() // what was kept is old
 	all := Allocations{
-		Elapsed: l.Elapsed, Cost: a.cost, Each: a.probe.Each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heap(),
+		Elapsed: l.Elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heap(),
 	}
 	all.Served = map[int]Served{}
 	if n := a.requests(); n > a.served {

@@ -21,7 +21,7 @@ import (
 const threeLines = `local ffi = require "ffi"
 local kind = ffi.typeof "struct { char bytes[40]; }"
 local keep
-local number = 1e9
+local number = 1e9 local kept = {} for i = 1, 40000 do kept[i] = "so many that their table keeps its size " .. i end
 %s
 collectgarbage("stop")
 local lines = {
