@@ -2,6 +2,7 @@ package luajit
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ var ErrLayout = errors.New("this LuaJIT's layout is unknown")
 // from the first argument, `setgcrefnull(g->cur_L)` a store of zero.
 func Calibrate(library *process.Object) (Layout, error) {
 	var l Layout
+	if machine := library.ELF.Machine; machine != elf.EM_X86_64 {
+		return l, fmt.Errorf("%s: %w: its code is for %v; LuaJIT is looked into on x86-64 only", library.Path, ErrLayout, machine)
+	}
 	if err := requireGC64(library); err != nil {
 		return l, err
 	}

@@ -2,8 +2,11 @@ package luajit
 
 import (
 	"bytes"
+	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -247,6 +250,32 @@ func TestCalibrateRefuses(t *testing.T) {
 	defer o.Close()
 	if l, err := Calibrate(o); err == nil {
 		t.Errorf("this test has the layout %+v", l)
+	}
+}
+
+// TestCalibrateElsewhere: a LuaJIT for another processor is not said to have 32-bit pointers.
+func TestCalibrateElsewhere(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const machine = 18 // e_machine in the header of an ELF file
+	binary.LittleEndian.PutUint16(b[machine:], uint16(elf.EM_AARCH64))
+	file := filepath.Join(t.TempDir(), "libluajit-5.1.so.2")
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o, err := process.OpenObject(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if _, err := Calibrate(o); !errors.Is(err, ErrLayout) || !strings.Contains(err.Error(), "EM_AARCH64; LuaJIT is looked into on x86-64 only") {
+		t.Error(err)
 	}
 }
 

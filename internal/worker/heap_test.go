@@ -112,7 +112,8 @@ func TestHeap(t *testing.T) {
 	get(t, client, "/forget")
 	get(t, client, "/count")
 	freed := objects(h) - objects(heapOf(t, w))
-	if freed < held.HeldBytes || freed > held.HeldBytes+20_000 {
+	const compiled = 5_000 // bytes of a trace or two that come meanwhile
+	if freed < held.HeldBytes-compiled || freed > held.HeldBytes+20_000 {
 		t.Errorf("%d bytes are held, %d were free without", held.HeldBytes, freed)
 	}
 	store := h.Tables[0]
