@@ -22,8 +22,8 @@ static int32_t id_of(const void *data) { return (int32_t)(uintptr_t)data; }
 
 /* -- records ---------------------------------------------------------------------------------- */
 
-/* A record that finds no memory is counted, and Lua raises an error after the poll. Lua is to have it
- * after this turn of uv_run. */
+/* A record that finds no memory is counted, and Lua raises an error after the poll. libuv must not wait
+ * for more before Lua has it: what is put off comes before the poll. */
 static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, int32_t kind, void *data) {
     uvshim_event *event;
 
@@ -158,7 +158,6 @@ void uvshim_on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf) {
     if (nread == 0) /* nothing to read yet */
         return;
     if (nread == UV_ENOBUFS) {
-        uv_stop(stream->loop);
         queue->more = 1;
         return;
     }

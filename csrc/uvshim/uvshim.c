@@ -77,6 +77,10 @@ uvshim_mailbox *uvshim_mailbox_of(uv_async_t *async) {
  * and the poll would wait without it. A stopped loop does not wait. */
 static void on_alarm(uv_timer_t *alarm) { uv_stop(alarm->loop); }
 
+/* Before 1.45 UV_RUN_ONCE reads the clock three times a turn, for the timers that it runs at the end;
+ * UV_RUN_DEFAULT twice. That this is over after a turn is the work of a check handle. */
+static void on_turn_end(uv_check_t *turn_end) { uv_stop(turn_end->loop); }
+
 uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
     uvshim_queue *queue = calloc(1, sizeof *queue);
 
@@ -85,13 +89,15 @@ uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
         return NULL;
     queue->loop = calloc(1, uv_loop_size());
     queue->alarm = calloc(1, uv_handle_size(UV_TIMER));
+    queue->turn_end = calloc(1, uv_handle_size(UV_CHECK));
     if (posix_memalign((void **)&queue->slab, 4096, slab_size) != 0)
         queue->slab = NULL;
     queue->slab_size = slab_size;
-    if (queue->loop != NULL && queue->alarm != NULL && queue->slab != NULL)
+    if (queue->loop != NULL && queue->alarm != NULL && queue->turn_end != NULL && queue->slab != NULL)
         *status = uv_loop_init(queue->loop);
     if (*status != 0) {
         free(queue->slab);
+        free(queue->turn_end);
         free(queue->alarm);
         free(queue->loop);
         free(queue);
@@ -100,9 +106,13 @@ uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
     queue->loop->data = queue;
     uv_timer_init(queue->loop, queue->alarm);
     queue->now = (double)uv_now(queue->loop);
-    /* Either mode is over after a turn in which there was a record, since that stops the loop. The one
-     * spares the other a third reading of the clock: which of them depends on when timers run. */
-    queue->waits = uv_version() < 0x012d00 ? UV_RUN_DEFAULT : UV_RUN_ONCE;
+    queue->mode = UV_RUN_ONCE;
+    if (uv_version() < 0x012d00) {
+        queue->mode = UV_RUN_DEFAULT;
+        uv_check_init(queue->loop, queue->turn_end);
+        uv_check_start(queue->turn_end, on_turn_end);
+        uv_unref((uv_handle_t *)queue->turn_end);
+    }
     return queue;
 }
 
@@ -119,6 +129,8 @@ void uvshim_close(uvshim_queue *queue) {
             uvshim_mailbox_close(block->mailbox);
     }
     uv_close((uv_handle_t *)queue->alarm, NULL);
+    if (queue->mode == UV_RUN_DEFAULT)
+        uv_close((uv_handle_t *)queue->turn_end, NULL);
     do {
         uv_run(queue->loop, UV_RUN_DEFAULT);
         uvshim_empty_slab(queue);
@@ -130,6 +142,7 @@ void uvshim_close(uvshim_queue *queue) {
     free(queue->events.at);
     free(queue->closing.at);
     free(queue->slab);
+    free(queue->turn_end);
     free(queue->alarm);
     free(queue->loop);
     free(queue);
@@ -167,7 +180,7 @@ int uvshim_poll(uvshim_queue *queue, double timeout) {
     needs_alarm = timeout > 0 || !alive;
     if (needs_alarm)
         uv_timer_start(queue->alarm, on_alarm, timeout < 0 ? FAR_AWAY : (uint64_t)timeout, 0);
-    uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : queue->waits);
+    uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : queue->mode);
     if (needs_alarm)
         uv_timer_stop(queue->alarm);
     queue->now = (double)uv_now(loop);

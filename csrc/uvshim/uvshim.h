@@ -62,12 +62,13 @@ typedef struct uvshim_queue {
     char *slab; /* what was read since the last drain */
     uint32_t slab_used, slab_size;
     uv_timer_t *alarm;
+    uv_check_t *turn_end;
+    uv_run_mode mode;             /* of a uv_run that may wait */
     struct uvshim_block *blocks; /* every handle and request that is not freed */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     uint32_t drains;              /* how often the slab was emptied */
     int finishing, quiet;         /* quiet: the last poll brought nothing */
-    uv_run_mode waits;            /* how uv_run is to wait */
 } uvshim_queue;
 
 /* Work for the thread pool: the memory of a request of type UV_WORK. */
