@@ -62,16 +62,25 @@ func (w *Worker) Request(memory process.Memory, address uint64) (request Request
 }
 
 // learnRequests finds where requests keep their texts from one that is in flight, so that the kernel
-// copies them from the first look on. Without one it is learnt from the first that is seen.
-func (w *Worker) learnRequests() error {
-	if w.Nginx == nil {
-		return nil
-	}
-	return w.Nginx.EachConnection(func(_, data uint64, _ int) {
-		if w.request.uri == 0 {
-			w.Request(w.memory, data)
+// copies them from the first look on. At most moments a worker is between two requests, so it tries for a
+// while. Without any, it is learnt from the first that is seen.
+func (w *Worker) learnRequests() {
+	const tries, apart, most = 30, time.Millisecond, 60 * time.Millisecond
+	began := time.Now()
+	for range tries {
+		if w.request.uri != 0 || w.Nginx == nil || time.Since(began) > most {
+			return
 		}
-	})
+		err := w.Nginx.EachConnection(func(_, data uint64, _ int) {
+			if w.request.uri == 0 {
+				w.Request(w.memory, data)
+			}
+		})
+		if err != nil {
+			return
+		}
+		time.Sleep(apart)
+	}
 }
 
 // find looks for the sequence of texts that only a request has: a path, and at its distances a

@@ -67,7 +67,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 	if err != nil {
 		return l, err
 	}
-	_ = w.learnRequests() // else the first look that sees a request tells
+	w.learnRequests() // else the first look that sees a request tells
 	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, ticks)
 	if err != nil {
 		return l, err
