@@ -89,13 +89,18 @@ func TestPhase(t *testing.T) {
 		"lua so+0x2ce40 ngx_event_connect_peer ngx_http_core_content_phase":        "balancer",
 		"lua ngx_http_lua_run_thread so+0x47000 ngx_event_expire_timers":           "",
 		"ngx_http_write_filter ngx_http_core_content_phase":                        "",
+		"lua lua@access_by_lua(nginx.conf:7) ngx_http_lua_run_thread so+0x3dae0":   "access",
+		"lua@ssl_certificate_by_lua(nginx.conf:7) ngx_http_lua_run_thread":         "ssl_cert",
+		"lua@log_by_lua(nginx.conf:7) ngx_http_lua_content_wev_handler":            "content",
+		"lua@content_by_lua(nginx.conf:7) lua@handler.lua ngx_http_lua_run_thread": "",
+		"lua@my_by_lua(x) ngx_http_lua_run_thread":                                 "",
 		"ngx_http_lua_ffi_exec_regex lua ngx_http_lua_ssl_sess_fetch_handler_file": "ssl_sess_fetch",
 	} {
 		var stack []Frame
 		for _, name := range strings.Fields(functions) {
 			f := Frame{Kind: luajit.C, Function: name}
-			if name == "lua" {
-				f.Kind = luajit.Lua
+			if lua, file, _ := strings.Cut(name, "@"); lua == "lua" {
+				f.Kind, f.File = luajit.Lua, file
 			}
 			stack = append(stack, f)
 		}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -22,13 +23,22 @@ var nginxPhases = map[string]string{
 	"ngx_http_free_request":       "log",
 }
 
-// Phase reads the phase of a request off the C functions that run its Lua code; "" where they don't
-// say it.
+// chunkPhases are phases that the Lua module calls otherwise where it names the code of nginx.conf.
+var chunkPhases = map[string]string{
+	"ssl_certificate": "ssl_cert", "ssl_session_fetch": "ssl_sess_fetch", "ssl_session_store": "ssl_sess_store",
+}
+
+// Phase reads the phase of a request off the C functions that run its Lua code. Where they don't say it,
+// as after Lua has waited for something, the outermost Lua function does if it stands in nginx.conf:
+// content_by_lua(nginx.conf:12). Else it is "".
 func Phase(stack []Frame) string {
 	lua := false
+	outermost := ""
 	for _, f := range stack {
 		if f.Kind != luajit.C {
-			lua = lua || f.Kind == luajit.Lua
+			if f.Kind == luajit.Lua {
+				lua, outermost = true, f.File
+			}
 			continue
 		}
 		if phase := nginxPhases[f.Function]; lua && phase != "" {
@@ -44,6 +54,13 @@ func Phase(stack []Frame) string {
 				return phase
 			}
 		}
+	}
+	phase, _, ok := strings.Cut(outermost, "_by_lua(")
+	if other := chunkPhases[phase]; other != "" {
+		phase = other
+	}
+	if ok && slices.Contains(luaPhases, phase) {
+		return phase
 	}
 	return ""
 }
