@@ -2,11 +2,17 @@
  * A queue and its loop: opened, polled, closed; and the memory of handles and requests.
  */
 #include "block.h"
+#include "kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
-#include <sys/epoll.h>
+#include <sys/syscall.h>
+#ifdef SYS_epoll_wait
+#define LOOK SYS_epoll_wait
+#else /* on newer architectures; with no signal mask, which is the fifth argument, it is the same */
+#define LOOK SYS_epoll_pwait
+#endif
 #endif
 
 /* ms */
@@ -148,30 +154,29 @@ void uvshim_close(uvshim_queue *queue) {
     free(queue);
 }
 
+/* Asking the kernel outright takes half of uv_run's time. Timers (of fs_poll), descriptors that libuv has
+ * not told the kernel of, and what it puts off are uv_run's; and where the last poll brought something
+ * the next one may, too: then asking would be in vain. */
+int uvshim_look(uvshim_queue *queue) {
 #ifdef __linux__
-/* Would uv_run find nothing at all to do? Asking the kernel outright takes a third less time. Timers
- * (of fs_poll), descriptors that libuv has not told the kernel of, and what it puts off are uv_run's. */
-static int nothing_happened(uv_loop_t *loop) {
-    struct epoll_event event;
+    uv_loop_t *loop = queue->loop;
     void *first_watcher = *(void **)&loop->watcher_queue;
 
-    return uv_backend_timeout(loop) == -1 && first_watcher == (void *)&loop->watcher_queue &&
-           epoll_wait(uv_backend_fd(loop), &event, 1, 0) == 0;
-}
+    if (queue->quiet && first_watcher == (void *)&loop->watcher_queue && uv_backend_timeout(loop) == -1)
+        return uvshim_kernel(LOOK, uv_backend_fd(loop), (long)queue->looked, 1, 0, 0);
 #else
-static int nothing_happened(uv_loop_t *loop) { (void)loop; return 0; }
+    (void)queue;
 #endif
+    return 1;
+}
 
-int uvshim_poll(uvshim_queue *queue, double timeout) {
+void uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_loop_t *loop = queue->loop;
     int alive, needs_alarm;
 
     if (queue->events.count == 0)
         uvshim_empty_slab(queue);
     queue->more = 0;
-    /* Where the last poll brought something the next one may, too: then asking would be in vain. */
-    if (timeout == 0 && queue->quiet && nothing_happened(loop))
-        return 0;
     /* uv_run does nothing at all for a loop that is not alive, but handles without a reference
      * have their events too as long as Lua turns: the alarm keeps the loop alive for that. */
     alive = uv_loop_alive(loop);
@@ -185,7 +190,6 @@ int uvshim_poll(uvshim_queue *queue, double timeout) {
         uv_timer_stop(queue->alarm);
     queue->now = (double)uv_now(loop);
     queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
-    return 1;
 }
 
 void uvshim_update_time(uvshim_queue *queue) {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 8
+#define UVSHIM_ABI 9
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -69,6 +69,7 @@ typedef struct uvshim_queue {
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     uint32_t drains;              /* how often the slab was emptied */
     int finishing, quiet;         /* quiet: the last poll brought nothing */
+    uint64_t looked[2];           /* where uvshim_look lets the kernel write an event */
 } uvshim_queue;
 
 /* Work for the thread pool: the memory of a request of type UV_WORK. */
@@ -101,14 +102,15 @@ void *uvshim_req(uvshim_queue *queue, int type, uint32_t id);
 void uvshim_free(uvshim_queue *queue, void *p);
 void uvshim_set_id(void *p, uint32_t id);
 
+/* 0: no event is there, and uv_run would find nothing to do at all. */
+int uvshim_look(uvshim_queue *queue);
 /* One turn of uv_run that waits at most timeout ms (0: not at all), also when no handle keeps the
- * loop alive, or as below. When Lua has set the count of `events` to 0, what they showed is forgotten.
- * Returns 0 when nothing had happened and `now` was not read. */
+ * loop alive, or as below. When Lua has set the count of `events` to 0, what they showed is forgotten. */
 enum {
     UVSHIM_FOREVER = -1,    /* until an event */
     UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
 };
-int uvshim_poll(uvshim_queue *queue, double timeout);
+void uvshim_poll(uvshim_queue *queue, double timeout);
 /* Reads the clock into `now`. */
 void uvshim_update_time(uvshim_queue *queue);
 /* How many datagrams one recvmmsg may bring. */
@@ -164,9 +166,14 @@ typedef struct {
         double sec, nsec;
     } atime, mtime, ctime, birthtime;
 } uvshim_file;
+/* The kernel's struct statx. */
+typedef struct {
+    uint64_t words[32];
+} uvshim_statx;
 /* Asks the kernel at once, as statx(2) does. Returns 0, or libuv's error; unless that is UV_ENOENT,
  * libuv has to be asked, which knows other ways. */
-int uvshim_stat(int fd, const char *path, int flags, uvshim_file *file);
+int uvshim_stat(int fd, const char *path, int flags, uvshim_statx *statx);
+void uvshim_read_stat(const uvshim_statx *statx, uvshim_file *file);
 
 /* Where this library lies, for Lua's package.loadlib; NULL where the host hides Lua's C API. */
 const char *uvshim_path(void);

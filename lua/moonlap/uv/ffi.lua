@@ -88,7 +88,8 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void *uvshim_req(uvshim_queue *, int type, uint32_t id);
     void uvshim_free(uvshim_queue *, void *);
     void uvshim_set_id(void *, uint32_t id);
-    int uvshim_poll(uvshim_queue *, double timeout);
+    int uvshim_look(uvshim_queue *);
+    void uvshim_poll(uvshim_queue *, double timeout);
     void uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
@@ -97,11 +98,13 @@ if not pcall(ffi.typeof, "uvshim_queue") then
         double dev, mode, nlink, uid, gid, rdev, ino, size, blksize, blocks;
         struct { double sec, nsec; } atime, mtime, ctime, birthtime;
     } uvshim_file;
-    int uvshim_stat(int fd, const char *path, int flags, uvshim_file *);
+    typedef struct { uint64_t words[32]; } uvshim_statx;
+    int uvshim_stat(int fd, const char *path, int flags, uvshim_statx *);
+    void uvshim_read_stat(const uvshim_statx *, uvshim_file *);
     ]]
 end
 
-local ABI = 8
+local ABI = 9
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -62,7 +62,7 @@ function _M.stat_table(stat)
 end
 
 
-local file = ffi.new "uvshim_file"
+local statx, file = ffi.new "uvshim_statx", ffi.new "uvshim_file"
 
 
 --- A file's statistics straight from the kernel.
@@ -73,12 +73,13 @@ local file = ffi.new "uvshim_file"
 -- @treturn string|nil libuv's error, when there is no such file
 -- @treturn string|nil its name
 function _M.now(fd, path, flags)
-    local status = C.uvshim_stat(fd, path, flags, file)
+    local status = C.uvshim_stat(fd, path, flags, statx)
     if status == ENOENT then
         return errors.fail(status, path)
     elseif status ~= 0 then
         return nil
     end
+    C.uvshim_read_stat(statx, file)
     return luvs_table(file.dev, file.mode, file.nlink, file.uid, file.gid, file.rdev, file.ino,
         file.size, file.blksize, file.blocks, 0, 0,
         file.atime.sec, file.atime.nsec, file.mtime.sec, file.mtime.nsec,

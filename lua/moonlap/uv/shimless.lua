@@ -56,13 +56,17 @@ local function stand_ins(lib)
         queue.now = tonumber(lib.uv_now(queue.loop))
     end
 
-    -- Nothing of libuv's can happen here: -1 and -2 are uvshim.h's.
+    -- Nothing of libuv's can happen here.
+    function self.uvshim_look()
+        return 1
+    end
+
+    -- -1 and -2 are uvshim.h's.
     function self.uvshim_poll(queue, timeout)
         if timeout == -1 or timeout > 0 then
             lib.uv_sleep(timeout == -1 and LONGEST or math.min(timeout, LONGEST))
         end
         self.uvshim_update_time(queue)
-        return 1
     end
 
     function self.uvshim_path() end

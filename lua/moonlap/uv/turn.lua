@@ -31,7 +31,8 @@ local idle, prepare, checks = watcher.idle, watcher.prepare, watcher.check
 local max, min = math.max, math.min
 
 -- To compiled code a local function is a constant, and a module's field a table to look into.
-local uvshim_poll, uv_loop_alive = C.uvshim_poll, C.uv_loop_alive
+local uvshim_look, uvshim_poll = C.uvshim_look, C.uvshim_poll
+local uv_loop_alive = C.uv_loop_alive
 local is_closing_due, run_closing = closing.is_due, closing.run
 local new_turn, polled, now = loop.new_turn, loop.polled, loop.now
 local are_writes_waiting, run_writes = pending.waiting, pending.run
@@ -108,10 +109,11 @@ local function poll()
         timeout = patience()
     end
     if timeout ~= 0 or in_c() then
-        if uvshim_poll(q, timeout) ~= 0 then
-            polled()
-        else
+        if timeout == 0 and uvshim_look(q) == 0 then
             new_turn()
+        else
+            uvshim_poll(q, timeout)
+            polled()
         end
         check_lost()
     end
