@@ -222,11 +222,16 @@ func (c *Core) snapshot() (*Snapshot, error) {
 		if c.segments[i].Filesz == 0 {
 			continue
 		}
-		part := Part{Address: m.Start, Bytes: make([]byte, c.segments[i].Filesz)}
-		if _, err := c.segments[i].ReaderAt.ReadAt(part.Bytes, 0); err != nil {
+		// What lies side by side stays in one piece: an object may span it.
+		if last := len(parts) - 1; last < 0 || parts[last].end() != m.Start {
+			parts = append(parts, Part{Address: m.Start})
+		}
+		part := &parts[len(parts)-1]
+		size, read := int(c.segments[i].Filesz), len(part.Bytes)
+		part.Bytes = slices.Grow(part.Bytes, size)[:read+size]
+		if _, err := c.segments[i].ReaderAt.ReadAt(part.Bytes[read:], 0); err != nil {
 			return nil, fmt.Errorf("the memory at %#x: %w", m.Start, err)
 		}
-		parts = append(parts, part)
 	}
 	s.Copy = NewCopy(parts)
 	return s, nil

@@ -35,11 +35,13 @@ func made(t interface {
 		Registers: process.Registers{RIP: 0x401000, RSP: 0x7000_0100, RBP: 1, RBX: 2, RDX: 3, R12: 4, R13: 5, R14: 6, R15: 7},
 		Maps: []process.Mapping{
 			{Start: 0x400000, End: 0x400000 + 2*page, Executable: true, Inode: 1, Path: mapped},
-			{Start: 0x600000, End: 0x600000 + 2*page, Writable: true},
+			{Start: 0x600000, End: 0x600000 + page, Writable: true},
+			{Start: 0x600000 + page, End: 0x600000 + 2*page, Writable: true}, // side by side, as after a fork
 			{Start: 0x7000_0000, End: 0x7000_0000 + page, Writable: true, Path: "[stack]"},
 		},
 		Bytes: map[uint64][]byte{
-			0x400000: bytes.Repeat([]byte{1}, page), 0x600000: bytes.Repeat([]byte{7}, 2*page), 0x7000_0000: bytes.Repeat([]byte{8}, page),
+			0x400000: bytes.Repeat([]byte{1}, page), 0x600000: bytes.Repeat([]byte{7}, page), 0x600000 + page: bytes.Repeat([]byte{7}, page),
+			0x7000_0000: bytes.Repeat([]byte{8}, page),
 		},
 	}
 }
@@ -80,7 +82,7 @@ func TestCore(t *testing.T) {
 		t.Error("what lies behind the heap can be read")
 	}
 	s, err := p.Snapshot(0)
-	if err != nil || s.Size() != 2*page || !s.Stopped || s.Registers != c.Registers {
+	if err != nil || s.Size() != 2*page || s.View(0x600000, 2*page) == nil || !s.Stopped || s.Registers != c.Registers {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if process.IsCore(filepath.Join(folder, "mapped")) || !process.IsCore(path) {
@@ -121,7 +123,7 @@ func TestCoreSpoilt(t *testing.T) {
 		if cut {
 			file = file[:rapid.IntRange(0, len(file)-1).Draw(t, "length")]
 		} else {
-			const headAndNotes = 64 + 4*56 + 800
+			const headAndNotes = 64 + 5*56 + 800
 			for range rapid.IntRange(1, 4).Draw(t, "changes") {
 				file[rapid.IntRange(0, headAndNotes).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
 			}

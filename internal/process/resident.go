@@ -26,7 +26,8 @@ const (
 
 // resident lists the private memory that the process has used: pages never touched hold nothing, and to
 // read them takes time for nothing. Small gaps are bridged, so that an array that spans one stays in one
-// piece.
+// piece; so does an object that spans two mappings side by side, as memory from before a fork and from
+// after it are.
 func (p *Process) resident() ([]span, error) {
 	f, err := os.Open(p.file("pagemap"))
 	if err != nil {
@@ -35,12 +36,16 @@ func (p *Process) resident() ([]span, error) {
 	defer f.Close()
 	const bridged = 4 * pageSize
 	var all []span
+	first, end := 0, uint64(0) // of mappings side by side: their first span, and where they end
 	buffer := make([]byte, 1<<16)
 	for _, m := range p.Maps {
 		if !m.private() {
 			continue
 		}
-		first := len(all) // of this mapping
+		if m.Start != end {
+			first = len(all)
+		}
+		end = m.End
 		for at := m.Start; at < m.End; {
 			entries := min((m.End-at)/pageSize, uint64(len(buffer)/pageEntry))
 			b := buffer[:entries*pageEntry]

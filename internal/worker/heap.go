@@ -66,12 +66,16 @@ func (w *Worker) heap(pause time.Duration) (heap.Heap, error) {
 	return h, nil
 }
 
-// requestOf says which request a coroutine was made for, "" where that is not known.
+// requestOf says which request a coroutine was made for, "" where that is not known, or has ended: its memory
+// may be another one's by then.
 func (w *Worker) requestOf(memory process.Memory, coroutine uint64) string {
 	vm := *w.VM
 	vm.Memory = memory
 	address, err := vm.Request(coroutine)
-	if err != nil {
+	r := &process.Reader{Memory: memory}
+	connection := r.U64(address + requestConnection)
+	served := r.U64(connection) // a request, or what keeps an idle connection
+	if err != nil || r.U32(served) != requestSignature || r.U64(served+requestConnection) != connection || r.Err != nil {
 		return ""
 	}
 	if request, ok := w.Request(memory, address); ok && request.URI != "" {
