@@ -10,27 +10,27 @@ import (
 func (s Profile) allocated(p *page) {
 	a := s.Allocations
 	seconds := s.Duration.Seconds()
-	a.Low, a.High = max(0, a.Low), max(a.Bytes, a.High)
 	rate := p.size(a.Bytes/seconds) + "/s"
-	const vague = 2
+	const vague = 10
 	switch {
 	case a.Bytes == 0:
 		rate = "nothing"
-	case a.High > vague*a.Low: // the traps have taken most of the time
-		rate = p.atLeast + p.size(a.Low/seconds) + "/s"
+	case a.High > vague*a.Low: // the traps have taken nearly all of the time
+		rate += fmt.Sprintf(" (at least %s)", p.size(a.Low/seconds))
 	case a.High > a.Low:
 		rate += fmt.Sprintf(" (%s%s%s)", p.size(a.Low/seconds), p.dash, p.size(a.High/seconds))
 	}
-	p.fact("rate", p.join(rate, count(int64(a.Objects/seconds))+" objects/s"))
+	p.fact("rate", p.join(rate, few(a.Objects/seconds)+" objects/s"))
 	if n := float64(a.Requests); n > 0 {
-		p.fact("request", fmt.Sprintf("%s in %s objects, by %s", p.size(a.Bytes/n), count(int64(a.Objects/n)), plural(int(a.Requests), "request", "requests")))
+		p.fact("request", fmt.Sprintf("%s in %s objects, by %s", p.size(a.Bytes/n), few(a.Objects/n), plural(int(a.Requests), "request", "requests")))
 	}
 	p.fact("heap", p.size(float64(a.HeapBefore))+" "+p.arrow+" "+p.size(float64(a.HeapAfter)))
 	p.fact("looks", p.join(
 		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
 		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", plural(int(a.Blocks), "object", "objects"))))
 	over := ""
-	if a.Cost > a.Budget {
+	const rounding = 1.1
+	if a.Cost > rounding*a.Budget {
 		over = "more than the budget"
 	}
 	p.fact("probed", p.join(
@@ -59,6 +59,15 @@ func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 		if a.Requests > 0 {
 			each = fmt.Sprintf(" %10s", p.size(l.Bytes/float64(a.Requests)))
 		}
-		p.line(p.shorten(fmt.Sprintf("  %6s %10s %10s%s  %s", percent(l.Share), p.size(l.Bytes/seconds), count(int64(l.Objects/seconds)), each, clean(l.Name)), p.opt.Width))
+		p.line(p.shorten(fmt.Sprintf("  %6s %10s %10s%s  %s", percent(l.Share), p.size(l.Bytes/seconds), few(l.Objects/seconds), each, clean(l.Name)), p.opt.Width))
 	}
+}
+
+// few is a number of objects, to a tenth where it is small.
+func few(n float64) string {
+	const small = 10
+	if n > 0 && n < small {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return count(int64(n))
 }
