@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
@@ -136,6 +137,33 @@ ffi.C.execlp("sleep", "sleep", "60", ffi.cast("char *", nil))
 	_, err := w.Look(ctx, time.Minute, 100, func(time.Duration) { os.WriteFile(goOn, nil, 0o644) })
 	if !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("it runs sleep: %v", err)
+	}
+}
+
+// TestLastMoments: what the kernel copied of a program is understood also when it is looked at late, after
+// the program's end.
+func TestLastMoments(t *testing.T) {
+	s := sampler(t)
+	cmd := script(t, "while true do for i = 1, 1e6 do end end")
+	w := awaitMachine(t, cmd.Process.Pid)
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM}, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last *probe.Moment
+	await(t, "a look at the program", true, func() (bool, error) {
+		last = <-source.Moments()
+		sample, err := w.moment(s, last)
+		return sample.Lua && sample.Partial == nil, err
+	})
+	source.Detach()
+	for range source.Moments() {
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	w.kept = time.Time{} // long ago
+	if sample, err := w.moment(s, last); err != nil || !sample.Lua || sample.Partial != nil {
+		t.Errorf("%v, %+v", err, sample)
 	}
 }
 

@@ -174,7 +174,11 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (Sample, error) {
 	return sample, err
 }
 
+// keep begins to keep anew what is read of the worker. Of one that has ended, what was kept is all there is.
 func (w *Worker) keep() {
+	if stat, err := w.Stat(); err != nil || stat.Ended() {
+		return
+	}
 	w.Keep()
 	w.VM.Settle()
 	w.kept = time.Now()
