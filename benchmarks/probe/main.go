@@ -28,7 +28,7 @@ func main() {
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|system|complete|locks|flat|heap")
+		log.Println("usage: probe [flags] cost|allocations|system|calls|complete|locks|flat|heap")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -46,6 +46,8 @@ func main() {
 		err = allocations(*moonlap, *pairs, *length)
 	case "system":
 		err = system(*moonlap, *pairs, *length)
+	case "calls":
+		err = calls(*moonlap)
 	case "complete":
 		err = complete(*moonlap, *whole)
 	case "locks":
@@ -64,7 +66,7 @@ func main() {
 		err = heaps(*moonlap, counts)
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, system, complete, locks, flat or heap?")
+		log.Fatal("cost, allocations, system, calls, complete, locks, flat or heap?")
 	}
 	if err != nil {
 		log.Fatal(err)

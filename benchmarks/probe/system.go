@@ -65,11 +65,10 @@ func (s *server) inTurn(moonlap, path string, flags []string, ready func(profile
 			return err
 		}
 	}
-	profiler := exec.Command(moonlap, append([]string{"profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--duration", "1h"}, flags...)...)
-	if err := profiler.Start(); err != nil {
+	profiler, err := s.profiler(moonlap, flags, ready)
+	if profiler == nil {
 		return err
 	}
-	err := ready(profiler.Process.Pid)
 	if err == nil {
 		var one slice
 		one, err = s.slice(path, length)
@@ -81,6 +80,16 @@ func (s *server) inTurn(moonlap, path string, flags []string, ready func(profile
 		return err
 	}
 	return plain()
+}
+
+// profiler starts one with these flags; ready waits until it looks.
+func (s *server) profiler(moonlap string, flags []string, ready func(profiler int) error) (*exec.Cmd, error) {
+	flags = append([]string{"profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--duration", "1h"}, flags...)
+	p := exec.Command(moonlap, flags...)
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	return p, ready(p.Process.Pid)
 }
 
 // pointed waits until a profiler has programs at so many tracepoints.
