@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
+.PHONY: help build test test-static test-builds test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -11,6 +11,12 @@ build: ## bin/moonlap
 
 test: ## every test
 	script/test
+
+test-static: build ## explain, profile, watch and heap on a stripped nginx that Lua is linked into, from Debian's sources
+	script/test-static
+
+test-builds: build ## the same on other builds of luajit and nginx: make test-builds PROGRAMS='/path/to/luajit …'
+	script/test-builds $(PROGRAMS)
 
 test-uv: build ## luv's own tests with moonlap.uv: make test-uv LUV=/path/to/luv (tag 1.44.2-0)
 	script/test-uv "$(LUV)"

@@ -97,5 +97,8 @@ func (i instruction) onMemory(base x86asm.Reg, value int64) bool {
 		return false
 	}
 	v, ok := i.Args[1].(x86asm.Imm)
+	if i.MemBytes == 1 { // compilers take the one byte that it is about
+		v = x86asm.Imm(int8(v))
+	}
 	return ok && int64(v) == value
 }
