@@ -45,6 +45,8 @@ What differs from luv, apart from the extensions that say so:
   lit's tests, of `coro-channel`, runs the loop so, and fails here as it does there);
 - the busiest functions (`timer_start`, `write`, …) say "got nil" of an argument that is missing,
   not "got no value";
+- a closed timer has forgotten its interval and when it was due, and what `ref` says to a closed
+  handle is not heard;
 - a handle that has had write callbacks for 128 KiB in a turn gets the others in the next one.
 ]]
 

@@ -138,6 +138,9 @@ message.kinds.A = {
 local api = {}
 _M.api = api
 
+local new_record = handle.record_maker
+    "ptr = false, id = 0, closed_in_c = false, callback = false, arguments = false, box = false"
+
 --- A handle that calls back after `send`; several sends before may make one call.
 -- @tparam function callback of what was sent last
 -- @treturn userdata; or nil, message and name of the error
@@ -145,7 +148,8 @@ function api.new_async(callback)
     if type(callback) ~= "function" then
         check.type_error(1, "function", callback)
     end
-    local h = { callback = callback, arguments = false, box = false }
+    local h = new_record()
+    h.callback = callback
     local userdata = handle.new(class, h)
     local memory = ffi.cast(async_ptr, handle.memory(h))
     local status = C.uv_async_init(queue.loop, memory, on_async)

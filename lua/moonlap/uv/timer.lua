@@ -213,12 +213,11 @@ function api.timer_get_repeat(userdata)
     return records[place(userdata) + INTERVAL]
 end
 
---- How long until it fires.
+--- How long until it fires, or would have fired if it had not been stopped.
 -- @tparam userdata timer
--- @treturn number ms, 0 when it is not active or is due
+-- @treturn number ms, 0 when it is due, was never started or is closed
 function api.timer_get_due_in(userdata)
-    local at = place(userdata)
-    return is_active(at) and max(0, records[at + DUE] - loop.now()) or 0
+    return max(0, records[place(userdata) + DUE] - loop.now())
 end
 
 -- -- what all handles can do, as timers do it ----------------------------------------------------

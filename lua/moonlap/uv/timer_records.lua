@@ -4,6 +4,10 @@
 -- its first element, and stands in a ring: alone, or in one of `moonlap.uv.due`. To start and to
 -- stop one is thus a few stores without a branch, so the trace of them serves all cases; each
 -- further trace would go on into the caller, who as a rule makes a closure, which is not compiled.
+--
+-- The table never shrinks: Lua makes an array smaller only by making another table, and this one
+-- is a constant of compiled code. So a program keeps 64 bytes for each of the most timers that it
+-- ever had at a time.
 -- @module moonlap.uv.timer_records
 
 local userdata = require "moonlap.uv.userdata"

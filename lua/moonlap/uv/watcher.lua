@@ -15,6 +15,8 @@ local _M = {}
 
 local EINVAL = errors.api.errno.EINVAL
 
+local new_record = handle.record_maker "list = false, position = 0, callback = false"
+
 -- `list.at` is moved before the call, so that the next run goes on behind a callback that failed.
 local function call_all(list)
     local callbacks = list.callbacks
@@ -84,7 +86,9 @@ local function define(name)
     local class = handle.class(name, methods, { stop = stop, is_active = is_active })
 
     api["new_" .. name] = function()
-        return (handle.new(class, { list = list, position = 0, callback = false }))
+        local h = new_record()
+        h.list = list
+        return (handle.new(class, h))
     end
 
     function methods.start(userdata, callback)
