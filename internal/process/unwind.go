@@ -68,9 +68,32 @@ func (p *Process) Caller(memory Memory, r Registers, after bool) (Registers, err
 	}
 	f, ok := o.frameAt(at)
 	if !ok {
+		if next, bare := p.bareSyscall(memory, r); bare && !after {
+			return next, nil
+		}
 		return r, fmt.Errorf("%w: %s has no rule for %#x", ErrUnwind, o.Path, at-o.Bias)
 	}
 	return f.caller(memory, r, at)
+}
+
+// bareSyscall is Caller for a system call in code without rules, which has put nothing onto the stack: glibc
+// ends those of clone and clone3 before theirs, because they are wrong in the child. What stands on the
+// stack then has to be a return address into code with rules.
+func (p *Process) bareSyscall(memory Memory, r Registers) (next Registers, ok bool) {
+	const syscall = "\x0f\x05"
+	read := &Reader{Memory: memory}
+	code := read.Bytes(r.RIP-uint64(len(syscall)), len(syscall))
+	next = r
+	next.RIP, next.RSP = read.U64(r.RSP), r.RSP+8
+	if read.Err != nil || string(code) != syscall {
+		return r, false
+	}
+	o, err := p.ObjectAt(next.RIP - 1)
+	if err != nil {
+		return r, false
+	}
+	_, ok = o.frameAt(next.RIP - 1)
+	return next, ok
 }
 
 // caller applies the function's rules for the address at.
