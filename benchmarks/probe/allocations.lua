@@ -81,7 +81,7 @@ local function watched(budget, work)
     local times, file = { now() }, nil
     os.remove(out)
     while not file do
-        for _ = 1, 10 do work() end
+        for _ = 1, 100 do work() end
         times[#times + 1] = now()
         file = io.open(out)
     end
@@ -96,7 +96,7 @@ local function watched(budget, work)
     local count, elapsed = 0, seen.allocated.elapsed_ns / 1e9
     for _, at in ipairs(times) do
         local ago = (ended - at + day / 2) % zone -- whatever the time zone
-        if ago < elapsed then count = count + 10 end
+        if ago < elapsed then count = count + 100 end
     end
     return seen, count / elapsed
 end
@@ -128,7 +128,7 @@ local function measure(compile, between, budget)
     end
     local counts, parts, round = {}, {}, 0
     for i, size in ipairs(sizes(list)) do
-        counts[i] = math.floor(({ 6, 3, 1 })[i] * 1000 / size + 0.5)
+        counts[i] = math.floor(({ 6, 3, 1 })[i] * 100 / size + 0.5)
         parts[i] = counts[i] * size
         round = round + parts[i]
     end
@@ -164,7 +164,7 @@ print("| Lua, loops between rounds | budget | cost | probed | cost in windows | 
     .. "| by the looks (95 %) |")
 print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 for _, budget in ipairs { "1%", "5%", "100%" } do
-    for _, between in ipairs { 1000, 100000 } do
+    for _, between in ipairs { 100, 10000 } do
         measure(true, between, budget)
         measure(false, between, budget)
     end

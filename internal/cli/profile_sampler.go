@@ -34,7 +34,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	switch {
 	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
 		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
-			"--stalls and --locks there are not", err)
+			"--stalls, --locks and --allocations there are not", err)
 	case err != nil:
 		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
 		return l, nil

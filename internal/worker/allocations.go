@@ -35,7 +35,8 @@ type allocationProbe struct {
 	before     time.Duration // CPU time of the worker at the beginning
 	now        time.Duration // and when it was read last
 	heapBefore uint64        // bytes in use
-	served     uint64        // requests, by all workers of the master, before
+	heapNow    uint64        // when it was read last
+	served     uint64        // requests, by all workers of the master: before, and then meanwhile
 }
 
 // begin has the probe look until ctx ends; where it fails, stop is called.
@@ -45,7 +46,9 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 	}
 	a.ended = make(chan struct{})
 	a.read()
-	a.before, a.heapBefore, a.served = a.now, a.heap(), a.requests()
+	a.before, a.served = a.now, a.requests()
+	a.keepHeap()
+	a.heapBefore = a.heapNow
 	go func() {
 		defer close(a.ended)
 		a.run(ctx)
@@ -55,11 +58,25 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 	}()
 }
 
-// end waits until the probe is detached, after the end of begin's ctx.
-func (a *allocationProbe) end() {
-	if a != nil {
-		<-a.ended
+// keepHeap notes how large the heap is, as long as the worker lives.
+func (a *allocationProbe) keepHeap() {
+	if a == nil {
+		return
 	}
+	if now := a.heap(); now > 0 {
+		a.heapNow = now
+	}
+}
+
+// end waits until the probe is detached, after the end of begin's ctx, and reads what it has come to.
+func (a *allocationProbe) end() {
+	if a == nil {
+		return
+	}
+	<-a.ended
+	a.Forget() // what was kept is old
+	a.keepHeap()
+	a.served = max(a.requests(), a.served) - a.served
 }
 
 // read reads the CPU time; of a worker that has ended, it stays.
@@ -89,16 +106,12 @@ func (a *allocationProbe) requests() uint64 {
 
 // sum puts what was seen into the looks.
 func (a *allocationProbe) sum(l *Looks) error {
-	a.Forget() // what was kept is old
 	all := Allocations{
-		Elapsed: l.Elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heap(),
+		Elapsed: l.Elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heapNow,
 	}
 	all.Served = map[int]Served{}
-	if n := a.requests(); n > a.served {
-		all.Served[process.Parent(a.PID)] = Served{[]int{a.PID}, n - a.served}
-	}
-	if n := len(l.Samples); all.HeapAfter == 0 && n > 0 {
-		all.HeapAfter = l.Samples[n-1].InUse
+	if a.served > 0 {
+		all.Served[process.Parent(a.PID)] = Served{[]int{a.PID}, a.served}
 	}
 	whole, err := a.probe.Read()
 	all.Traps, all.Lost = int(whole.Traps), int(whole.Lost)

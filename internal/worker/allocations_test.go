@@ -46,7 +46,7 @@ for i, line in ipairs(lines) do
     end
     table.sort(each)
     bytes[i] = each[51]
-    counts[i] = math.floor(parts[i] * 1000 / bytes[i] + 0.5)
+    counts[i] = math.floor(parts[i] * 100 / bytes[i] + 0.5)
 end
 local f = io.open(%q, "w")
 for i = 1, 3 do f:write(counts[i] * bytes[i], "\n") end
@@ -55,7 +55,7 @@ collectgarbage("restart")
 local x = 0
 while true do
     for i = 1, 3 do lines[i](counts[i]) end
-    for i = 1, 1000 do x = (x * 31 + i) %% 1000003 end
+    for i = 1, 100 do x = (x * 31 + i) %% 1000003 end
 end
 `
 

@@ -114,6 +114,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 				break
 			}
 			tick(time.Since(start))
+			allocations.keepHeap()
 			if last, err = w.follow(source, last, start); err != nil {
 				stop()
 			}
