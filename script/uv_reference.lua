@@ -18,10 +18,10 @@ what it was measured to save, and [benchmarks/uv](../../benchmarks/uv/README.md)
 tests and lit's coroutine libraries under luv and under `moonlap.uv`, from checkouts of theirs.
 
 It needs LuaJIT, libuv from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` makes with a C
-compiler and puts in `bin/`; it is looked for where the environment's `MOONLAP_UVSHIM` says (in
-their processes `moonlap bench` and `moonlap run` name the one beside `moonlap`), beside the Lua
-files, in the checkout's `bin/`, and where the system looks for libraries. Where it is missing (or
-`MOONLAP_UVSHIM=none`), a part still works with libuv alone: timers, idle, prepare and check, and
+compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it (`moonlap bench` and
+`moonlap run` name the one beside `moonlap` to their processes); otherwise it is looked for beside
+the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where none is
+found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone: timers, idle, prepare and check, and
 all that is called without a callback and needs no other handle, such as `uv.fs_stat "x"`;
 everything else raises an error that says what to build. `uv.shim_missing()` tells.
 

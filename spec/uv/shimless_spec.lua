@@ -7,6 +7,14 @@ describe("moonlap.uv without its C library", support.with_uv(function()
             { env = { MOONLAP_UVSHIM = "none" } })
     end
 
+    it("is not done without where a file is named that is not there", function()
+        local got = child.answer('answer { pcall(require, "moonlap.uv") }',
+            { env = { MOONLAP_UVSHIM = "/nowhere/uvshim.so" } })
+        assert.is_false(got[1])
+        assert.match("/nowhere/uvshim.so", got[2], 1, true)
+        assert.match("make build", got[2])
+    end)
+
     it("says so, and runs timers, idle, prepare and check", function()
         local got = answer [[
             local order = {}

@@ -109,14 +109,14 @@ local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the
 -- checkout that these files belong to, where `make build` puts it; where the system looks.
+local named = os.getenv "MOONLAP_UVSHIM"
+
 local function candidates()
-    local named = os.getenv "MOONLAP_UVSHIM"
-    if named == "none" then
-        return {}
+    if named then
+        return named ~= "none" and { named } or {}
     end
     local here = debug.getinfo(1, "S").source:match "^@(.*/)[^/]*$" or "./"
     return {
-        named or here .. NAME,
         here .. NAME,
         here .. "../../../bin/" .. NAME,
         NAME,
@@ -144,6 +144,9 @@ local function load_shim()
     local reason = "moonlap.uv cannot load its C library:\n  " .. table.concat(tried, "\n  ")
         .. "\nbuild it with `make build`, which needs gcc and libuv1-dev, and name it in"
         .. " MOONLAP_UVSHIM when it is not beside moonlap/uv/ffi.lua"
+    if named and named ~= "none" then
+        error(reason, 0)
+    end
     return require("moonlap.uv.shimless").library(reason) or error(reason, 0)
 end
 
