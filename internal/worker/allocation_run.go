@@ -128,6 +128,7 @@ func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
 	e.used, err = a.CPU()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
+	a.now = max(a.now, e.used)
 	return e, probe.Now()-e.at < slack
 }
 

@@ -65,7 +65,7 @@ func TestAllocationsEnded(t *testing.T) {
 	if !errors.Is(err, ErrEnded) {
 		t.Errorf("it was killed: %v", err)
 	}
-	if a := l.Allocations; a == nil || a.CountedBytes == 0 || a.Bytes < float64(a.CountedBytes) || l.Elapsed > 50*time.Second {
+	if a := l.Allocations; a == nil || a.CountedBytes == 0 || a.Bytes < 0.9*float64(a.CountedBytes) || l.Elapsed > 50*time.Second {
 		t.Errorf("after %v: %+v", l.Elapsed, a)
 	}
 }
