@@ -148,13 +148,18 @@ func TestAllocationShares(t *testing.T) {
 	}
 }
 
-// counting is a script that allocates between two readings of the collector's count, once a file is there, and then
-// writes how many bytes it came to.
+// counting is a script that says when it is ready, allocates between two readings of the collector's count, once a file is
+// there, and then writes how many bytes it came to.
 const counting = `local ffi = require "ffi"
 ffi.cdef "int access(const char *path, int mode); int usleep(unsigned us);"
 local kind = ffi.typeof "struct { char bytes[100]; }"
 %s
-local keep, go, out = {}, %q, %q
+local keep, ready, go, out = {}, %q, %q, %q
+local function write(file, number)
+    local f = io.open(file, "w")
+    f:write(number, "\n")
+    f:close()
+end
 local function lines(n)
     for i = 1, n do
         keep[i] = { i, i, { x = i } }
@@ -168,13 +173,11 @@ jit.off(await)
 lines(20000) -- keep has grown
 collectgarbage()
 collectgarbage("stop")
+write(ready, 1)
 await()
 local before = collectgarbage("count")
 lines(20000)
-local bytes = (collectgarbage("count") - before) * 1024
-local f = io.open(out, "w")
-f:write(bytes, "\n")
-f:close()
+write(out, (collectgarbage("count") - before) * 1024)
 while true do ffi.C.usleep(1e5) end
 `
 
@@ -184,8 +187,9 @@ func TestAllocationTotal(t *testing.T) {
 	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			start, done := filepath.Join(folder, "go"), filepath.Join(folder, "done")
-			w := awaitMachine(t, script(t, fmt.Sprintf(counting, prelude, start, done)).Process.Pid)
+			ready, start, done := filepath.Join(folder, "ready"), filepath.Join(folder, "go"), filepath.Join(folder, "done")
+			w := awaitMachine(t, script(t, fmt.Sprintf(counting, prelude, ready, start, done)).Process.Pid)
+			awaitFile(t, ready, 1)
 			place, err := w.Place(w.allocator(t))
 			if err != nil {
 				t.Fatal(err)
