@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	if o.by == byPtrace {
 		return l, nil
 	}
+	// Looks are kept until the end. The collector's usual room, as much again, costs the machine more than collecting
+	// oftener, which of so few pointers is soon done.
+	debug.SetGCPercent(25)
 	sampler, err := worker.NewSampler()
 	switch {
 	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
