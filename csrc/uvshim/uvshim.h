@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 9
+#define UVSHIM_ABI 10
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -117,6 +117,8 @@ void uvshim_update_time(uvshim_queue *queue);
 void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */
 void uvshim_claimed(uv_stream_t *server);
+/* As uv_try_write; but after UV_EINTR and UV_ENOBUFS that has to be asked, which knows what to do. */
+int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n);
 
 /* A message is Lua values as a string (lua/moonlap/uv/message.lua). It begins with the number of
  * mailboxes that it names and their addresses, as doubles, and holds each of them until it is

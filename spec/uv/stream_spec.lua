@@ -131,3 +131,68 @@ describe("A stream of moonlap.uv with much to read", support.with_uv(function(uv
         end
     end)
 end))
+
+describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
+    -- Two connected pipes, and the second one's descriptor.
+    local function pair()
+        local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
+        local a, b = uv.new_pipe(false), uv.new_pipe(false)
+        assert(a:open(fds[1]))
+        assert(b:open(fds[2]))
+        return a, b, fds[2]
+    end
+
+    local function refused(stream, data)
+        local written, _, name = stream:try_write(data or "x")
+        assert.is_nil(written)
+        return name
+    end
+
+    after_each(function()
+        uv.walk(function(handle)
+            if not handle:is_closing() then
+                handle:close()
+            end
+        end)
+        uv.run()
+    end)
+
+    it("takes what the kernel takes", function()
+        local a, _, fd = pair()
+        assert.equal(3, a:try_write "abc")
+        assert.equal(3, a:try_write { "d", "ef" })
+        assert.equal(0, a:try_write "")
+        assert.equal("abcdef", uv.fs_read(fd, 10, -1))
+    end)
+
+    it("does not overtake those that wait", function()
+        local a, _, fd = pair()
+        local block, first = ("x"):rep(65536), 0
+        repeat
+            local written = a:try_write(block)
+            first = first + (written or 0)
+        until not written
+        a:write "queued"
+        local left = first
+        while left > 0 do
+            left = left - #assert(uv.fs_read(fd, left, -1))
+        end
+        assert.equal("EAGAIN", refused(a))
+        uv.run "nowait"
+        assert.equal(1, a:try_write "!")
+        assert.equal("queued!", uv.fs_read(fd, 10, -1))
+    end)
+
+    it("is refused with libuv's reasons", function()
+        local tcp = uv.new_tcp()
+        assert.equal("EBADF", refused(tcp))
+        local server = uv.new_tcp()
+        server:bind("127.0.0.1", 0)
+        server:listen(1, function() end)
+        tcp:connect("127.0.0.1", server:getsockname().port, function() end)
+        assert.equal("EAGAIN", refused(tcp))
+        local a = pair()
+        a:shutdown()
+        assert.equal("EPIPE", refused(a)) -- and no SIGPIPE
+    end)
+end))

@@ -92,6 +92,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_poll(uvshim_queue *, double timeout);
     void uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
+    int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     const char *uvshim_path(void);
     typedef struct {
@@ -104,7 +105,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 9
+local ABI = 10
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -1,6 +1,7 @@
 --- Writing to tcp, pipe and tty.
 --
--- A write is tried at once (uv_try_write); only what the kernel does not take becomes a request.
+-- A write is tried at once, as by uv_try_write; only what the kernel does not take becomes a
+-- request.
 -- @module moonlap.uv.writing
 
 local ffi = require "ffi"
@@ -31,8 +32,9 @@ local on_shutdown = queue.callback "shutdown"
 local check_stream, pointer = handle.check_stream, stream.pointer
 local errno = errors.api.errno
 local EAGAIN, EBADF, ENOTCONN = errno.EAGAIN, errno.EBADF, errno.ENOTCONN
+local EINTR, ENOBUFS = errno.EINTR, errno.ENOBUFS
 local type = type
-local uv_try_write = C.uv_try_write
+local uvshim_try_write = C.uvshim_try_write
 local buffers_of, complete = buffers.of, pending.add
 
 local api = {}
@@ -40,6 +42,15 @@ _M.api = api
 
 -- What a write that is complete returns: it has nothing to cancel or wait for.
 local written = req.complete "write"
+
+-- uv_try_write, but for the ordinary stream with one system call.
+local function try_write(ptr, list, n)
+    local done = uvshim_try_write(ptr, list, n)
+    if done < 0 and (done == EINTR or done == ENOBUFS) then
+        return C.uv_try_write(ptr, list, n)
+    end
+    return done
+end
 
 local function start_write(h, list, n, keep, callback, send_handle)
     local r, ptr = req.new("write", callback, pending.ended)
@@ -70,7 +81,7 @@ local function write(h, list, n, size, keep, callback)
         return errors.fail(EBADF)
     end
     local ptr = pointer(h)
-    local done = uv_try_write(ptr, list, n)
+    local done = try_write(ptr, list, n)
     if done == size then
         complete(h, callback, size)
         return written
@@ -127,7 +138,7 @@ function api.try_write(userdata, data)
     if h.closed then
         return errors.fail(EBADF)
     end
-    return errors.result(C.uv_try_write(pointer(h), list, n))
+    return errors.result(try_write(pointer(h), list, n))
 end
 
 --- The same with a handle.
