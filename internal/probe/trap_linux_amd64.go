@@ -56,6 +56,7 @@ func (a *allocating) trapCost() (time.Duration, error) {
 	const times, rounds = 200, 41
 	var all []time.Duration
 	for range rounds {
+		time.Sleep(time.Millisecond) // what disturbs one round may last, and shall not disturb them all
 		start, err := threadTime()
 		if err != nil {
 			return 0, err

@@ -11,17 +11,19 @@ func (s Profile) allocated(p *page) {
 	a := s.Allocations
 	seconds := s.Duration.Seconds()
 	rate := p.size(a.Bytes/seconds) + "/s"
-	const vague = 10
 	switch {
 	case a.Bytes == 0:
 		rate = "nothing"
-	case a.High > vague*a.Low: // the traps have taken nearly all of the time
-		rate += fmt.Sprintf(" (at least %s)", p.size(a.Low/seconds))
+	case vague(a):
+		rate = fmt.Sprintf("at least %s/s; counting took nearly all of the time that was probed", p.size(a.Low/seconds))
 	case a.High > a.Low:
 		rate += fmt.Sprintf(" (%s%s%s)", p.size(a.Low/seconds), p.dash, p.size(a.High/seconds))
 	}
-	p.fact("rate", p.join(rate, few(a.Objects/seconds)+" objects/s"))
-	if n := float64(a.Requests); n > 0 {
+	if !vague(a) {
+		rate = p.join(rate, few(a.Objects/seconds)+" objects/s")
+	}
+	p.fact("rate", rate)
+	if n := float64(a.Requests); n > 0 && !vague(a) {
 		p.fact("request", fmt.Sprintf("%s in %s objects, by %s", p.size(a.Bytes/n), few(a.Objects/n), plural(int(a.Requests), "request", "requests")))
 	}
 	p.fact("heap", p.size(float64(a.HeapBefore))+" "+p.arrow+" "+p.size(float64(a.HeapAfter)))
@@ -40,26 +42,38 @@ func (s Profile) allocated(p *page) {
 	s.missing(p)
 }
 
+// vague is a rate that is known to no more than its order of magnitude, if that; shares are none the worse.
+func vague(a *explain.Allocations) bool {
+	const most = 10
+	return a.High > most*a.Low
+}
+
 // allocatingLines shows which lines allocate most.
 func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 	if len(a.Lines) == 0 {
 		return
 	}
 	p.section("Lua lines that allocate")
-	each := ""
-	if a.Requests > 0 {
-		each = fmt.Sprintf(" %10s", "a request")
+	rates := ""
+	if !vague(a) {
+		rates = fmt.Sprintf(" %10s %10s", "bytes/s", "objects/s")
+		if a.Requests > 0 {
+			rates += fmt.Sprintf(" %10s", "a request")
+		}
 	}
-	p.line(p.faint.Render(fmt.Sprintf("  %6s %10s %10s%s", "share", "bytes/s", "objects/s", each)))
+	p.line(p.faint.Render(fmt.Sprintf("  %6s%s", "share", rates)))
 	for i, l := range a.Lines {
 		if i == mostLines {
 			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(a.Lines)-i)))
 			break
 		}
-		if a.Requests > 0 {
-			each = fmt.Sprintf(" %10s", p.size(l.Bytes/float64(a.Requests)))
+		if !vague(a) {
+			rates = fmt.Sprintf(" %10s %10s", p.size(l.Bytes/seconds), few(l.Objects/seconds))
+			if a.Requests > 0 {
+				rates += fmt.Sprintf(" %10s", p.size(l.Bytes/float64(a.Requests)))
+			}
 		}
-		p.line(p.shorten(fmt.Sprintf("  %6s %10s %10s%s  %s", percent(l.Share), p.size(l.Bytes/seconds), few(l.Objects/seconds), each, clean(l.Name)), p.opt.Width))
+		p.line(p.shorten(fmt.Sprintf("  %6s%s  %s", percent(l.Share), rates, clean(l.Name)), p.opt.Width))
 	}
 }
 

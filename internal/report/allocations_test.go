@@ -1,0 +1,35 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// TestVagueRate: where counting took nearly all of the time, no rate is told but the least there was.
+func TestVagueRate(t *testing.T) {
+	for name, c := range map[string]struct {
+		high      float64
+		has, lack string
+	}{
+		"known": {4e6, "rate     1.50 MB/s (1.00 MB–2.00 MB) · 10,000 objects/s", "at least"},
+		"vague": {4e9, "rate     at least 1.00 MB/s; counting took nearly all", "objects/s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			s := Profile{PIDs: []int{4711}, Which: "allocations", By: "ebpf", Duration: 2 * time.Second, Allocations: &explain.Allocations{
+				Bytes: 3e6, Low: 2e6, High: c.high, Objects: 2e4, Requests: 100, Lines: []explain.Line{{Name: "f@a.lua:1", Share: 1, Bytes: 3e6, Objects: 2e4}},
+			}}
+			if err := s.Write(&out, Options{Width: 80}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, strings.Join(strings.Fields(c.has), " ")) ||
+				strings.Contains(got, c.lack) || !strings.Contains(got, "100 %") {
+				t.Errorf("%s", out.String())
+			}
+		})
+	}
+}
