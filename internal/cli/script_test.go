@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,6 +52,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return cores(t), nil
 			case "namespaces":
 				return namespaces(t)
+			case "mounts":
+				return mounts(t)
 			case "luasocket":
 				return luaSocket(t)
 			case "ebpf":
@@ -139,6 +142,30 @@ func stoppable(t *testing.T) (bool, error) {
 // With MOONLAP_TEST_REQUIRE_ALL set it must.
 func namespaces(t *testing.T) (bool, error) {
 	out, err := exec.Command("unshare", "--fork", "--pid", "true").CombinedOutput()
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+		t.Logf("not tested: %v %s", err, out)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mounts tells whether a process may get mounts of its own. With MOONLAP_TEST_REQUIRE_ALL set it must, but in a folder that is
+// the root by chroot alone: such a root is no mount, and its mounts cannot be parted from the machine's.
+func mounts(t *testing.T) (bool, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return false, err
+	}
+	const mountPoint = 4 // proc_pid_mountinfo(5)
+	isMount := func(line string) bool {
+		fields := strings.Fields(line)
+		return len(fields) > mountPoint && fields[mountPoint] == "/"
+	}
+	if !slices.ContainsFunc(strings.Split(string(text), "\n"), isMount) {
+		t.Log("not tested: the root is no mount, but a folder that chroot has made the root")
+		return false, nil
+	}
+	out, err := exec.Command("unshare", "--mount", "true").CombinedOutput()
 	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Logf("not tested: %v %s", err, out)
 		return false, nil
