@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// looked is what became of one worker.
+type looked struct {
+	pid   int
+	looks worker.Looks
+	err   error
+}
+
+func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
+	var pids []int
+	var err error
+	if o.command == nil {
+		if pids, err = o.find(); err != nil {
+			return err
+		}
+	}
+	if o.out != "" && o.out != "-" { // before the time is spent
+		if err := writableFolder(o.out); err != nil {
+			return err
+		}
+	}
+	var baseline *profile.Profile
+	if o.baseline != "" {
+		if baseline, err = o.read(ctx, sys, o.baseline); err != nil {
+			return err
+		}
+	}
+	by, err := o.openLooker(sys)
+	if err != nil {
+		return err
+	}
+	defer by.close()
+	start := sys.Now()
+	var all []looked
+	var errs []error
+	who := plainPIDs(pids)
+	if o.command != nil {
+		who = command.Join(o.command)
+		var ended error
+		if all, ended, err = lookAtCommand(ctx, sys, o, by); err != nil {
+			return err
+		}
+		if ended != nil {
+			errs = append(errs, ended)
+		}
+	} else {
+		all = lookAtAll(ctx, sys, pids, o, by)
+	}
+	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
+	if out.Title == "" {
+		out.Title = who + ", " + o.which()
+		if o.command == nil {
+			out.Title = "nginx " + out.Title
+		}
+	}
+	var together worker.Looks
+	var seen []int
+	for _, l := range all {
+		if l.err != nil {
+			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
+		}
+		if l.looks.Elapsed > 0 {
+			seen = append(seen, l.pid)
+		}
+		together = together.And(l.looks)
+	}
+	if len(together.Samples) == 0 && !((together.Timed || together.Allocations != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
+		return errors.Join(append(errs, ctx.Err())...)
+	}
+	chosen := together.Only(o.which())
+	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
+	out.Period = together.Period()
+	chosen.AddTo(out)
+	out.Merge()
+	var found *explain.Found
+	if together.Timed {
+		f := explain.Find(together, o.stalls)
+		found, out.Found = &f, f
+	}
+	var locks *explain.LockTimes
+	if together.Locks != nil {
+		locks = explain.Locks(*together.Locks)
+		out.Locks = locks
+	}
+	var allocated *explain.Allocations
+	if together.Allocations != nil {
+		allocated = explain.Allocated(chosen, worker.Of)
+		out.Allocated = allocated
+	}
+	if baseline != nil {
+		if err := o.writeDiff(sys, baseline, out); err != nil {
+			return err
+		}
+	} else if err := o.write(sys, out); err != nil {
+		return err
+	}
+	if o.out != "-" && baseline == nil {
+		shares := explain.Shares(chosen)
+		if o.command != nil && len(out.ByLabel("uri")) == 0 {
+			shares.Requests = nil // it is no server
+		}
+		summary := report.Profile{
+			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
+			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
+			Explanation: shares, Found: found, LockTimes: locks, Allocations: allocated,
+		}
+		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(errs) > 0:
+		return exitWith(ExitPartial, errors.Join(errs...))
+	}
+	return nil
+}
