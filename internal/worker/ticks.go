@@ -67,19 +67,9 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 	if err != nil {
 		return l, err
 	}
-	w.learnRequests() // else the first look that sees a request tells
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, ticks)
+	source, diary, err := w.attach(s, ticks, wants)
 	if err != nil {
 		return l, err
-	}
-	var diary diary
-	if l.Timed {
-		var at probe.Whereabouts
-		at, diary.asleep = w.whereabouts()
-		if err := source.Sleeps(wants.Turns, at); err != nil {
-			source.Detach()
-			return l, err
-		}
 	}
 	var allocations *allocationProbe
 	if wants.Allocations > 0 {
@@ -105,7 +95,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 				break
 			}
 			known := w.request.uri
-			w.note(s, m, &l, &diary)
+			w.note(s, m, &l, diary)
 			if w.request.uri != known {
 				err = errors.Join(err, source.SetURI(w.request.uri))
 			}
@@ -142,6 +132,25 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 		lostErr = errors.Join(lostErr, allocations.sum(&l))
 	}
 	return l, cmp.Or(err, ctx.Err(), lostErr)
+}
+
+// attach has the kernel begin to tell what is wanted of the worker, with so many ticks a second.
+func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, *diary, error) {
+	w.learnRequests() // else the first look that sees a request tells
+	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, ticks)
+	if err != nil {
+		return nil, nil, err
+	}
+	diary := &diary{}
+	if wants.Sleeps || wants.Turns > 0 {
+		var at probe.Whereabouts
+		at, diary.asleep = w.whereabouts()
+		if err := source.Sleeps(wants.Turns, at); err != nil {
+			source.Detach()
+			return nil, nil, err
+		}
+	}
+	return source, diary, nil
 }
 
 // follow keeps up with what a worker that runs does: threads that it has started, the place of the URI
