@@ -34,6 +34,7 @@ const (
 	chunkFrame     = 3
 	chunkKernel    = 4
 	chunkTimes     = 5
+	chunkReturns   = 16
 
 	headSize  = 120
 	chunkSize = 16
@@ -105,6 +106,7 @@ func decode(b []byte, stack uint64) (*Moment, error) {
 
 func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 	le := binary.LittleEndian
+	var returns []byte
 	for len(b) > 0 {
 		if len(b) < chunkSize || uint64(le.Uint32(b[8:])) > uint64(len(b)-chunkSize) {
 			return fmt.Errorf("%w: a chunk at its end", errMoment)
@@ -125,6 +127,9 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 			m.Slept, m.Queued = time.Duration(le.Uint64(c.bytes)), time.Duration(le.Uint64(c.bytes[8:]))
 			m.Events = int(le.Uint64(c.bytes[16:]))
 			continue
+		case chunkReturns:
+			returns = c.bytes
+			continue
 		case chunkStack: // beyond it are other memory and later moments
 			const reach = 1 << 20
 			end := c.address + uint64(len(c.bytes))
@@ -142,6 +147,7 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 		}
 		m.chunks = append(m.chunks, c)
 	}
+	m.restore(returns)
 	slices.SortStableFunc(m.chunks, func(a, b chunk) int { return cmp.Compare(a.address, b.address) })
 	return nil
 }

@@ -76,6 +76,7 @@ enum what {
     FRAME = 3,     /* three slots of a Lua stack: continuation, function, link */
     KERNEL = 4,    /* return addresses in the kernel, innermost first */
     TIMES = 5,     /* struct times */
+    RETURNS = 16,  /* see returns.h */
 };
 
 /* A chunk is so many bytes of memory; they follow, and after them, at a multiple of 8, the next one. */

@@ -15,6 +15,8 @@ static inline __attribute__((always_inline)) int read_user(void *to, u32 size, u
 
 #include "walk.h"
 
+#include "returns.h"
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1); /* set by the loader */
@@ -105,6 +107,7 @@ inlined int take(void *ctx, u32 number, u16 flags, u16 kind, u64 value) {
     if (user_registers(&s->moment.registers))
         return 0;
     walk(s, w);
+    keep_returns(s);
     keep_kernel(s, ctx);
     size = s->moment.bytes;
     barrier_var(size);

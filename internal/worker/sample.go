@@ -234,21 +234,22 @@ func (w *Worker) runsLua(address uint64) bool {
 	return !ok || m.Path == ""
 }
 
-// probed stands for who called a function whose return is probed, as by --locks: the kernel has put the return
-// address aside, so what lies between it and Lua is missing.
+// probed stands for who called a function whose return is probed, where only the kernel knows the return address and a
+// look without its help, by ptrace, does not: what lies between it and Lua is missing.
 const probed = "(a probe at a function's return)"
 
 func (w *Worker) cFrame(address uint64, after bool) Frame {
+	f := Frame{Kind: luajit.C}
+	if m, ok := w.Mapped(address); ok && m.Path == "[uprobes]" {
+		f.Function = probed
+		return f
+	}
 	if after {
 		address-- // a return address may be the next function's first
 	}
-	f := Frame{Kind: luajit.C}
 	o, err := w.ObjectAt(address)
 	if err != nil {
 		f.Function = "(machine code of no file)" // its address would be another one in each look
-		if m, ok := w.Mapped(address); ok && m.Path == "[uprobes]" {
-			f.Function = probed
-		}
 		return f
 	}
 	f.File = o.Name()

@@ -1,0 +1,71 @@
+package worker
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+)
+
+// probeReturn has the kernel trap where a function returns, as any other program may, until the test ends.
+func probeReturn(t *testing.T, w *Worker, function string) {
+	t.Helper()
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, License: "MIT", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	object, err := w.FindObject(function)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := link.OpenExecutable(w.Path(object.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe, err := file.Uretprobe(function, program, &link.UprobeOptions{PID: w.PID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { probe.Close() })
+}
+
+// TestProbedReturns: stacks are whole where the kernel has put a function's return address aside, which another program has asked
+// it to: between nginx and Lua, and right behind Lua.
+func TestProbedReturns(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginx(t)
+	w := open(t, pid)
+	probeReturn(t, w, "lua_resume")
+	probeReturn(t, w, "usleep")
+	isProbed := func(f Frame) bool { return f.Function == probed }
+	for _, path := range []string{"/compiled", "/nap"} {
+		t.Run(path, func(t *testing.T) {
+			defer request(t, client, path)()
+			// Whoever stops the worker does not know what the kernel does.
+			await(t, "a return that is probed", true, func() (bool, error) {
+				x, err := w.Sample()
+				return slices.ContainsFunc(x.Stack, isProbed), err
+			})
+			want := map[string][]string{
+				"/compiled": {"sum:13 j", "main chunk:53", "ngx_http_lua_run_thread", "main"},
+				"/nap":      {"usleep", "nap:141 j", "main chunk:146 j", "ngx_http_lua_run_thread", "main"},
+			}[path]
+			await(t, "its whole stack", true, func() (found bool, err error) {
+				looks, err := w.Watch(t.Context(), s, 200*time.Millisecond, Wants{Hz: 500, Sleeps: true}, noTick)
+				for _, x := range looks.Samples {
+					if slices.ContainsFunc(x.Stack, isProbed) {
+						t.Errorf("cut off: %v", describe(x.Stack))
+					}
+					found = found || x.Partial == nil && has(x.Stack, want)
+				}
+				return found, err
+			})
+		})
+	}
+}
