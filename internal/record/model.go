@@ -81,6 +81,8 @@ type Runtime struct {
 	Version   string `json:"version"`              // as the program prints it
 	OpenResty string `json:"openresty,omitempty"`  // version, when it is an OpenResty tree
 	LuaModule string `json:"lua_module,omitempty"` // path of the dynamic Lua module, when there is one
+	// HTTP modules that this nginx lacks, though they are built by default: "scgi", "rewrite", …
+	Without []string `json:"without,omitempty"`
 }
 
 // Case is one entry of the plan: a benchmark with its parameters, and how it runs.

@@ -138,7 +138,8 @@ func (s *supervisor) refusal() string {
 	}
 	for _, line := range lines {
 		if strings.Contains(line, "resty.core") {
-			text += "\ninstall lua-resty-core (Debian, Ubuntu): the Lua module needs it"
+			text += "\ninstall lua-resty-core (Debian, Ubuntu), which the Lua module needs, or say where it is: " +
+				`--http-conf 'lua_package_path "/usr/local/openresty/lualib/?.lua;;";'`
 			break
 		}
 	}

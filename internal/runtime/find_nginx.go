@@ -48,7 +48,7 @@ func askNginx(ctx context.Context, file string) (record.Runtime, error) {
 	if err != nil {
 		return record.Runtime{}, fmt.Errorf("%s: %w", file, err)
 	}
-	runtime := record.Runtime{Kind: Nginx, Path: file, Version: build.version, OpenResty: build.openresty}
+	runtime := record.Runtime{Kind: Nginx, Path: file, Version: build.version, OpenResty: build.openresty, Without: build.without}
 	if build.builtin {
 		return runtime, nil
 	}
@@ -76,7 +76,8 @@ type nginxBuild struct {
 	openresty   string // "1.25.3.1"
 	prefix      string
 	modulesPath string
-	builtin     bool // the Lua module is compiled in
+	builtin     bool     // the Lua module is compiled in
+	without     []string // HTTP modules that --without-http_…_module left out
 }
 
 var (
@@ -85,6 +86,7 @@ var (
 	modulesArg  = regexp.MustCompile(`--modules-path=(\S+)`)
 	// Sources of the Lua module: ngx_lua-0.10.26 in OpenResty's bundle, or a checkout.
 	builtinArg = regexp.MustCompile(`--add-module=\S*(ngx_lua|lua-nginx-module)`)
+	withoutArg = regexp.MustCompile(`--without-http_(\S+)_module`)
 )
 
 // parseNginxV reads the output of `nginx -V`.
@@ -98,6 +100,9 @@ func parseNginxV(out string) (nginxBuild, error) {
 		prefix:      argument(prefixArg, out),
 		modulesPath: argument(modulesArg, out),
 		builtin:     builtinArg.MatchString(out),
+	}
+	for _, module := range withoutArg.FindAllStringSubmatch(out, -1) {
+		build.without = append(build.without, module[1])
 	}
 	if m[2] == "openresty" {
 		build.openresty = m[3]

@@ -37,8 +37,10 @@ func TestParseNginxV(t *testing.T) {
 		openrestyV: {version: "openresty/1.25.3.1", openresty: "1.25.3.1", prefix: "/usr/local/openresty/nginx", builtin: true},
 		plainV:     {version: "nginx/1.26.0", prefix: "/etc/nginx"},
 		sourceV:    {version: "nginx/1.25.4", prefix: "/opt/nginx", modulesPath: "modules", builtin: true},
+		strings.Replace(plainV, "--with-", "--without-http_scgi_module --without-http_rewrite_module --with-", 1): {
+			version: "nginx/1.26.0", prefix: "/etc/nginx", without: []string{"scgi", "rewrite"}},
 		"nginx version: openresty/1.21.4.1\nconfigure arguments: --without-http_lua_module\n": {
-			version: "openresty/1.21.4.1", openresty: "1.21.4.1"},
+			version: "openresty/1.21.4.1", openresty: "1.21.4.1", without: []string{"lua"}},
 	} {
 		got, err := parseNginxV(out)
 		if err != nil {
@@ -111,8 +113,8 @@ func TestFindNginxOffThePath(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	byName, err := Find(t.Context(), Nginx, Options{Nginx: filepath.Base(want.Path), Path: filepath.Dir(want.Path)})
-	if err != nil || byName != want {
-		t.Errorf("%+v, %v", byName, err)
+	if diff := cmp.Diff(want, byName); err != nil || diff != "" {
+		t.Errorf("%s, %v", diff, err)
 	}
 }
 

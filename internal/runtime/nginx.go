@@ -28,6 +28,7 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 	env := environ(append(uvShim(), "MOONLAP_JOB="+job, p.pad(), "NGINX=", "NGINX_BPF_MAPS=")...)
 	p.conf = &nginxConf{
 		Modules: modules(p.spec.Runtime.LuaModule),
+		Without: p.spec.Runtime.Without,
 		User:    workerUser(),
 		Workers: p.spec.Job.Workers,
 		Env:     variableNames(env),

@@ -22,6 +22,7 @@ var Phases = []string{
 // directives stand.
 type nginxConf struct {
 	Modules  []string // dynamic modules to load
+	Without  []string // HTTP modules that are not compiled in
 	User     string   // user and group of the workers; "" to leave them
 	Workers  int
 	Env      []string // names of variables that the workers inherit
@@ -100,6 +101,14 @@ func markers(flag string, texts []string) []string {
 }
 
 func marker(flag string, i int) string { return fmt.Sprintf("# %s, number %d:", flag, i+1) }
+
+// Buffering are the modules that keep files in a folder of their own, which nginx makes at the
+// start even when nothing uses them; whoever configured nginx may have put it where we must not write.
+// A module that is not compiled in does not know the directive.
+func (c *nginxConf) Buffering() []string {
+	all := []string{"proxy", "fastcgi", "uwsgi", "scgi"}
+	return slices.DeleteFunc(all, func(m string) bool { return slices.Contains(c.Without, m) })
+}
 
 // OwnEvents tells whether the user's directives have an events block, of which there
 // can be but one.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -231,6 +232,29 @@ func TestConfGolden(t *testing.T) {
 	for _, o := range c.origins {
 		if line := strings.Split(got, "\n")[o.first-1]; line != o.text || o.first != o.last {
 			t.Errorf("line %d is %q, not %q", o.first, line, o.text)
+		}
+	}
+}
+
+// A directive of a module that nginx was built without keeps it from starting.
+func TestConfWithoutModules(t *testing.T) {
+	for _, c := range []struct {
+		without []string
+		want    []string
+	}{
+		{nil, []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}},
+		{[]string{"scgi", "gzip", "fastcgi"}, []string{"client_body", "proxy", "uwsgi"}},
+	} {
+		text, err := (&nginxConf{Without: c.without, Workers: 1, Phase: "content", folder: "/tmp/x"}).render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range regexp.MustCompile(`(?m)^ *(\w+)_temp_path "/tmp/x/`).FindAllStringSubmatch(text, -1) {
+			got = append(got, m[1])
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("without %v:\n%s", c.without, diff)
 		}
 	}
 }
