@@ -33,7 +33,7 @@ func Core(file string, signal syscall.Signal, s worker.Sample) Explanation {
 		if s.Lua {
 			f.Text += " in " + where(innermostLua(s.Stack))
 			if s.Request.URI != "" {
-				f.Text += ", for " + requestName(s.Request)
+				f.Text += ", for " + requestName(s)
 			}
 		}
 		f.Text += "."

@@ -25,7 +25,7 @@ type Explanation struct {
 	States   []Share        `json:"states"`       // of the samples with Lua
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
-	Phases   []Share        `json:"phases"`                    // of requests, as far as the C functions that called Lua tell
+	Phases   []Share        `json:"phases"`                    // whose Lua ran
 	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
 	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
@@ -86,8 +86,8 @@ func Shares(l worker.Looks) Explanation {
 	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
 	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
 	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
-	e.Requests = shares(l, lua, all, func(s worker.Sample) string { return requestName(s.Request) })
-	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return worker.Phase(s.Stack) })
+	e.Requests = shares(l, lua, all, requestName)
+	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
 	e.Locks = LockWaits(l)
 	e.Modules = shares(l, l.Samples, all, moduleOf)
@@ -189,7 +189,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 	}
 	f := Finding{"stuck",
 		fmt.Sprintf("One run of Lua (%s) held the worker for all of the %.1f s; every other request waits.",
-			requestName(first), l.Elapsed.Seconds()),
+			requestName(lua[0]), l.Elapsed.Seconds()),
 		"look again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
 			"give the event loop a turn now and then with ngx.sleep(0)"}
 	if loop, ok := common(lua); ok {
@@ -331,16 +331,26 @@ func where(f worker.Frame) string {
 	return fmt.Sprintf("%s@%s:%d", name, path.Base(f.File), line)
 }
 
-func requestName(r worker.Request) string {
+func requestName(s worker.Sample) string {
+	r := s.Request
 	switch {
 	case r.Unread:
 		return "not known: looks before the first request was read"
-	case r.URI == "":
+	case r.URI == "" && s.Phase == "":
 		return "no request: a timer, say"
+	case r.URI == "" && ofNoClient(s.Phase):
+		return "no request: " + s.Phase
+	case r.URI == "":
+		return "not known: its text could not be read"
 	case r.Method == "":
 		return r.URI
 	}
 	return r.Method + " " + r.URI
+}
+
+// ofNoClient tells of phases that Lua runs in without a request, or before there is one.
+func ofNoClient(phase string) bool {
+	return phase == "timer" || strings.HasSuffix(phase, "_worker") || strings.HasPrefix(phase, "ssl_")
 }
 
 // weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.

@@ -66,7 +66,7 @@ type Block struct {
 	Call      string `json:"system_call"`         // that it slept in
 	Cause     string `json:"cause"`               // what for: "a program", "the disk"
 	URI       string `json:"uri,omitempty"`       // "" without a request: a timer, say
-	Phase     string `json:"phase,omitempty"`     // "" where the stack does not tell
+	Phase     string `json:"phase,omitempty"`     // "" where it is not known
 	Count     int    `json:"count"`               // sleeps
 	TotalNS   int64  `json:"total_ns"`            // until it was woken each time
 	LongestNS int64  `json:"longest_ns"`          //
@@ -83,7 +83,7 @@ func Blocks(samples []worker.Sample) []Block {
 		if s.Sleep == nil {
 			continue
 		}
-		k := key{"", called(s.Stack), s.Sleep.Call, string(s.Sleep.Cause), s.Request.URI, worker.Phase(s.Stack)}
+		k := key{"", called(s.Stack), s.Sleep.Call, string(s.Sleep.Cause), s.Request.URI, s.Phase}
 		advice := ""
 		if s.Lua {
 			k.line = where(asker(s.Stack))

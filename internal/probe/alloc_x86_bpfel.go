@@ -84,6 +84,8 @@ type allocWorker struct {
 	Cframe      uint64
 	Request     uint64
 	Uri         uint64
+	Context     uint64
+	Phase       uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -157,6 +157,15 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 // copied whole end in process.ErrLeftOut.
 func (m *Moment) Over(live process.Memory) process.Memory { return &overlay{m, live} }
 
+// Alone is what was copied at the moment, and nothing else: for what changes as the process goes on.
+func (m *Moment) Alone() process.Memory { return &overlay{m, nowhere{}} }
+
+// nowhere has no memory at all.
+type nowhere struct{}
+
+// ReadAt implements process.Memory.
+func (nowhere) ReadAt([]byte, uint64) error { return process.ErrLeftOut }
+
 // Copied tells whether the moment has the byte at an address, so that it need not be read of the process, which has
 // gone on.
 func (m *Moment) Copied(address uint64) bool {

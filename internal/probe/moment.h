@@ -25,6 +25,8 @@ struct worker {
     u64 global_state, base, top, stack, cframe; /* offsets in lua_State */
     u64 request;          /* offset of nginx's request in lua_State; 0: none */
     u64 uri;              /* offset of uri in the request; 0: not known yet */
+    u64 context;          /* offset of the Lua module's context among those of the request */
+    u64 phase;            /* offset of the phase in it; 0: not known */
 };
 
 /* A worker's number, and the period in ns of the clock that it is sampled by. */

@@ -46,6 +46,12 @@ type replay struct {
 // start starts the walker on an image of the room luajit.
 func start(t *testing.T, program, file string) *replay {
 	t.Helper()
+	return startAt(t, program, file, Target{}, func(*replay) []processtest.Part { return nil })
+}
+
+// startAt starts it on what is known of the target, and on an image that has more memory.
+func startAt(t *testing.T, program, file string, target Target, more func(*replay) []processtest.Part) *replay {
+	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +90,8 @@ func start(t *testing.T, program, file string) *replay {
 	})
 	var head bytes.Buffer
 	const stack = 16 << 10 // bytes, more than any image has
-	r.write(&head, describe(Target{VM: r.vm}, image.Registers.RSP+stack))
+	target.VM = r.vm
+	r.write(&head, describe(target, image.Registers.RSP+stack))
 	r.write(&head, registersOf(image.Registers))
 	// What the walk in Go did not read was there all the same: the machine stack, and that the running coroutine is
 	// one, of this machine.
@@ -95,6 +102,7 @@ func start(t *testing.T, program, file string) *replay {
 		{Address: running + 9, Bytes: []byte{thread}},
 		{Address: running + r.vm.Layout.GlobalState, Bytes: binary.LittleEndian.AppendUint64(nil, r.vm.Global)},
 	}, image.Parts...)
+	parts = append(parts, more(r)...)
 	r.write(&head, uint64(len(parts)))
 	for _, p := range parts {
 		r.write(&head, []uint64{p.Address, uint64(len(p.Bytes))})

@@ -72,7 +72,7 @@ func describe(t Target, stackEnd uint64) sampleWorker {
 		Global: t.VM.Global, AsmFrom: t.VM.Asm.From, AsmTo: t.VM.Asm.To, StackEnd: stackEnd, Clock: t.Clock,
 		VmState: l.VMState, Current: l.CurrentL, JitBase: l.JITBase,
 		GlobalState: l.GlobalState, Base: l.Base, Top: l.Top, Stack: l.Stack, Cframe: l.CFrame,
-		Request: l.ExtraData, Uri: t.URI,
+		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase,
 	}
 }
 

@@ -16,6 +16,9 @@ type Target struct {
 	VM    *luajit.VM
 	Clock uint64 // address of nginx's clock, ngx_current_msec; 0: it has none
 	URI   uint64 // offset of uri in nginx's request; 0: not known, see Source.SetURI
+
+	Context uint64 // offset of the Lua module's context among the request's contexts
+	Phase   uint64 // offset of the phase in that context; 0: not known
 }
 
 // ErrUnsupported is the error of a machine that cannot be sampled through eBPF.

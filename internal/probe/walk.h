@@ -38,6 +38,8 @@
 #define STATE_INTERPRETED (~0)
 
 #define REQUEST_SIGNATURE 0x50545448 /* "HTTP" */
+#define REQUEST_CONTEXTS 0x10        /* ctx: pointers to the contexts of modules */
+#define REQUEST_HEAD 0x18
 #define TEXT_SIZE 16                 /* ngx_str_t: length, pointer */
 #define METHOD_AFTER_URI (4 * TEXT_SIZE)
 #define REQUEST_TEXTS (6 * TEXT_SIZE)
@@ -119,18 +121,24 @@ inlined void keep_stack(struct scratch *s, u64 from, u64 end) {
     s->moment.bytes = sizeof *chunk + (((u32)have + 7) & ~7U);
 }
 
-/* keep_request copies what tells which request nginx serves. */
+/* keep_request copies what tells which request nginx serves, and in which phase. */
 inlined void keep_request(struct scratch *s, const struct worker *w, u64 coroutine) {
-    u64 request, *texts;
-    u32 *signature;
+    u64 request, *head, *context, *texts;
 
     if (w->request == 0)
         return;
     request = word(coroutine + w->request);
     if (request == 0)
         return;
-    signature = keep(s, MEMORY, request, 8);
-    if (signature == 0 || *signature != REQUEST_SIGNATURE || w->uri == 0)
+    head = keep(s, MEMORY, request, REQUEST_HEAD);
+    if (head == 0 || (u32)*head != REQUEST_SIGNATURE)
+        return;
+    if (w->phase) {
+        context = keep(s, MEMORY, head[REQUEST_CONTEXTS / 8] + w->context, 8);
+        if (context)
+            keep(s, MEMORY, *context + w->phase, 8);
+    }
+    if (w->uri == 0)
         return;
     texts = keep(s, MEMORY, request + w->uri, REQUEST_TEXTS);
     if (texts == 0)

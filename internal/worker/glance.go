@@ -94,7 +94,7 @@ func (w *Worker) glance(g *Glances) (lua bool) {
 	if r.URI != "" {
 		g.Requests[r.URI]++
 	}
-	if phase := w.phaseNow(address); phase != "" {
+	if phase := w.phaseIn(w.memory, address); phase != "" {
 		g.Phases[phase]++
 	}
 	return true

@@ -80,14 +80,14 @@ func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool)
 		return f, true
 	}
 	if status, err := w.VM.Status(); err == nil && status.Running && status.Current == co {
-		f.Running, f.Phase = true, w.phaseNow(address)
+		f.Running, f.Phase = true, w.phaseIn(w.memory, address)
 		return f, true
 	}
 	frames, err := w.VM.Suspended(co)
 	if err != nil {
 		return f, false
 	}
-	f.Phase = w.phaseNow(address)
+	f.Phase = w.phaseIn(w.memory, address)
 	for _, frame := range frames {
 		named := w.luaFrame(frame)
 		if frame.Kind == luajit.Lua {

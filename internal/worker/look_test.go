@@ -104,7 +104,7 @@ func TestPhase(t *testing.T) {
 			}
 			stack = append(stack, f)
 		}
-		if got := Phase(stack); got != want {
+		if got := phaseOf(stack); got != want {
 			t.Errorf("%s: %q, want %q", functions, got, want)
 		}
 	}

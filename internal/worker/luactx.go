@@ -52,26 +52,34 @@ const (
 )
 
 // context returns the address of a request's context of the Lua module; 0: Lua has not run for it.
-func (w *Worker) context(request uint64) uint64 {
-	if w.lua == 0 {
+func (w *Worker) context(memory process.Memory, request uint64) uint64 {
+	if w.lua == 0 || request == 0 {
 		return 0
 	}
-	r := w.reader()
-	index := r.U64(w.lua) // ctx_index
-	at := r.U64(r.U64(request+requestContexts) + 8*index)
+	r := &process.Reader{Memory: memory}
+	at := r.U64(r.U64(request+requestContexts) + w.slot())
 	if r.Err != nil {
 		return 0
 	}
 	return at
 }
 
-// phaseNow is the phase whose Lua runs, waits, or ran last for a request; "" where that is not known.
-func (w *Worker) phaseNow(request uint64) string {
-	context := w.context(request)
+// slot is the offset of the Lua module's context among those of a request.
+func (w *Worker) slot() uint64 {
+	if w.lua == 0 {
+		return 0
+	}
+	return 8 * w.reader().U64(w.lua) // ctx_index, which stays as it is
+}
+
+// phaseIn is the phase whose Lua runs, waits, or ran last for a request, as a memory has it; "" where that is not
+// known.
+func (w *Worker) phaseIn(memory process.Memory, request uint64) string {
+	context := w.context(memory, request)
 	if context == 0 || w.luaCtx.phase == 0 {
 		return ""
 	}
-	r := w.reader()
+	r := &process.Reader{Memory: memory}
 	bits := r.U32(context + w.luaCtx.phase)
 	if w.luaCtx.phaseBytes == 2 {
 		bits &= 1<<16 - 1
@@ -86,7 +94,7 @@ func (w *Worker) phaseNow(request uint64) string {
 
 // coroutine returns the coroutine that ran last for a request, or the one that its phase began with.
 func (w *Worker) coroutine(request uint64) (coroutine uint64, ok bool) {
-	context := w.context(request)
+	context := w.context(w.memory, request)
 	if context == 0 {
 		return 0, false
 	}

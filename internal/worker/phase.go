@@ -28,10 +28,10 @@ var chunkPhases = map[string]string{
 	"ssl_certificate": "ssl_cert", "ssl_session_fetch": "ssl_sess_fetch", "ssl_session_store": "ssl_sess_store",
 }
 
-// Phase reads the phase of a request off the C functions that run its Lua code. Where they don't say it,
-// as after Lua has waited for something, the outermost Lua function does if it stands in nginx.conf:
-// content_by_lua(nginx.conf:12). Else it is "".
-func Phase(stack []Frame) string {
+// phaseOf reads the phase of a request off the C functions that run its Lua code, for where its context does not tell.
+// Where they don't say it, as after Lua has waited for something, the outermost Lua function does if it stands in
+// nginx.conf: content_by_lua(nginx.conf:12). Else it is "".
+func phaseOf(stack []Frame) string {
 	lua := false
 	outermost := ""
 	for _, f := range stack {

@@ -49,7 +49,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 	type group struct {
 		stack             *Frame // its first one: equal stacks share their memory
 		state, uri, cause string
-		lock              string
+		lock, phase       string
 		queued            bool // woken, without a processor
 	}
 	counts := map[group][]int64{}
@@ -57,7 +57,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 	var order []group // in which they were first seen
 	stacks := map[*Frame][]Frame{}
 	for i, s := range l.Samples {
-		g := group{uri: s.Request.URI, lock: s.Lock}
+		g := group{uri: s.Request.URI, lock: s.Lock, phase: s.Phase}
 		if len(s.Stack) > 0 {
 			g.stack = &s.Stack[0]
 		}
@@ -98,7 +98,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 		}
 		labels := map[string]string{}
 		for key, value := range map[string]string{
-			"state": g.state, "uri": g.uri, "phase": Phase(stack), "module": profile.Module(frames), "cause": g.cause, "lock": g.lock,
+			"state": g.state, "uri": g.uri, "phase": g.phase, "module": profile.Module(frames), "cause": g.cause, "lock": g.lock,
 		} {
 			if value != "" {
 				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type Sample struct {
 	Turn    uint64        // nginx's clock in milliseconds, which stands still until the event loop turns
 	InUse   uint64        // bytes of Lua's heap
 	Request Request       // zero where it served none
+	Phase   string        // whose Lua ran: access, content, timer, …; "": that is not known
 	Stack   []Frame       // innermost first; equal ones share their memory
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
@@ -90,6 +92,7 @@ type view struct {
 	inner, outer []process.Registers // C frames that Lua called, and those that called Lua
 	partial      error               // why C frames are missing, where some are
 	request      Request
+	phase        string
 }
 
 // view reads what the worker did when its main thread had the registers and its memory was this.
@@ -106,6 +109,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 			return v, err
 		}
 		v.request, _ = w.Request(memory, request)
+		v.phase = w.phaseIn(memory, v.request.Address)
 	}
 	if !v.lua.Running || v.lua.Leaf {
 		v.inner, v.partial = w.unwind(memory, r, false, v.lua.Running)
@@ -140,6 +144,7 @@ func (w *Worker) describe(s *Sample, v view) {
 		stack = append(stack, w.cFrame(r.RIP, true))
 	}
 	s.Stack = w.stacks.shared(stack)
+	s.Phase = cmp.Or(v.phase, phaseOf(stack))
 }
 
 // untraced is the process's state, when no other moonlap looks at it: then it could not be seen

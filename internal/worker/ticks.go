@@ -137,7 +137,9 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 // attach has the kernel begin to tell what is wanted of the worker, with so many ticks a second.
 func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, *diary, error) {
 	w.learnRequests() // else the first look that sees a request tells
-	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri}, ticks)
+	source, err := s.session.Attach(probe.Target{
+		PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
+	}, ticks)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,6 +209,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	if r := &v.request; w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {
 		*r = Request{Address: r.Address, Unread: true} // it was not known where its texts are: they may be another request's now
 	}
+	v.phase = w.phaseIn(m.Alone(), v.request.Address)
 	sample.Stack = s.frames(m.Kernel)
 	sample.Time, sample.Thread = m.Time, !m.Main
 	w.describe(&sample, v)
