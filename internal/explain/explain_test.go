@@ -97,13 +97,29 @@ func TestNoStack(t *testing.T) {
 	}
 }
 
+// TestNoRequest: looks without a path are told apart by their phase.
+func TestNoRequest(t *testing.T) {
+	for want, s := range map[string]worker.Sample{
+		"GET /a":                                {Phase: "content", Request: worker.Request{Method: "GET", URI: "/a"}},
+		"no request: timer":                     {Phase: "timer"},
+		"no request: ssl_cert":                  {Phase: "ssl_cert"},
+		"no request: a timer, say":              {},
+		"not known: its text could not be read": {Phase: "content"},
+		"not known: looks before the first request was read": {Phase: "content", Request: worker.Request{Unread: true}},
+	} {
+		if got := requestName(s); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+}
+
 // TestBelongs: whose time it was, by phase and by plugin or module.
 func TestBelongs(t *testing.T) {
 	access := worker.Frame{Kind: luajit.C, Function: "ngx_http_core_access_phase", File: "nginx"}
 	plugin := worker.Frame{Kind: luajit.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
 	e := Shares(worker.Looks{Samples: []worker.Sample{
-		{Lua: true, Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
-		{Lua: true, Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
+		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
+		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
 	}})
 	if diff := cmp.Diff([]Share{{"access", 0.5}}, e.Phases); diff != "" {
 		t.Error(diff)

@@ -45,7 +45,7 @@ func TestAddTo(t *testing.T) {
 		t.Error("an equal stack does not share its memory")
 	}
 	at := func(uri string, stack []Frame) Sample {
-		return Sample{Lua: true, State: luajit.Compiled, Request: Request{URI: uri}, Stack: stack}
+		return Sample{Lua: true, State: luajit.Compiled, Request: Request{URI: uri}, Phase: "access", Stack: stack}
 	}
 	l := Looks{Samples: []Sample{at("/a", one), at("/a", one), at("/a", other), at("/\xff", one), {}}}
 	var p profile.Profile
