@@ -4,25 +4,45 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
 )
 
 // ErrDear is the error of a function at which a probe would cost too much.
-var ErrDear = errors.New("a probe would single-step its first instruction, which takes ten times as long")
+var ErrDear = errors.New("a probe would single-step its instructions, which takes ten times as long")
 
 var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
-// CheapAt finds where a probe at a function sits best: at its first instruction. An endbr64 before it is left out.
-func CheapAt(name string, code []byte) (LockFunction, error) {
-	f := LockFunction{Name: name}
+// CheapAtEntry finds where a probe at a function sits best, for its return, too: at the first instruction that is emulated, that
+// each call comes by once, and where the first argument is still in its register and the return address on top of the stack.
+func CheapAtEntry(name string, code []byte) (LockFunction, error) {
+	return cheapAt(name, code, x86asm.RDI, x86asm.RSP)
+}
+
+// CheapAt is CheapAtEntry for a probe that leaves the return alone. In a function that gives a lock back, that may be the
+// jump behind the instruction that does: what the function was called with is all that matters.
+func CheapAt(name string, code []byte) (LockFunction, error) { return cheapAt(name, code, x86asm.RDI) }
+
+func cheapAt(name string, code []byte, kept ...x86asm.Reg) (LockFunction, error) {
+	for at := entry(code); ; {
+		if emulated(code[at:]) && !jumpedInto(code, at) {
+			return LockFunction{name, uint64(at)}, nil
+		}
+		i, err := x86asm.Decode(code[at:], 64)
+		if err != nil || !leaves(i, kept...) {
+			return LockFunction{name, uint64(entry(code))}, fmt.Errorf("%s: %w", name, ErrDear)
+		}
+		at += i.Len
+	}
+}
+
+// entry is where a function's own code begins.
+func entry(code []byte) int {
 	if bytes.HasPrefix(code, endbr64) {
-		f.Offset = uint64(len(endbr64))
+		return len(endbr64)
 	}
-	if !emulated(code[f.Offset:]) {
-		return f, fmt.Errorf("%s: %w", name, ErrDear)
-	}
-	return f, nil
+	return 0
 }
 
 // emulated tells whether the kernel goes on behind a probe at an instruction by itself: it emulates push, nop, call, jmp and
@@ -54,10 +74,7 @@ func emulated(code []byte) bool {
 func CheapInAllocator(code []byte) (int, error) {
 	const most = 16 // instructions
 	found, freed := -1, false
-	at := 0
-	if bytes.HasPrefix(code, endbr64) {
-		at = len(endbr64)
-	}
+	at := entry(code)
 	var before x86asm.Inst
 	for range most {
 		i, err := x86asm.Decode(code[min(at, len(code)):], 64)
@@ -76,7 +93,7 @@ func CheapInAllocator(code []byte) (int, error) {
 		case i.Op == x86asm.JNE && isZeroTest(before, x86asm.RCX):
 			freed = true
 			next += int(i.Args[0].(x86asm.Rel))
-		case !leavesArguments(i):
+		case !leaves(i, x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RCX):
 			next = -1
 		}
 		if next <= at {
@@ -95,28 +112,32 @@ func isZeroTest(i x86asm.Inst, r x86asm.Reg) bool {
 	return i.Op == x86asm.TEST && i.Args[0] == r && i.Args[1] == r
 }
 
-// leavesArguments tells of an instruction that goes on to the next one and leaves rdi, rsi, rdx and rcx as they are.
-func leavesArguments(i x86asm.Inst) bool {
+// leaves tells of an instruction that goes on to the next one and leaves registers of 64 bits as they are.
+func leaves(i x86asm.Inst, kept ...x86asm.Reg) bool {
+	writes := x86asm.RAX // besides its first operand
 	switch i.Op {
-	case x86asm.TEST, x86asm.CMP, x86asm.PUSH, x86asm.NOP:
+	case x86asm.TEST, x86asm.CMP, x86asm.NOP:
 		return true
-	case x86asm.MOV, x86asm.LEA, x86asm.XOR, x86asm.SUB, x86asm.ADD, x86asm.AND:
+	case x86asm.PUSH:
+		return !slices.Contains(kept, x86asm.RSP)
+	case x86asm.CMPXCHG, x86asm.CDQE:
+	case x86asm.MOV, x86asm.MOVSXD, x86asm.LEA, x86asm.XOR, x86asm.SUB, x86asm.ADD, x86asm.AND:
+		writes = 0
 	default:
 		return false
 	}
-	switch to := i.Args[0].(type) {
-	case x86asm.Mem:
-		return true
-	case x86asm.Reg:
+	if to, ok := i.Args[0].(x86asm.Reg); ok {
 		if to < x86asm.RAX || to > x86asm.R15 {
 			to += x86asm.RAX - x86asm.EAX
 			if to < x86asm.RAX || to > x86asm.R15 { // of a byte or two
 				return false
 			}
 		}
-		return to != x86asm.RDI && to != x86asm.RSI && to != x86asm.RDX && to != x86asm.RCX
+		if slices.Contains(kept, to) {
+			return false
+		}
 	}
-	return false
+	return !slices.Contains(kept, writes)
 }
 
 // jumpedInto tells whether the function jumps to an instruction, or before it: then the code from its entry on is a loop.

@@ -74,10 +74,14 @@ func (w *Worker) ProbeLocks(s *Sampler, budget float64) (*LockProbe, error) {
 		return nil, fmt.Errorf("--locks: %w", err)
 	}
 	t := probe.LockTarget{PID: w.PID, Program: w.exe()}
-	for name, at := range map[string]*probe.LockFunction{lock: &t.Lock, unlock: &t.Unlock} {
-		code, _, err := program.Code(name)
+	for _, f := range []struct {
+		name string
+		at   *probe.LockFunction
+		find func(string, []byte) (probe.LockFunction, error)
+	}{{lock, &t.Lock, probe.CheapAtEntry}, {unlock, &t.Unlock, probe.CheapAt}} {
+		code, _, err := program.Code(f.name)
 		if err == nil {
-			*at, err = probe.CheapAt(name, code)
+			*f.at, err = f.find(f.name, code)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--locks: %w", err)

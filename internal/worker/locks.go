@@ -29,7 +29,7 @@ func (k *locks) find(w *Worker) {
 	const function = "ngx_shmtx_lock"
 	if program, err := w.FindObject(function); err == nil {
 		code, from, _ := program.Code(function)
-		first, _ := probe.CheapAt(function, code)
+		first, _ := probe.CheapAtEntry(function, code)
 		const push = 2 // bytes, at most; the breakpoint in its place has one
 		skip := min(first.Offset+push, uint64(len(code)))
 		k.code = code[skip:]
