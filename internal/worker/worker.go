@@ -90,6 +90,7 @@ func (w *Worker) prepare() {
 	w.VM.LearnNames()
 	if w.module != nil {
 		w.luaCtx.readContext(w.module)
+		w.request.readCode(w.module)
 	}
 	w.readObjects()
 }
