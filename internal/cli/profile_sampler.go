@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -36,6 +38,8 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	debug.SetGCPercent(25)
 	sampler, err := worker.NewSampler()
 	switch {
+	case err != nil && !errors.Is(err, probe.ErrUnsupported):
+		return l, err
 	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
 		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
 			"--stalls, --locks and --allocations there are not", err)

@@ -4,8 +4,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -43,12 +45,20 @@ func Main(ctx context.Context, sys Sys, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	code, silent := exitCode(err)
 	if !silent {
-		fmt.Fprintf(sys.Stderr, "moonlap: %s\n", strings.TrimRight(err.Error(), "\n"))
+		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", strings.TrimRight(err.Error(), "\n"), moreFiles(err))
 	}
 	if code == ExitUsage {
 		fmt.Fprintf(sys.Stderr, "Try '%s --help'.\n", cmd.CommandPath())
 	}
 	return code
+}
+
+// moreFiles is what to do about an error, wherever it came from, for want of file descriptors.
+func moreFiles(err error) string {
+	if errors.Is(err, syscall.EMFILE) {
+		return "\nmoonlap may not open as many files as it needs: allow it more, as with 'ulimit -n 1024'"
+	}
+	return ""
 }
 
 func newRootCommand(sys Sys) *cobra.Command {

@@ -31,6 +31,8 @@ func explain(step string, err error) error {
 	// A library that asks why a map could not be made may have been refused for the same reason.
 	refused := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, ebpf.ErrNotSupported)
 	switch missing := missing(); {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM):
+		return fmt.Errorf("eBPF: %s: %w", step, err) // of the moment, not of the machine
 	case refused && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):

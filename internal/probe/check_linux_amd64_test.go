@@ -36,6 +36,9 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%v is %q, which is not about %q", c.err, err, c.want)
 		}
 	}
+	if err := explain("attach", &ebpf.VerifierError{Cause: unix.EMFILE}); !errors.Is(err, unix.EMFILE) || errors.Is(err, ErrUnsupported) {
+		t.Errorf("too many open files, and the machine is blamed: %v", err)
+	}
 	if explain("attach", nil) != nil {
 		t.Error("nothing is an error")
 	}

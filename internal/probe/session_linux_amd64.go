@@ -42,7 +42,7 @@ func Open() (*Session, error) {
 	}
 	processors, err := ebpf.PossibleCPU()
 	if err != nil {
-		return nil, err
+		return nil, explain("count the processors", err)
 	}
 	spec.Maps[sampleMapScratches].MaxEntries = uint32(processors)
 	spec.Maps[sampleMapWorkers].MaxEntries = mostWorkers

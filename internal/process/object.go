@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // An Object is an ELF file, the program or a library, as it is mapped into a process.
@@ -57,10 +59,14 @@ func (p *Process) ObjectAt(address uint64) (*Object, error) {
 	return p.object(m)
 }
 
-// FindObject returns the first object that exports every symbol.
+// ErrNotExported is the error of a process none of whose files exports what is looked for.
+var ErrNotExported = errors.New("no program or library of it exports")
+
+// FindObject returns the first object that exports every symbol. Its error is [ErrNotExported] only where all
+// files of the process could be read.
 func (p *Process) FindObject(symbols ...string) (*Object, error) {
 	seen := map[string]bool{}
-	var missing []error // of a core: files that are not here any more
+	var missing []error // it may be in one of these
 	for _, m := range p.Maps {
 		if !m.Executable || !strings.HasPrefix(m.Path, "/") || seen[m.Path] {
 			continue
@@ -68,23 +74,27 @@ func (p *Process) FindObject(symbols ...string) (*Object, error) {
 		seen[m.Path] = true
 		o, err := p.object(m)
 		if err != nil {
-			if p.Core != nil {
+			// What is mapped for execution need not be an ELF file.
+			if errno := syscall.Errno(0); p.Core != nil || errors.As(err, &errno) {
 				missing = append(missing, err)
 			}
-			continue // mapped for execution, but not an ELF file that can be read
+			continue
 		}
 		if !slices.ContainsFunc(symbols, func(s string) bool { _, ok := o.byName[s]; return !ok }) {
 			return o, nil
 		}
 	}
-	switch len(missing) {
-	case 0:
-	case 1:
-		return nil, fmt.Errorf("%w: %w", ErrFiles, missing[0])
-	default:
-		return nil, fmt.Errorf("%w: %w, and %d more", ErrFiles, missing[0], len(missing)-1)
+	if len(missing) == 0 {
+		return nil, fmt.Errorf("process %d: %w %s", p.PID, ErrNotExported, strings.Join(symbols, " and "))
 	}
-	return nil, fmt.Errorf("no program or library in process %d exports %s", p.PID, strings.Join(symbols, " and "))
+	err := missing[0]
+	if more := len(missing) - 1; more > 0 {
+		err = fmt.Errorf("%w, and %d more", err, more)
+	}
+	if p.Core != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
+	}
+	return nil, fmt.Errorf("a file of process %d cannot be read: %w", p.PID, err)
 }
 
 func (p *Process) object(m Mapping) (*Object, error) {

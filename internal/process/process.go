@@ -198,16 +198,27 @@ func (p *Process) Stat() (Stat, error) {
 	return parseStat(string(b))
 }
 
+// IDs lists the processes that /proc shows.
+func IDs() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
 // Family lists a process, those that descend from it, and those of its process group, as far as /proc
 // shows them. What has gone into the background is in neither.
 func Family(root int) []int {
-	folders, _ := filepath.Glob("/proc/[0-9]*")
+	pids, _ := IDs()
 	all := map[int]Stat{}
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if s, err := (&Process{PID: pid}).Stat(); err == nil {
 			all[pid] = s
 		}

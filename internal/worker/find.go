@@ -1,11 +1,8 @@
 package worker
 
 import (
-	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/process"
@@ -13,26 +10,20 @@ import (
 
 // All returns the process IDs of the nginx workers of this machine, as far as /proc shows them.
 func All() ([]int, error) {
-	folders, err := filepath.Glob("/proc/[0-9]*")
+	pids, err := process.IDs()
 	if err != nil {
 		return nil, err
 	}
-	var pids []int
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			continue
-		}
-		if title := titleOf(pid); strings.HasPrefix(title, "nginx: worker") {
-			pids = append(pids, pid)
-		}
-	}
-	slices.SortFunc(pids, cmp.Compare)
+	pids = slices.DeleteFunc(pids, func(pid int) bool { return !strings.HasPrefix(titleOf(pid), "nginx: worker") })
+	slices.Sort(pids)
 	return pids, nil
 }
 
 // Of returns the workers of a master.
 func Of(master int) ([]int, error) {
+	if _, err := (&process.Process{PID: master}).Stat(); err != nil { // nor could its title be read
+		return nil, err
+	}
 	if !strings.HasPrefix(titleOf(master), "nginx: master") {
 		return nil, fmt.Errorf("process %d is not the master of an nginx: 'pgrep -a nginx' lists them", master)
 	}

@@ -109,6 +109,9 @@ func (w *Worker) readObjects() {
 // of its own; then it is that of HTTP.
 func (w *Worker) findVM() error {
 	p := w.Process
+	if _, err := p.Stat(); err != nil { // nor could its name be read
+		return err
+	}
 	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
 		return fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
 	}
@@ -117,25 +120,25 @@ func (w *Worker) findVM() error {
 			p.PID, workersOf(p.PID))
 	}
 	program, err := p.FindObject("ngx_cycle", "ngx_current_msec")
-	if errors.Is(err, process.ErrFiles) {
-		return err
+	if errors.Is(err, process.ErrNotExported) {
+		return fmt.Errorf("the nginx of process %d %w", p.PID, errClosed)
 	}
 	if err != nil {
-		return fmt.Errorf("the nginx of process %d %w", p.PID, errClosed)
+		return err
 	}
 	w.Nginx = ngx.New(p, program)
 	mainThread, err := w.findLua("http")
-	if errors.Is(err, process.ErrFiles) {
-		return err
+	if errors.Is(err, ErrNoLua) {
+		var missing error
+		if mainThread, missing = w.findLua("stream"); missing != errNotLoaded {
+			err = missing
+		}
+	}
+	if errors.Is(err, ErrNoLua) {
+		return fmt.Errorf("the nginx of process %d has %w", p.PID, err)
 	}
 	if err != nil {
-		var missing error
-		if mainThread, missing = w.findLua("stream"); missing != nil {
-			if missing == errNoLuaBlock {
-				err = missing
-			}
-			return fmt.Errorf("the nginx of process %d has %w: %w", p.PID, ErrNoLua, err)
-		}
+		return err
 	}
 	library, layout, err := w.luaJIT()
 	if err != nil {
@@ -148,24 +151,25 @@ func (w *Worker) findVM() error {
 var (
 	errClosed = errors.New("does not export its symbols, by which Lua is found in it: link it with -Wl,-E, as OpenResty and " +
 		"the distributions do, or leave its symbol table in it (strip --strip-debug)")
-	errNotLoaded  = errors.New("the module ngx_http_lua is not loaded, nor ngx_stream_lua")
-	errNoLuaBlock = errors.New("its configuration has no http or stream block with Lua in it, or it is just starting")
+	errNotLoaded  = fmt.Errorf("%w: the module ngx_http_lua is not loaded, nor ngx_stream_lua", ErrNoLua)
+	errNoLuaBlock = fmt.Errorf("%w: its configuration has no http or stream block with Lua in it, or it is just starting", ErrNoLua)
 )
 
 // findLua follows nginx's configuration to that of the Lua module for HTTP or streams, whose first field is
-// the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it.
+// the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it. Its error is
+// ErrNoLua where there is none.
 func (w *Worker) findLua(block string) (mainThread uint64, err error) {
 	name := "ngx_" + block + "_lua_module"
 	module, err := w.FindObject(name)
-	if errors.Is(err, process.ErrFiles) {
+	var outer *process.Object
+	if err == nil {
+		outer, err = w.FindObject("ngx_" + block + "_module")
+	}
+	if errors.Is(err, process.ErrNotExported) {
+		return 0, errNotLoaded
+	}
+	if err != nil {
 		return 0, err
-	}
-	if err != nil {
-		return 0, errNotLoaded
-	}
-	outer, err := w.FindObject("ngx_" + block + "_module")
-	if err != nil {
-		return 0, errNotLoaded
 	}
 	at, _, _ := outer.Symbol("ngx_" + block + "_module")
 	lua, _, _ := module.Symbol(name)
@@ -196,11 +200,11 @@ func (w *Worker) clock() uint64 {
 // luaJIT finds where LuaJIT's code is, and how its structures lie.
 func (w *Worker) luaJIT() (*process.Object, luajit.Layout, error) {
 	library, err := w.FindObject("lua_pushthread", "luaJIT_setmode")
-	if errors.Is(err, process.ErrFiles) {
-		return nil, luajit.Layout{}, err
+	if errors.Is(err, process.ErrNotExported) {
+		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or is linked in by a program that %w", err, errClosed)
 	}
 	if err != nil {
-		return nil, luajit.Layout{}, fmt.Errorf("%w: its Lua is not LuaJIT, or is linked in by a program that %w", err, errClosed)
+		return nil, luajit.Layout{}, err
 	}
 	layout, err := luajit.Calibrate(library)
 	return library, layout, err
