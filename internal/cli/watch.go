@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -26,6 +27,8 @@ type watchOptions struct {
 	once   bool
 	json   bool
 	listen string
+	dicts  bool
+	top    int
 }
 
 func newWatchCommand(sys Sys) *cobra.Command {
@@ -37,7 +40,8 @@ func newWatchCommand(sys Sys) *cobra.Command {
 wait for, what Lua does in them, in which phase and for which request; the requests in flight and
 the line where each waits; connections; how long events wait for the event loop; timers; how full
 shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
-I/O, and what the kernel and the processor count for each request.
+I/O, and what the kernel and the processor count for each request. With --dicts what is in the
+dictionaries of Lua's: entries, those that have expired, what is thrown out alive, how often.
 
 Workers are not stopped: their memory is read as it stands, about a hundred times a second. What
 is needed for that is the same as for 'moonlap explain'. On a terminal the page is drawn in
@@ -46,6 +50,7 @@ nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metric
 		Example: `  moonlap watch
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
+  moonlap watch --dicts --top 10 --once
   moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145`,
 		Args: flagsAlone,
@@ -64,9 +69,13 @@ nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metric
 	f.DurationVar(&o.every, "every", 2*time.Second, "length of an interval")
 	f.BoolVar(&o.once, "once", false, "one interval, and done")
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
+	f.BoolVar(&o.dicts, "dicts", false, "also what is in the dictionaries of Lua's, and what they throw out")
+	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dictionary, by key")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
 	return cmd
 }
+
+const mostTop = 1000
 
 func (o *watchOptions) check() error {
 	if err := o.chosenWorkers.check(); err != nil {
@@ -75,6 +84,10 @@ func (o *watchOptions) check() error {
 	if o.every < 100*time.Millisecond {
 		return usageErrorf("--every must be at least 100ms")
 	}
+	if o.top < 0 || o.top > mostTop {
+		return usageErrorf("--top must be from 1 to %d", mostTop)
+	}
+	o.dicts = o.dicts || o.top > 0
 	if o.listen == "" {
 		return nil
 	}
@@ -120,7 +133,7 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watc
 		if err != nil && o.listen == "" {
 			return err
 		}
-		rows := watchAll(ctx, open, pids, o.every)
+		rows := watchAll(ctx, open, pids, o)
 		if len(pids) == 0 {
 			pause(ctx, o.every)
 		}
@@ -160,8 +173,9 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // watchAll watches the workers side by side for an interval. open keeps those that are known.
-func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, every time.Duration) []watch.Row {
+func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, o watchOptions) []watch.Row {
 	rows := make([]watch.Row, len(pids))
+	masters := map[int]bool{} // whose dictionaries are read, which their workers share
 	var wait sync.WaitGroup
 	for i, pid := range pids {
 		if open[pid] == nil {
@@ -172,7 +186,13 @@ func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, ever
 			}
 			open[pid] = w
 		}
-		wait.Go(func() { rows[i] = open[pid].Interval(ctx, every) })
+		w := open[pid]
+		w.Dictionaries = nil
+		if master := process.Parent(pid); o.dicts && !masters[master] {
+			masters[master] = true
+			w.Dictionaries = &watch.Dictionaries{Largest: o.top}
+		}
+		wait.Go(func() { rows[i] = w.Interval(ctx, o.every) })
 	}
 	wait.Wait()
 	for i, r := range rows {

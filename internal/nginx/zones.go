@@ -20,6 +20,7 @@ type Zone struct {
 	Pieces uint64 `json:"pieces"`
 	Failed uint64 `json:"failed"` // pieces that there was no room for; a dictionary then drops others
 	Start  uint64 `json:"-"`      // address in the worker, the same in all of a master's
+	Data   uint64 `json:"-"`      // address of what the module knows of it
 }
 
 // Fill is the share of the zone's pages that something is in.
@@ -39,7 +40,8 @@ const (
 	listPool  = 6
 
 	// ngx_shm_zone_t begins with data, then ngx_shm_t: addr, size, name, log, exists; init, tag.
-	zoneStart  = 1 // words
+	zoneData   = 0 // words
+	zoneStart  = 1
 	zoneBytes  = 2
 	zoneName   = 3
 	zoneTag    = 8
@@ -98,7 +100,7 @@ func (n *Nginx) Zones() ([]Zone, error) {
 func (n *Nginx) zone(z []uint64) (Zone, error) {
 	r := n.reader()
 	page := r.U64(n.Symbols.PageSize)
-	zone := Zone{Start: z[zoneStart], Name: text(r, z[zoneName], z[zoneName+1]), Size: z[zoneBytes], Module: module(n.reader(), z[zoneTag])}
+	zone := Zone{Data: z[zoneData], Start: z[zoneStart], Name: text(r, z[zoneName], z[zoneName+1]), Size: z[zoneBytes], Module: module(n.reader(), z[zoneTag])}
 	if zone.Name == "" || page < 1<<10 || page > 1<<20 || page&(page-1) != 0 {
 		return Zone{}, unknown("a shared memory zone was not made out", r.Err)
 	}

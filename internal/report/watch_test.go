@@ -10,13 +10,14 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // seen is a snapshot of a worker that does something of everything, and of one that ended.
 func seen() watch.Snapshot {
-	next := 59 * time.Second
+	next, over := 59*time.Second, -time.Second
 	at := worker.Frame{Kind: luajit.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
 	requests := []worker.InFlight{
 		{Method: "GET", URI: "/slow", Age: 2500 * time.Millisecond, Phase: "access", Lua: &at, Waits: "ngx.sleep"},
@@ -51,6 +52,18 @@ func seen() watch.Snapshot {
 				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
+			Dicts: []watch.Dict{
+				{Zone: "empty"},
+				{
+					Zone: "full", Entries: record.Interval{Estimate: 924881, Low: 924659, High: 925102}, Expired: record.Interval{Estimate: 12, Low: 12, High: 12},
+					Bytes: record.Interval{Estimate: 182e6}, PagesUsed: 60000, PagesRead: 1200, NoRoom: 1500,
+					Evicted: watch.Evicted{PerSecond: 1400, AtLeast: true}, Next: &nginx.Entry{Key: "user:\x1b[2J7", Left: &next},
+					Largest: []nginx.Entry{
+						{Key: "page\n1", Type: "string", Bytes: 10_000}, {Key: "queue", Type: "list", Bytes: 17, Left: &next}, {Key: "old", Type: "number", Bytes: 8, Left: &over},
+					},
+				},
+				{Zone: "odd", Unknown: "this nginx's layout is unknown: the dictionary"},
+			},
 		}},
 		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "no such counter on this machine"},
 	}
@@ -82,6 +95,15 @@ func TestWatch(t *testing.T) {
 		"shared memory",
 		"full 100 %",
 		"empty 0 %",
+		"dictionary entries expired thrown out /s no room /s size read next out nginx",
+		"full 924881 ± 222 12 ≥ 1.40 k 1.50 k 182 MB 2 % user:7 (for 59.0 s) 40",
+		"empty 0 0 0 0 0 B all – 40",
+		"odd – – – – – – – 40",
+		"largest entries of full, of those that were read",
+		"10.0 kB string – page",
+		"17 elements list 59.0 s queue",
+		"8 B number expired old",
+		"not known: this nginx's layout is unknown: the dictionary",
 		"not compiled in worker 42",
 		"\n bad app.lua:4, a loop: NYI: bytecode; blacklisted",
 		"\n app.lua:9: LuaJIT has forgotten why; blacklisted",

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"math"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -105,5 +106,19 @@ func TestShareIsClopperAndPearson(t *testing.T) {
 	}
 	if got := Share(0, 0); got.Low != 0 || got.High != 1 {
 		t.Errorf("nothing: %+v", got)
+	}
+	// Of large numbers it is another formula, which agrees.
+	for _, n := range []int{40_002, 100_000} {
+		k := n / 2
+		exact, other := Share(20_000, n), wilson(20_000, float64(n))
+		if width := exact.High - exact.Low; !near(exact.Low, other.Low, width/100) || !near(exact.High, other.High, width/100) {
+			t.Errorf("20000 of %d: %+v or %+v", n, exact, other)
+		}
+		if got := Share(k, n); got.Low >= 0.5 || got.High <= 0.5 || got.High-got.Low > 0.01 {
+			t.Errorf("%d of %d: %+v", k, n, got)
+		}
+	}
+	if got := Share(333_333_333_333, 1e12); !near(got.High-got.Low, 2*1.96*math.Sqrt(2.0/9/1e12), 1e-8) || got.Low > got.Estimate || got.High < got.Estimate {
+		t.Errorf("a third of 1e12: %+v", got)
 	}
 }

@@ -218,4 +218,5 @@ func (e *exposition) masters(masters []Master) {
 		func(m Master, i int) uint64 { return m.Zones[i].Pieces })
 	zone("zone_failed_allocations_total", "counter", "Pieces that a zone had no room for; a dictionary then drops other entries.",
 		func(m Master, i int) uint64 { return m.Zones[i].Failed })
+	e.dicts(counted)
 }

@@ -18,7 +18,8 @@ type Master struct {
 	Requests   float64         `json:"requests_per_second"`
 	PerRequest *PerRequest     `json:"per_request"` // nil: no requests, or not all workers were watched
 	Zones      []nginx.Zone    `json:"zones"`
-	Unknown    string          `json:"unknown,omitempty"` // why there are no counters
+	Dicts      []Dict          `json:"dictionaries,omitempty"` // where they were asked for
+	Unknown    string          `json:"unknown,omitempty"`      // why there are no counters
 }
 
 // PerRequest is what all workers together took for one request, on average over the interval.
@@ -51,6 +52,9 @@ func Masters(rows []Row, workers func(master int) ([]int, error)) []Master {
 func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	first := rows[0].moment
 	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
+	for _, r := range rows {
+		m.Dicts = append(m.Dicts, r.moment.span.dicts...) // one of them has them
+	}
 	if there, err := workers(m.PID); err == nil {
 		m.All = !slices.ContainsFunc(there, func(pid int) bool {
 			return !slices.ContainsFunc(rows, func(r Row) bool { return r.PID == pid })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -120,6 +121,10 @@ func snapshotOf(pid int, zone string) Snapshot {
 		to:    nginx.Counters{Accepted: 7, Requests: 1 << 40, Active: 6, Reading: 1, Writing: 2, Waiting: 3},
 		zones: []nginx.Zone{{Name: zone, Module: "ngx_http_lua_module", Size: 1 << 20, Capacity: 1000, Free: 10, Failed: 4}},
 	}
+	r.moment.span.dicts = []Dict{{
+		Zone: zone, Entries: record.Interval{Estimate: 1234.5}, Expired: record.Interval{Estimate: 17}, Bytes: record.Interval{Estimate: 1e6},
+		PagesUsed: 8, PagesRead: 2, Evicted: Evicted{PerSecond: 2.5},
+	}, {Zone: zone + " unknown", Unknown: "another layout"}}
 	return NewSnapshot(start, []Row{r, {PID: pid + 1, Error: "ended"}}, func(int) ([]int, error) { return []int{pid}, nil })
 }
 
@@ -168,10 +173,18 @@ func TestMetrics(t *testing.T) {
 		{"nginx_connections", 3, []string{"state", "waiting"}},
 		{"zone_free_bytes", 10, []string{"zone", "cats"}},
 		{"zone_failed_allocations_total", 4, nil},
+		{"dict_entries", 1234.5, []string{"master", "1", "zone", "cats"}},
+		{"dict_expired_entries", 17, []string{"zone", "cats"}},
+		{"dict_entry_bytes", 1e6, []string{"zone", "cats"}},
+		{"dict_read_ratio", 0.25, []string{"zone", "cats"}},
+		{"dict_evictions_per_second", 2.5, []string{"zone", "cats"}},
 	} {
 		if got := find(metrics, want.name, want.labels...); math.Abs(got-want.value) > 1e-9*want.value || math.IsNaN(got) {
 			t.Errorf("%s %v is %v, want %v", want.name, want.labels, got, want.value)
 		}
+	}
+	if got := find(metrics, "dict_entries", "zone", "cats unknown"); !math.IsNaN(got) {
+		t.Errorf("what is not known is %v", got)
 	}
 	if len(types) < 30 {
 		t.Errorf("%d families", len(types))

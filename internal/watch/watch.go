@@ -19,6 +19,9 @@ import (
 
 // A Watcher watches one worker, interval after interval.
 type Watcher struct {
+	// Dictionaries are read of the nginx that the worker belongs to; nil: they are not.
+	Dictionaries *Dictionaries
+
 	w      *worker.Worker
 	events *process.EventCounts
 	health health
@@ -50,6 +53,10 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	eventsBefore := w.events.Read()
 	var s span
 	s.from, s.err = w.w.Nginx.Counters()
+	var dicts []dictSpan
+	if w.Dictionaries != nil {
+		dicts = beginDicts(w.w.Nginx)
+	}
 	glances := w.w.Glance(ctx, duration)
 	after, err := w.w.Usage()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,6 +68,9 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	s.to, _ = w.w.Nginx.Counters()
 	if s.zones, err = w.w.Nginx.Zones(); err != nil {
 		r.unknown("shared memory", err)
+	}
+	if w.Dictionaries != nil {
+		s.dicts = w.Dictionaries.endDicts(dicts, s.zones, after.At.Sub(before.At))
 	}
 	r.usage(before, after)
 	r.count(eventsBefore, w.events.Read())
@@ -90,6 +100,7 @@ type span struct {
 	from, to nginx.Counters
 	err      error
 	zones    []nginx.Zone
+	dicts    []Dict
 }
 
 func (r *Row) unknown(what string, err error) {

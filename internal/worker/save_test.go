@@ -53,6 +53,15 @@ func TestSaveWatched(t *testing.T) {
 	n.Timers(now)
 	write("watched", r, map[string]any{"Symbols": n.Symbols, "Now": now})
 
+	r = &processtest.Recorder{Memory: w.Process}
+	n = &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
+	d := dictOf(t, n, "full")
+	scan(t, d, 1000, 1)
+	if all, err := d.Oldest(time.Now(), 1000); err != nil || d.Fate(all, time.Now()) != (ngx.Fate{}) {
+		t.Errorf("%d of the oldest, %v", len(all), err)
+	}
+	write("dict", r, map[string]any{"Symbols": n.Symbols})
+
 	var coroutine uint64
 	w.Nginx.EachConnection(func(_, data uint64, _ int) {
 		if co, ok := w.coroutine(data); ok && (&process.Reader{Memory: w.Process}).U32(data) == requestSignature {
