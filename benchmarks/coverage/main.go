@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/moonlap/moonlap/benchmarks/outcomes"
@@ -73,7 +74,7 @@ func main() {
 		summarize(*summary)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := repeat(ctx, *moonlap, *budget, *runs, *out); err != nil {
 		log.Print(err)

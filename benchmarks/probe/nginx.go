@@ -11,12 +11,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -49,39 +47,20 @@ func startNginx(workers int) (*server, error) {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		return nil, err
 	}
-	s.run = exec.Command("nginx", "-p", folder+"/", "-c", "nginx.conf", "-g", "daemon off; user root;")
-	s.run.Stderr = os.Stderr
-	s.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is for this program, which stops it then
-	if err := s.run.Start(); err != nil {
-		return nil, err
+	run := exec.Command("nginx", "-p", folder+"/", "-c", "nginx.conf", "-g", "daemon off; user root;")
+	run.Stderr = os.Stderr
+	if err := s.endWithUs(run); err != nil {
+		return nil, errors.Join(err, s.stop())
 	}
 	for range 100 {
 		time.Sleep(50 * time.Millisecond)
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.run.Process.Pid, s.run.Process.Pid))
 		if children := strings.Fields(string(b)); len(children) == workers {
 			s.worker, err = strconv.Atoi(children[0])
-			s.interruptible()
 			return s, err
 		}
 	}
 	return nil, errors.Join(fmt.Errorf("nginx has not %d workers after 5 s", workers), s.stop())
-}
-
-// interruptible has an interrupt end the program, after it has stopped its nginx.
-func (s *server) interruptible() {
-	interrupt := make(chan os.Signal, 1)
-	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupt
-		s.stop()
-		os.Exit(130)
-	}()
-}
-
-func (s *server) stop() error {
-	s.run.Process.Signal(os.Interrupt)
-	s.run.Wait()
-	return os.RemoveAll(s.folder)
 }
 
 // cpu is the CPU time that the worker has used, as the scheduler counts it.

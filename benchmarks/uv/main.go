@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"syscall"
 
 	"github.com/moonlap/moonlap/internal/stat"
 )
@@ -58,7 +59,7 @@ func run() int {
 	if *summary != "" {
 		all, err = readOutcomes(*summary)
 	} else {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
 		all, err = measure(ctx, chosen, *rounds, *scale, *out)
 	}
