@@ -141,7 +141,5 @@ func (out explained) write(sys Sys, asJSON bool) error {
 		encode.SetIndent("", "  ")
 		return encode.Encode(out)
 	}
-	return report.Explain(sys.Stdout, out.PID, out.Explanation, report.Options{
-		Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-	})
+	return report.Explain(sys.Stdout, out.PID, out.Explanation, reportOptions(sys))
 }

@@ -282,7 +282,7 @@ type heapChange struct {
 }
 
 func (o *heapOptions) draw(sys Sys, before, after *heap.Snapshot) error {
-	options := report.Options{Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == ""}
+	options := reportOptions(sys)
 	switch {
 	case o.out == "-":
 		return nil

@@ -174,7 +174,7 @@ func (o *historyOptions) write(sys Sys, h *record.History, one bool) error {
 	case "markdown":
 		return report.HistoryMarkdown(sys.Stdout, h, one)
 	}
-	opt := report.Options{Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == ""}
+	opt := reportOptions(sys)
 	if one {
 		return report.HistoryOf(sys.Stdout, h, opt)
 	}

@@ -62,8 +62,3 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 	}
 	return report.ProfileDiff(sys.Stdout, d, o.out, reportOptions(sys))
 }
-
-// reportOptions are those of a report to stdout.
-func reportOptions(sys Sys) report.Options {
-	return report.Options{Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == ""}
-}

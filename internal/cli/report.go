@@ -102,10 +102,7 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 	case "markdown":
 		return report.Markdown(sys.Stdout, results)
 	}
-	return report.Terminal(sys.Stdout, results, report.Options{
-		Width: sys.Width(),
-		Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-	})
+	return report.Terminal(sys.Stdout, results, reportOptions(sys))
 }
 
 // withHot is a copy of results that tells of each case's profile, where one was kept.

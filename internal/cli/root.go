@@ -69,7 +69,8 @@ func newRootCommand(sys Sys) *cobra.Command {
 
 Every flag can be set in the environment too: MOONLAP_ and the flag's name in
 capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.
-Colours are left out where NO_COLOR is set, and all escape sequences where TERM is dumb.`,
+Colours are left out where NO_COLOR is set, and all escape sequences where TERM is dumb.
+Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that is not UTF-8.`,
 		SilenceErrors: true, // Main prints them
 		SilenceUsage:  true,
 		Args:          knownCommand,

@@ -235,9 +235,7 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 func writeTimeReport(sys Sys, res *record.CommandResults, format string) error {
 	switch format {
 	case "text":
-		return report.Time(sys.Stdout, res, report.Options{
-			Width: sys.Width(), Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
-		})
+		return report.Time(sys.Stdout, res, reportOptions(sys))
 	case "markdown":
 		return report.TimeMarkdown(sys.Stdout, res)
 	case "json":

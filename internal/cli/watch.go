@@ -212,9 +212,7 @@ type screen struct {
 
 func (s *screen) show(snapshot watch.Snapshot) error {
 	var b bytes.Buffer
-	err := report.Watch(&b, snapshot, s.sys.Now(), report.Options{
-		Width: s.sys.Width(), Color: s.sys.StdoutTerminal && s.sys.Getenv("NO_COLOR") == "",
-	})
+	err := report.Watch(&b, snapshot, s.sys.Now(), reportOptions(s.sys))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
@@ -104,8 +105,23 @@ func TestColoursAreOnlyColours(t *testing.T) {
 }
 
 func TestASCIIIsASCII(t *testing.T) {
+	plain := Options{ASCII: true, Width: 100}
+	texts := map[string][]byte{}
 	for name, res := range goldens {
-		for _, r := range string(draw(t, res(), Options{ASCII: true})) {
+		texts[name] = draw(t, res(), plain)
+	}
+	texts["heap"] = []byte(drawn(t, func(b *bytes.Buffer) error { return Heap(b, heapExample(1000), plain) }))
+	var watched bytes.Buffer
+	if err := Watch(&watched, seen(), time.Now(), plain); err != nil {
+		t.Fatal(err)
+	}
+	texts["watch"] = watched.Bytes()
+	p := newPage(plain) // what other rooms put into words
+	p.para("  ", "the interval is wide: ± 9 %", p.faint)
+	p.table([]string{"holder"}, [][]string{{"_G → cache → [1] · 3 × 5 µs…"}})
+	texts["words"] = []byte(p.b.String())
+	for name, text := range texts {
+		for _, r := range string(text) {
 			if r > 127 {
 				t.Errorf("%s: %q", name, r)
 			}

@@ -61,6 +61,12 @@ var (
 	}
 )
 
+var inASCII = func() *strings.Replacer {
+	u, a := unicodeGlyphs, asciiGlyphs
+	return strings.NewReplacer(u.plusMinus, a.plusMinus, u.micro, a.micro, u.times, a.times, u.dash, a.dash, u.dots, a.dots,
+		u.dot, a.dot, u.arrow, a.arrow, u.atLeast, a.atLeast)
+}()
+
 // theme is the few styles of a report; all are plain without colours.
 type theme struct {
 	strong, faint, good, bad, warn, bar lipgloss.Style

@@ -37,8 +37,17 @@ func (p *page) writeTo(w io.Writer) error {
 }
 
 func (p *page) line(s string) {
-	p.b.WriteString(strings.TrimRight(unglue.Replace(s), " "))
+	p.b.WriteString(strings.TrimRight(p.plain(unglue.Replace(s)), " "))
 	p.b.WriteByte('\n')
+}
+
+// plain has other rooms' texts without the signs that ASCII lacks, where that is wanted. What is the user's, as a
+// case's name, stays as it is otherwise.
+func (p *page) plain(s string) string {
+	if !p.opt.ASCII {
+		return s
+	}
+	return inASCII.Replace(s)
 }
 
 func (p *page) blank() { p.b.WriteByte('\n') }
@@ -55,6 +64,7 @@ func (p *page) para(first, text string, style lipgloss.Style) {
 	if text == "" {
 		return
 	}
+	text = p.plain(text)
 	indent := lipgloss.Width(first)
 	for i, l := range strings.Split(ansi.Wrap(glue.Replace(text), p.opt.Width-indent, ""), "\n") {
 		lead := strings.Repeat(" ", indent)
@@ -108,6 +118,11 @@ func (p *page) table(headers []string, rows [][]string, left ...int) {
 	leftCol := map[int]bool{0: true}
 	for _, c := range left {
 		leftCol[c] = true
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = p.plain(row[i])
+		}
 	}
 	t := table.New().
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
