@@ -166,8 +166,8 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	s = &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: sys.Now().Round(time.Second)}
 	var errs []error
 	for _, pid := range pids {
-		h, err := awaited(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func() (heap.Heap, error) { return heapOf(pid, o.pause) })
+		all, err := awaited(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
+			func() ([]heap.Heap, error) { return heapsOf(pid, o.pause) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -175,7 +175,7 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 			errs = append(errs, fmt.Errorf("worker %d: %w", pid, err))
 			continue
 		}
-		s.Heaps = append(s.Heaps, h)
+		s.Heaps = append(s.Heaps, all...)
 	}
 	if len(s.Heaps) == 0 {
 		return nil, nil, errors.Join(errs...)
@@ -183,19 +183,19 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func heapOf(pid int, pause time.Duration) (heap.Heap, error) {
+func heapsOf(pid int, pause time.Duration) ([]heap.Heap, error) {
 	w, err := worker.Open(pid)
 	if err != nil {
-		return heap.Heap{}, err
+		return nil, err
 	}
 	defer w.Close()
-	h, err := w.Heap(pause)
+	all, err := w.Heaps(pause)
 	var long *process.PauseError
 	if errors.As(err, &long) {
 		err = fmt.Errorf("%w; --pause %v lets it stand still for so long, --pause 0 reads it while it runs", err,
 			roundUp(2*long.Needed))
 	}
-	return h, err
+	return all, err
 }
 
 // heapInCore looks at a core; its time is that of the file.
@@ -209,11 +209,11 @@ func heapInCore(file, root string) (*heap.Snapshot, error) {
 		return nil, err
 	}
 	defer w.Close()
-	h, err := w.Heap(0)
+	all, err := w.Heaps(0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: info.ModTime().Round(time.Second), Heaps: []heap.Heap{h}}, nil
+	return &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: info.ModTime().Round(time.Second), Heaps: all}, nil
 }
 
 // roundUp is a duration that people would type.

@@ -23,6 +23,7 @@ type Explanation struct {
 	Lua      float64        `json:"lua_share"`    // Lua was on the stack
 	Asleep   float64        `json:"asleep_share"` // the worker waited, for events or something else
 	States   []Share        `json:"states"`       // of the samples with Lua
+	Machines []Share        `json:"machines"`     // http and stream, where both ran Lua, of the same
 	Lines    []Share        `json:"lines"`        // innermost Lua lines
 	Requests []Share        `json:"requests"`
 	Phases   []Share        `json:"phases"`                    // whose Lua ran
@@ -72,6 +73,7 @@ func Shares(l worker.Looks) Explanation {
 	}
 	lua := withLua(l.Samples)
 	asleep := 0.0
+	var heap, stream uint64 // of both machines
 	for _, s := range l.Samples {
 		if s.Asleep {
 			asleep += weight(l, s)
@@ -79,12 +81,20 @@ func Shares(l worker.Looks) Explanation {
 		if s.Partial != nil {
 			e.Partial++
 		}
-		e.Heap = s.InUse
+		if s.Machine == "stream" {
+			stream = s.InUse
+		} else {
+			heap = s.InUse
+		}
 		e.hold(s)
 	}
+	e.Heap = heap + stream
 	all, ofLua := total(l, l.Samples), total(l, lua)
 	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
 	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
+	if e.Machines = shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(e.Machines) < 2 {
+		e.Machines = []Share{}
+	}
 	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
 	e.Requests = shares(l, lua, all, requestName)
 	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
@@ -336,6 +346,8 @@ func requestName(s worker.Sample) string {
 	switch {
 	case r.Unread:
 		return "not known: looks before the first request was read"
+	case s.Machine == "stream":
+		return "a session of stream, or its timer"
 	case r.URI == "" && s.Phase == "":
 		return "no request: a timer, say"
 	case r.URI == "" && ofNoClient(s.Phase):

@@ -100,11 +100,12 @@ func TestNoStack(t *testing.T) {
 // TestNoRequest: looks without a path are told apart by their phase.
 func TestNoRequest(t *testing.T) {
 	for want, s := range map[string]worker.Sample{
-		"GET /a":                                {Phase: "content", Request: worker.Request{Method: "GET", URI: "/a"}},
-		"no request: timer":                     {Phase: "timer"},
-		"no request: ssl_cert":                  {Phase: "ssl_cert"},
-		"no request: a timer, say":              {},
-		"not known: its text could not be read": {Phase: "content"},
+		"GET /a":                                             {Phase: "content", Request: worker.Request{Method: "GET", URI: "/a"}},
+		"no request: timer":                                  {Phase: "timer"},
+		"no request: ssl_cert":                               {Phase: "ssl_cert"},
+		"no request: a timer, say":                           {},
+		"a session of stream, or its timer":                  {Machine: "stream"},
+		"not known: its text could not be read":              {Phase: "content"},
 		"not known: looks before the first request was read": {Phase: "content", Request: worker.Request{Unread: true}},
 	} {
 		if got := requestName(s); got != want {

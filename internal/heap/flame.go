@@ -15,6 +15,9 @@ func (s *Snapshot) Profile(title string) *profile.Profile {
 		var labels map[string]string
 		if len(s.Heaps) > 1 {
 			labels = map[string]string{"worker": fmt.Sprint(h.PID)}
+			if h.Machine != "" {
+				labels["machine"] = h.Machine
+			}
 		}
 		var visit func(h *Holder, frames []profile.Frame)
 		visit = func(h *Holder, frames []profile.Frame) {

@@ -24,11 +24,12 @@ const Kind = "heap"
 // A Heap is that of one process.
 type Heap struct {
 	PID     int    `json:"pid"`
-	LuaJIT  string `json:"luajit"`         // file that it runs from
-	Core    string `json:"core,omitempty"` // core file that it was read from
-	Stopped bool   `json:"stopped"`        // it stood still while it was copied: all is of one moment
-	PauseNS int64  `json:"pause_ns"`       // for how long, at most
-	Stops   int    `json:"stops"`          // how often: once, unless a list was just being changed
+	Machine string `json:"machine,omitempty"` // http or stream, where both have Lua
+	LuaJIT  string `json:"luajit"`            // file that it runs from
+	Core    string `json:"core,omitempty"`    // core file that it was read from
+	Stopped bool   `json:"stopped"`           // it stood still while it was copied: all is of one moment
+	PauseNS int64  `json:"pause_ns"`          // for how long, at most
+	Stops   int    `json:"stops"`             // how often: once, unless a list was just being changed
 	Copied  int64  `json:"copied_bytes"`
 
 	Total    int64      `json:"total_bytes"` // in use, as the machine counts it (collectgarbage "count")
@@ -128,7 +129,13 @@ func (s *Snapshot) Holders() *Holder {
 	}
 	all := &Holder{Name: "Lua heaps"}
 	for _, h := range s.Heaps {
-		all.add(h.Holders)
+		if h.Machine == "" {
+			all.add(h.Holders)
+			continue
+		}
+		of := *h.Holders
+		of.Name = "Lua of " + h.Machine
+		all.add(&Holder{HeldCount: of.HeldCount, HeldBytes: of.HeldBytes, Inner: []*Holder{&of}})
 	}
 	return all
 }

@@ -89,8 +89,12 @@ func startAt(t *testing.T, program, file string, target Target, more func(*repla
 		}
 	})
 	var head bytes.Buffer
-	const stack = 16 << 10 // bytes, more than any image has
-	target.VM = r.vm
+	const stack = 16 << 10                     // bytes, more than any image has
+	if target.VM = r.vm; target.Other != nil { // which is at rest: the machine of the image is the other one
+		idle := *r.vm
+		idle.Global = target.Other.Global
+		target.VM, target.Other = &idle, r.vm
+	}
 	r.write(&head, describe(target, image.Registers.RSP+stack))
 	r.write(&head, registersOf(image.Registers))
 	// What the walk in Go did not read was there all the same: the machine stack, and that the running coroutine is
@@ -214,8 +218,7 @@ func (r *replay) lasting(m *Moment) *passing {
 func TestReplay(t *testing.T) {
 	program := replayer(t)
 	for _, file := range images(t) {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			r := start(t, program, file)
+		walks := func(t *testing.T, r *replay) {
 			m, err := decode(r.walk(t, asItIs, 0, 0), r.vm.Layout.Stack)
 			if err != nil {
 				t.Fatal(err)
@@ -231,6 +234,13 @@ func TestReplay(t *testing.T) {
 			if diff := cmp.Diff(r.golden, string(got)); diff != "" {
 				t.Errorf("(- standing still, + from the copy)\n%s", diff)
 			}
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) { walks(t, start(t, program, file)) })
+		t.Run(filepath.Base(file)+", beside a machine at rest", func(t *testing.T) {
+			const global = 0x7000_0000
+			walks(t, startAt(t, program, file, Target{Other: &luajit.VM{Global: global}}, func(*replay) []processtest.Part {
+				return []processtest.Part{{Address: global, Bytes: make([]byte, 4096)}}
+			}))
 		})
 	}
 }

@@ -97,6 +97,7 @@ type sleepWorker struct {
 	Uri         uint64
 	Context     uint64
 	Phase       uint64
+	Other       uint64
 }
 
 // Names of all BPF objects in the ELF.

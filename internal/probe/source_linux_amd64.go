@@ -68,11 +68,15 @@ func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 // describe puts the target into the words of moment.h.
 func describe(t Target, stackEnd uint64) sampleWorker {
 	l := t.VM.Layout
+	var other uint64
+	if t.Other != nil {
+		other = t.Other.Global
+	}
 	return sampleWorker{
 		Global: t.VM.Global, AsmFrom: t.VM.Asm.From, AsmTo: t.VM.Asm.To, StackEnd: stackEnd, Clock: t.Clock,
 		VmState: l.VMState, Current: l.CurrentL, JitBase: l.JITBase,
 		GlobalState: l.GlobalState, Base: l.Base, Top: l.Top, Stack: l.Stack, Cframe: l.CFrame,
-		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase,
+		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase, Other: other,
 	}
 }
 

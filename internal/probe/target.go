@@ -14,8 +14,9 @@ import (
 type Target struct {
 	PID   int
 	VM    *luajit.VM
-	Clock uint64 // address of nginx's clock, ngx_current_msec; 0: it has none
-	URI   uint64 // offset of uri in nginx's request; 0: not known, see Source.SetURI
+	Other *luajit.VM // of the same LuaJIT, that runs Lua, too; nil: there is none
+	Clock uint64     // address of nginx's clock, ngx_current_msec; 0: it has none
+	URI   uint64     // offset of uri in nginx's request; 0: not known, see Source.SetURI
 
 	Context uint64 // offset of the Lua module's context among the request's contexts
 	Phase   uint64 // offset of the phase in that context; 0: not known

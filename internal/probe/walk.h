@@ -153,6 +153,7 @@ struct walk {
     const struct worker *w;
     u64 base;   /* jit_base: of the trace that runs; 0: none does */
     u64 second; /* base to begin again from, if this walk comes to nothing; 0: none */
+    u64 global; /* the machine, a global_State */
     u64 coroutine;
     u64 at;     /* slot of the frame's link; the function is in the one below */
     u64 bottom; /* of the coroutine's stack */
@@ -163,7 +164,7 @@ struct walk {
 inlined int begin(struct walk *k, u64 base) {
     u8 *l = keep(k->s, COROUTINE, k->coroutine, COROUTINE_SIZE);
 
-    if (l == 0 || l[OBJECT_TYPE] != TYPE_THREAD || word(k->coroutine + k->w->global_state) != k->w->global)
+    if (l == 0 || l[OBJECT_TYPE] != TYPE_THREAD || word(k->coroutine + k->w->global_state) != k->global)
         return -1;
     k->bottom = word(k->coroutine + k->w->stack) + 8;
     if (base == 0)
@@ -243,14 +244,21 @@ static __attribute__((noinline)) int runs_interpreter(struct walk *k, s32 state)
     return r->rdx > word(k->coroutine + k->w->stack) && r->rdx <= word(k->coroutine + k->w->top) + BASE_REACH;
 }
 
+/* machine is the one that runs Lua: of two, which never run inside one another, the other one only where it does. */
+inlined u64 machine(const struct worker *w) {
+    u64 coroutine = w->other ? word(w->other + w->current) : 0;
+
+    return coroutine && word(coroutine + w->cframe) & ~3ULL ? w->other : w->global;
+}
+
 /* keep_lua copies what the frames of the running coroutine, and of those that resumed it, consist of. */
 inlined void keep_lua(struct scratch *s, const struct worker *w) {
-    struct walk k = {.s = s, .w = w};
+    struct walk k = {.s = s, .w = w, .global = machine(w)};
     u64 *running, *state, base;
 
-    keep(s, MEMORY, w->global + GC_TOTAL, 8);
-    state = keep(s, MEMORY, w->global + w->vm_state, 8);
-    running = keep(s, MEMORY, w->global + w->current, 16); /* cur_L, and next to it jit_base */
+    keep(s, MEMORY, k.global + GC_TOTAL, 8);
+    state = keep(s, MEMORY, k.global + w->vm_state, 8);
+    running = keep(s, MEMORY, k.global + w->current, 16); /* cur_L, and next to it jit_base */
     if (state == 0 || running == 0 || running[0] == 0)
         return;
     k.coroutine = running[0];

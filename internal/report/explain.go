@@ -79,6 +79,7 @@ func (p *page) allShares(e explain.Explanation) {
 	p.locks(e.Locks)
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
+	p.shares("Lua of the blocks", e.Machines)
 	p.shares("requests", e.Requests)
 	p.shares("phases", e.Phases)
 	p.shares("plugins and modules of Lua", e.Plugins)

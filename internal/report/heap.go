@@ -36,7 +36,11 @@ func (p *page) heap(h heap.Heap, at time.Time) {
 	if h.Core != "" {
 		who = "process" // of any program
 	}
-	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+fmt.Sprintf("%s %d", who, h.PID)+p.dot+at.Format(time.DateTime)))
+	machine := ""
+	if h.Machine != "" {
+		machine = "Lua of " + h.Machine + p.dot
+	}
+	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+fmt.Sprintf("%s %d", who, h.PID)+p.dot+machine+at.Format(time.DateTime)))
 	p.fact("heap", p.join(p.size(float64(h.Total)), count(h.Objects)+" objects",
 		fmt.Sprintf("of them %s garbage (%s)", count(garbage), p.size(float64(bytes)))))
 	p.fact("found", p.accounted(h))

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ func who(s *heap.Snapshot) string {
 	for _, h := range s.Heaps {
 		pids = append(pids, fmt.Sprint(h.PID))
 	}
+	pids = slices.Compact(pids) // one with two machines has two heaps
 	word := "worker "
 	if len(pids) > 1 {
 		word = "workers "

@@ -25,6 +25,7 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p.watchServing(s)
 	p.watchMasters(s)
 	p.watchLua(s)
+	p.watchStream(s)
 	p.watchRequests(s)
 	p.watchPools(s)
 	p.watchZones(s)
@@ -38,14 +39,9 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 func (p *page) watchUse(s watch.Snapshot) {
 	headers := []string{"worker", "CPU", "queue", "Lua", "mostly", "heap", "GC at", "traces", "RSS", "sockets", "switches/s", "I/O /s"}
 	p.rows(s, headers, func(r watch.Row) []string {
-		sockets, next := p.none, p.none
+		sockets, next := p.none, p.nextGC(r.GC)
 		if r.Sockets >= 0 {
 			sockets = fmt.Sprint(r.Sockets)
-		}
-		if r.GC != nil && r.GC.Stopped {
-			next = "stopped"
-		} else if r.GC != nil {
-			next = p.size(float64(r.GC.Threshold))
 		}
 		return []string{
 			fmt.Sprint(r.PID), percent(r.CPU), percent(r.Wait), percent(r.Lua), r.StateOf(), p.size(float64(r.Heap)), next,
@@ -53,6 +49,17 @@ func (p *page) watchUse(s watch.Snapshot) {
 			fmt.Sprintf("%.0f", r.Voluntary+r.Involuntary), p.size(r.Read + r.Write),
 		}
 	}, 4)
+}
+
+// nextGC is the size of the heap at which the collector goes on.
+func (p *page) nextGC(gc *watch.GC) string {
+	switch {
+	case gc == nil:
+		return p.none
+	case gc.Stopped:
+		return "stopped"
+	}
+	return p.size(float64(gc.Threshold))
 }
 
 // watchServing is what each worker serves, and how fast its event loop turns.
@@ -242,25 +249,34 @@ func (p *page) watchZones(s watch.Snapshot) {
 // watchCompiler lists what LuaJIT did not compile: what it will not try again first.
 func (p *page) watchCompiler(s watch.Snapshot) {
 	for _, r := range s.Workers {
-		if r.JIT == nil {
-			continue
+		who := fmt.Sprintf("worker %d", r.PID)
+		if r.Stream != nil {
+			p.notCompiled(r.Stream.JIT, who+", stream")
+			who += ", http"
 		}
-		var lines []string
-		for _, a := range r.JIT.Blacklisted {
-			lines = append(lines, placeOf(a)+"; blacklisted")
-		}
-		for _, a := range r.JIT.Aborts {
-			lines = append(lines, placeOf(a)+"; may be tried again")
-		}
-		if len(lines) == 0 {
-			continue
-		}
-		p.section(fmt.Sprintf("not compiled in worker %d", r.PID))
-		for _, line := range lines[:min(len(lines), mostListed)] {
-			p.line(p.shorten("  "+clean(line), p.opt.Width))
-		}
-		p.more(len(lines))
+		p.notCompiled(r.JIT, who)
 	}
+}
+
+func (p *page) notCompiled(j *watch.JIT, who string) {
+	if j == nil {
+		return
+	}
+	var lines []string
+	for _, a := range j.Blacklisted {
+		lines = append(lines, placeOf(a)+"; blacklisted")
+	}
+	for _, a := range j.Aborts {
+		lines = append(lines, placeOf(a)+"; may be tried again")
+	}
+	if len(lines) == 0 {
+		return
+	}
+	p.section("not compiled in " + who)
+	for _, line := range lines[:min(len(lines), mostListed)] {
+		p.line(p.shorten("  "+clean(line), p.opt.Width))
+	}
+	p.more(len(lines))
 }
 
 func placeOf(a watch.Abort) string {

@@ -74,6 +74,21 @@ func (p *page) watchLua(s watch.Snapshot) {
 	p.fitted(headers, table, 1, 2, 3, 4, 5, 6, 7)
 }
 
+// watchStream shows the Lua machines of stream blocks, where http has one of its own.
+func (p *page) watchStream(s watch.Snapshot) {
+	var table [][]string
+	for _, r := range s.Workers {
+		if l := r.Stream; l != nil {
+			table = append(table, []string{fmt.Sprint(r.PID), p.size(float64(l.Heap)), p.nextGC(l.GC), fmt.Sprint(l.Traces)})
+		}
+	}
+	if len(table) == 0 {
+		return
+	}
+	p.section("Lua of the stream block; heap, GC and traces above are of http")
+	p.fitted([]string{"worker", "heap", "GC at", "traces"}, table)
+}
+
 // spark draws a course of values up to most, with a sign for each; "" where there is one alone.
 func (g glyphs) spark(course []float64, most float64) string {
 	if len(course) < 2 {

@@ -11,6 +11,7 @@ import (
 // seen is kept.
 type health struct {
 	w       *worker.Worker
+	vm      *luajit.VM
 	reasons map[Abort]string // by the place alone
 	list    luajit.Blacklist // as of the last search
 	next    time.Time        // of a search
@@ -22,7 +23,7 @@ const (
 )
 
 func (h *health) read() (*JIT, error) {
-	state, err := h.w.VM.JIT()
+	state, err := h.vm.JIT()
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (h *health) read() (*JIT, error) {
 		h.reasons = map[Abort]string{}
 	}
 	if now := time.Now(); now.After(h.next) {
-		if list, err := h.w.VM.Blacklist(searchFor); err == nil {
+		if list, err := h.vm.Blacklist(searchFor); err == nil {
 			h.list, h.next = list, now.Add(searchEvery)
 		}
 	}

@@ -26,6 +26,8 @@ type Row struct {
 	Traces int    `json:"traces"`
 	JIT    *JIT   `json:"jit"`
 
+	Stream *LuaMachine `json:"stream_lua,omitempty"` // of the stream block, where the fields above are of the http block
+
 	RSS         uint64  `json:"rss_bytes"`
 	Sockets     int     `json:"sockets"` // -1: not known
 	Voluntary   float64 `json:"voluntary_switches"`
@@ -50,6 +52,14 @@ type Row struct {
 	Recent []Recent `json:"-"`
 
 	moment moment
+}
+
+// A LuaMachine is the state of a machine at the interval's end.
+type LuaMachine struct {
+	Heap   uint64 `json:"lua_heap_bytes"`
+	GC     *GC    `json:"gc"`
+	Traces int    `json:"traces"`
+	JIT    *JIT   `json:"jit"`
 }
 
 // Recent is what Lua did in an interval.

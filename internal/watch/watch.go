@@ -24,7 +24,7 @@ type Watcher struct {
 
 	w      *worker.Worker
 	events *process.EventCounts
-	health health
+	health []health // of its machines
 	recent []Recent
 }
 
@@ -34,7 +34,11 @@ func Open(pid int) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{w: w, events: process.CountEvents(pid), health: health{w: w}}, nil
+	watcher := &Watcher{w: w, events: process.CountEvents(pid)}
+	for _, m := range w.Machines() {
+		watcher.health = append(watcher.health, health{w: w, vm: m.VM})
+	}
+	return watcher, nil
 }
 
 // Close gives back what Open took.
@@ -182,17 +186,12 @@ const mostRequests = 100
 
 // state fills in what is there at the interval's end.
 func (r *Row) state(w *Watcher) {
-	gc, err := w.w.VM.GC()
-	r.Heap = gc.InUse
-	if err != nil {
-		r.unknown("garbage collector", err)
-	} else {
-		r.GC = &GC{Phase: gc.Phase.String(), Threshold: gc.Threshold, Stopped: gc.Stopped()}
-	}
-	if r.JIT, err = w.health.read(); err != nil {
-		r.unknown("compiler", err)
-	} else {
-		r.Traces = r.JIT.Root + r.JIT.Side
+	machines := w.w.Machines()
+	first := r.machine(machines[0], &w.health[0])
+	r.Heap, r.GC, r.Traces, r.JIT = first.Heap, first.GC, first.Traces, first.JIT
+	for i, m := range machines[1:] {
+		other := r.machine(m, &w.health[1+i])
+		r.Stream = &other
 	}
 	requests, err := w.w.InFlight()
 	r.InFlight, r.Requests = len(requests), requests[:min(len(requests), mostRequests)]
@@ -207,6 +206,24 @@ func (r *Row) state(w *Watcher) {
 	} else {
 		r.Timers = &timers
 	}
+}
+
+// machine is the state of one of the worker's Lua machines.
+func (r *Row) machine(m worker.Machine, h *health) LuaMachine {
+	var l LuaMachine
+	gc, err := m.VM.GC()
+	l.Heap = gc.InUse
+	if err != nil {
+		r.unknown("garbage collector", err)
+	} else {
+		l.GC = &GC{Phase: gc.Phase.String(), Threshold: gc.Threshold, Stopped: gc.Stopped()}
+	}
+	if l.JIT, err = h.read(); err != nil {
+		r.unknown("compiler", err)
+	} else {
+		l.Traces = l.JIT.Root + l.JIT.Side
+	}
+	return l
 }
 
 // most is the name with the largest number, the first by name of several.

@@ -17,7 +17,7 @@ func (w *Worker) whereabouts() (probe.Whereabouts, *Sample) {
 	if !ok {
 		return probe.Running, nil
 	}
-	v, err := w.view(w.VM, w.Process, registers)
+	v, err := w.view(w.running(), w.Process, registers)
 	if name, _ := causeOf(call, 0); strings.HasPrefix(name, "epoll_") && (err != nil || !v.lua.Running) {
 		return probe.Idle, nil
 	}

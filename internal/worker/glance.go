@@ -73,7 +73,8 @@ func (w *Worker) Glance(ctx context.Context, duration time.Duration) Glances {
 
 // glance counts what Lua does at the moment, and tells whether it is on the stack.
 func (w *Worker) glance(g *Glances) (lua bool) {
-	status, err := w.VM.Status()
+	vm := w.running()
+	status, err := vm.Status()
 	if err != nil {
 		return false
 	}
@@ -83,7 +84,7 @@ func (w *Worker) glance(g *Glances) (lua bool) {
 	}
 	g.Lua++
 	g.States[status.State]++
-	address, err := w.VM.Request(status.Current)
+	address, err := vm.Request(status.Current)
 	if err != nil {
 		return true
 	}

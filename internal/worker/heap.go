@@ -13,15 +13,33 @@ import (
 // change of one of its lists.
 const looks = 3
 
+// Heaps are those of all machines of the worker; see Heap.
+func (w *Worker) Heaps(pause time.Duration) (all []heap.Heap, err error) {
+	machines := w.Machines()
+	for _, m := range machines {
+		h, err := w.heapOf(m.VM, pause)
+		if err != nil {
+			return all, err
+		}
+		if len(machines) > 1 {
+			h.Machine = m.Name
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
 // Heap copies the worker's memory while it stands still, for no longer than the pause, and says what is in
-// its Lua heap and who holds it. With a pause of 0 the worker is not stopped; then some objects change while
+// the heap of its first machine and who holds it. With a pause of 0 the worker is not stopped; then some objects change while
 // they are read.
 // The error is a process.PauseError where the pause is too short.
-func (w *Worker) Heap(pause time.Duration) (best heap.Heap, err error) {
+func (w *Worker) Heap(pause time.Duration) (heap.Heap, error) { return w.heapOf(w.VM, pause) }
+
+func (w *Worker) heapOf(vm *luajit.VM, pause time.Duration) (best heap.Heap, err error) {
 	found := false
 	stops, longest := 0, int64(0)
 	for stops < looks {
-		h, failed := w.heap(pause)
+		h, failed := w.heap(vm, pause)
 		stops, longest = stops+1, max(longest, h.PauseNS)
 		if failed != nil && !errors.Is(failed, luajit.ErrLayout) {
 			return best, failed
@@ -41,19 +59,19 @@ func (w *Worker) Heap(pause time.Duration) (best heap.Heap, err error) {
 }
 
 // heap looks once.
-func (w *Worker) heap(pause time.Duration) (heap.Heap, error) {
+func (w *Worker) heap(vm *luajit.VM, pause time.Duration) (heap.Heap, error) {
 	s, err := w.Snapshot(pause)
 	if err != nil {
 		return heap.Heap{}, err
 	}
-	objects, err := w.VM.ReadHeap(s.Copy, s.Registers)
+	objects, err := vm.ReadHeap(s.Copy, s.Registers)
 	if err != nil {
 		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
 	objects.Sources = &w.sources
 	objects.Request = func(coroutine uint64) string { return w.requestOf(s.Copy, coroutine) }
 	h := heap.Census(objects)
-	h.PID, h.LuaJIT = w.PID, w.VM.Library
+	h.PID, h.LuaJIT = w.PID, vm.Library
 	if w.Core != nil {
 		h.Core = w.Core.Path
 	}

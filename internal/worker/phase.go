@@ -10,7 +10,7 @@ import (
 // luaPhases are the phases as the Lua module names its functions.
 var luaPhases = []string{
 	"set", "rewrite", "server_rewrite", "access", "content", "log", "header_filter", "body_filter", "balancer",
-	"ssl_cert", "ssl_client_hello", "ssl_sess_fetch", "ssl_sess_store", "init_worker", "exit_worker", "timer",
+	"preread", "ssl_cert", "ssl_client_hello", "ssl_sess_fetch", "ssl_sess_store", "init_worker", "exit_worker", "timer",
 }
 
 // nginxPhases are functions that every nginx exports, and the phase of Lua that they call. The Lua
@@ -21,6 +21,9 @@ var nginxPhases = map[string]string{
 	"ngx_http_core_content_phase": "content",
 	"ngx_event_connect_peer":      "balancer",
 	"ngx_http_free_request":       "log",
+
+	"ngx_stream_core_preread_phase": "preread",
+	"ngx_stream_core_content_phase": "content",
 }
 
 // chunkPhases are phases that the Lua module calls otherwise where it names the code of nginx.conf.
@@ -46,7 +49,9 @@ func phaseOf(stack []Frame) string {
 		}
 		name, ok := strings.CutPrefix(f.Function, "ngx_http_lua_")
 		if !ok {
-			continue
+			if name, ok = strings.CutPrefix(f.Function, "ngx_stream_lua_"); !ok {
+				continue
+			}
 		}
 		for _, phase := range luaPhases {
 			if strings.HasPrefix(name, phase+"_by") || strings.HasPrefix(name, phase+"_handler") ||

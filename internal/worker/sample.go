@@ -27,6 +27,7 @@ type Frame struct {
 type Sample struct {
 	State   luajit.State
 	Lua     bool          // Lua code is on the stack
+	Machine string        // whose State it is: see Machine.Name
 	Asleep  bool          // the process waited for something
 	Halted  bool          // a signal (SIGSTOP) has stopped it
 	Turn    uint64        // nginx's clock in milliseconds, which stands still until the event loop turns
@@ -64,13 +65,13 @@ func (w *Worker) Sample() (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
-	w.VM.Settle()
+	w.settle()
 	var s Sample
 	var v view
 	s.Pause, err = w.Stopped(func(r process.Registers) error {
 		w.registers = r
 		var err error
-		v, err = w.view(w.VM, w.Process, r)
+		v, err = w.view(w.running(), w.Process, r)
 		return err
 	})
 	if w.unmapped || w.unnamed {
@@ -87,6 +88,7 @@ func (w *Worker) Sample() (Sample, error) {
 
 // A view is what was read of a worker at one moment; its frames have no names yet.
 type view struct {
+	machine      string
 	turn         uint64
 	lua          luajit.Stack
 	inner, outer []process.Registers // C frames that Lua called, and those that called Lua
@@ -100,6 +102,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 	if clock := w.clock(); clock != 0 {
 		v.turn = (&process.Reader{Memory: memory}).U64(clock)
 	}
+	v.machine = w.ofBlock(vm)
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
 	}
@@ -124,7 +127,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 // describe puts a view into a sample, with names. The sample's stack may have frames of the kernel already.
 func (w *Worker) describe(s *Sample, v view) {
 	s.Turn, s.Request, s.Partial = v.turn, v.request, v.partial
-	s.State, s.Lua, s.InUse = v.lua.State, v.lua.Running, v.lua.InUse
+	s.Machine, s.State, s.Lua, s.InUse = v.machine, v.lua.State, v.lua.Running, v.lua.InUse
 	stack := s.Stack
 	w.locks.find(w)
 	s.Lock = w.locks.of(v.inner)
@@ -174,7 +177,7 @@ func (w *Worker) refresh() {
 	w.refreshed = time.Now()
 	if w.unnamed {
 		w.unnamed = false
-		w.VM.LearnNames()
+		w.learnNames()
 	}
 	if w.ReadMaps() == nil { // else it has ended, which the next look says
 		w.readObjects()

@@ -138,7 +138,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, *diary, error) {
 	w.learnRequests() // else the first look that sees a request tells
 	source, err := s.session.Attach(probe.Target{
-		PID: w.PID, VM: w.VM, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
+		PID: w.PID, VM: w.VM, Other: w.stream, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
 	}, ticks)
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +192,7 @@ func (w *Worker) keep() {
 		return
 	}
 	w.Keep()
-	w.VM.Settle()
+	w.settle()
 	w.kept = time.Now()
 }
 
@@ -203,7 +203,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	var v view
 	if !m.Main {
 		v.inner, v.partial = w.unwind(memory, m.Registers, false, false)
-	} else if v, err = w.view(w.VM.At(memory), memory, m.Registers); err != nil {
+	} else if v, err = w.view(w.copied(m).At(memory), memory, m.Registers); err != nil {
 		return sample, false, err
 	}
 	if r := &v.request; w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {

@@ -23,6 +23,9 @@ type Worker struct {
 
 	memory process.Memory // the process's, or an image of it
 
+	block  string     // that VM is of; "" in another program
+	stream *luajit.VM // that of the stream block where VM is of http; nil: there is none
+
 	luaConf uint64          // address of ngx_http_lua_main_conf_t, or the stream module's
 	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t; 0: its Lua serves streams alone
 	module  *process.Object // that exports it
@@ -87,7 +90,7 @@ func (w *Worker) reader() *process.Reader { return &process.Reader{Memory: w.mem
 
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {
-	w.VM.LearnNames()
+	w.learnNames()
 	if w.module != nil {
 		w.luaCtx.readContext(w.module)
 		w.request.readCode(w.module)
@@ -105,8 +108,8 @@ func (w *Worker) readObjects() {
 	}
 }
 
-// findVM finds the machine of an nginx worker. Where both HTTP and streams have Lua, each has a machine
-// of its own; then it is that of HTTP.
+// findVM finds the machine of an nginx worker. Where both its http and its stream block have Lua, each has a machine
+// of its own.
 func (w *Worker) findVM() error {
 	p := w.Process
 	if _, err := p.Stat(); err != nil { // nor could its name be read
@@ -127,24 +130,31 @@ func (w *Worker) findVM() error {
 		return err
 	}
 	w.Nginx = ngx.New(p, program)
-	mainThread, err := w.findLua("http")
-	if errors.Is(err, ErrNoLua) {
-		var missing error
-		if mainThread, missing = w.findLua("stream"); missing != errNotLoaded {
+	conf, mainThread, err := w.findLua(blockHTTP)
+	if err != nil && !errors.Is(err, ErrNoLua) {
+		return err
+	}
+	w.block, w.luaConf = blockHTTP, conf
+	streamConf, other, missing := w.findLua(blockStream)
+	switch {
+	case missing != nil && !errors.Is(missing, ErrNoLua):
+		return missing
+	case err == nil:
+	case missing == nil:
+		w.block, w.luaConf, mainThread, other = blockStream, streamConf, other, 0
+	default:
+		if missing != errNotLoaded {
 			err = missing
 		}
-	}
-	if errors.Is(err, ErrNoLua) {
 		return fmt.Errorf("the nginx of process %d has %w", p.PID, err)
-	}
-	if err != nil {
-		return err
 	}
 	library, layout, err := w.luaJIT()
 	if err != nil {
 		return err
 	}
-	w.VM, err = luajit.Attach(p, library, layout, mainThread)
+	if w.VM, err = luajit.Attach(p, library, layout, mainThread); err == nil && other != 0 {
+		w.stream, err = luajit.Attach(p, library, layout, other)
+	}
 	return err
 }
 
@@ -156,9 +166,7 @@ var (
 )
 
 // findLua follows nginx's configuration to that of the Lua module for HTTP or streams, whose first field is
-// the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it. Its error is
-// ErrNoLua where there is none.
-func (w *Worker) findLua(block string) (mainThread uint64, err error) {
+func (w *Worker) findLua(block string) (conf, mainThread uint64, err error) {
 	name := "ngx_" + block + "_lua_module"
 	module, err := w.FindObject(name)
 	var outer *process.Object
@@ -166,10 +174,10 @@ func (w *Worker) findLua(block string) (mainThread uint64, err error) {
 		outer, err = w.FindObject("ngx_" + block + "_module")
 	}
 	if errors.Is(err, process.ErrNotExported) {
-		return 0, errNotLoaded
+		return 0, 0, errNotLoaded
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	at, _, _ := outer.Symbol("ngx_" + block + "_module")
 	lua, _, _ := module.Symbol(name)
@@ -178,15 +186,15 @@ func (w *Worker) findLua(block string) (mainThread uint64, err error) {
 	r := &process.Reader{Memory: w.Process}
 	configurations := r.U64(r.U64(w.Nginx.Symbols.Cycle))
 	mainConf := r.U64(r.U64(configurations + 8*r.U64(at+8)))
-	w.luaConf = r.U64(mainConf + 8*r.U64(lua))
-	mainThread = r.U64(w.luaConf)
+	conf = r.U64(mainConf + 8*r.U64(lua))
+	mainThread = r.U64(conf)
 	if r.Err != nil || mainThread == 0 {
-		return 0, errNoLuaBlock
+		return 0, 0, errNoLuaBlock
 	}
-	if block == "http" {
+	if block == blockHTTP {
 		w.lua, w.module = lua, module
 	}
-	return mainThread, nil
+	return conf, mainThread, nil
 }
 
 // clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.

@@ -31,6 +31,12 @@ func nginx(t *testing.T) (pid int, client *http.Client) { return nginxWith(t, ""
 // nginxWith is nginx with more of a configuration, in its http block and in its server's.
 func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client) {
 	t.Helper()
+	return nginxBeside(t, "", conf, server)
+}
+
+// nginxBeside is the same with more beside the http block.
+func nginxBeside(t *testing.T, beside, conf, server string) (pid int, client *http.Client) {
+	t.Helper()
 	skip := t.Skip
 	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
 		skip = t.Fatal
@@ -47,7 +53,7 @@ func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client)
 	started, err := runtime.Start(ctx, runtime.Spec{
 		Job:      runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
 		Runtime:  found,
-		MainConf: []string{"events { worker_connections 64; }"},
+		MainConf: []string{"events { worker_connections 64; } " + beside},
 		HTTPConf: []string{conf + fmt.Sprintf(` server { listen unix:%s; location / { content_by_lua_block {
 			package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
 			package.loaded.app()
