@@ -166,6 +166,7 @@ var (
 )
 
 // findLua follows nginx's configuration to that of the Lua module for HTTP or streams, whose first field is
+// the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it.
 func (w *Worker) findLua(block string) (conf, mainThread uint64, err error) {
 	name := "ngx_" + block + "_lua_module"
 	module, err := w.FindObject(name)
