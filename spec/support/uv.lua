@@ -40,4 +40,32 @@ function _M.await(uv, start)
 end
 
 
+--- Two connected pipes that are opened, and the second one's descriptor.
+-- @tparam table uv
+function _M.pair(uv)
+    local flags = { nonblock = true }
+    local fds = assert(uv.socketpair("stream", nil, flags, flags))
+    local a, b = uv.new_pipe(false), uv.new_pipe(false)
+    assert(a:open(fds[1]))
+    assert(b:open(fds[2]))
+    return a, b, fds[2]
+end
+
+
+--- Closes all handles there are, and runs the loop until they are closed.
+-- @tparam table uv
+-- @treturn table what they were, in words
+function _M.close_all(uv)
+    local open = {}
+    uv.walk(function(handle)
+        open[#open + 1] = tostring(handle)
+        if not handle:is_closing() then
+            handle:close()
+        end
+    end)
+    uv.run()
+    return open
+end
+
+
 return _M

@@ -3,15 +3,6 @@ local child = require "spec.support.child"
 local support = require "spec.support.uv"
 
 describe("Beside luv's API moonlap.uv", support.with_uv(function(uv)
-    local function pair()
-        local flags = { nonblock = true }
-        local fds = assert(uv.socketpair("stream", nil, flags, flags))
-        local a, b = uv.new_pipe(false), uv.new_pipe(false)
-        assert(a:open(fds[1]))
-        assert(b:open(fds[2]))
-        return a, b
-    end
-
     after_each(function()
         local left = uv.leaks()
         for _, leak in ipairs(left) do
@@ -174,7 +165,7 @@ describe("Beside luv's API moonlap.uv", support.with_uv(function(uv)
     end)
 
     it("reads and writes memory without strings", function()
-        local a, b = pair()
+        local a, b = support.pair(uv)
         local memory = ffi.new("char[?]", 300000)
         ffi.fill(memory, 300000, 65)
         local sum, done = 0, 0
@@ -205,8 +196,8 @@ describe("Beside luv's API moonlap.uv", support.with_uv(function(uv)
     end)
 
     it("keeps bytes for a pointer reader that had stopped", function()
-        local a1, b1 = pair()
-        local a2, b2 = pair()
+        local a1, b1 = support.pair(uv)
+        local a2, b2 = support.pair(uv)
         local streams, got, stopped = { b1, b2 }, {}, nil
         local function start(i)
             streams[i]:read_start_pointer(function(_, pointer, length)

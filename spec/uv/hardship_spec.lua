@@ -4,15 +4,7 @@ local support = require "spec.support.uv"
 
 describe("moonlap.uv bears", support.with_uv(function(uv)
     after_each(function()
-        local open = {}
-        uv.walk(function(handle)
-            open[#open + 1] = tostring(handle)
-            if not handle:is_closing() then
-                handle:close()
-            end
-        end)
-        uv.run()
-        assert.same({}, open)
+        assert.same({}, support.close_all(uv))
     end)
 
     -- A client and the server's end of its connection, given to `body` when they are connected.
@@ -118,11 +110,7 @@ describe("moonlap.uv bears", support.with_uv(function(uv)
     end)
 
     it("a socket that never becomes writable", function()
-        local flags = { nonblock = true }
-        local fds = assert(uv.socketpair("stream", nil, flags, flags))
-        local pipe, other = uv.new_pipe(false), uv.new_pipe(false)
-        pipe:open(fds[1])
-        other:open(fds[2]) -- and never reads
+        local pipe, other = support.pair(uv) -- which never reads
         local log, waiting, turns = {}, {}, 0
         local block = ("x"):rep(1000000)
         for i = 1, 10 do

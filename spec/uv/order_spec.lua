@@ -18,31 +18,16 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
         end
     end
 
-    -- Two connected pipes.
-    local function pair()
-        local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
-        local a, b = uv.new_pipe(false), uv.new_pipe(false)
-        assert(a:open(fds[1]))
-        assert(b:open(fds[2]))
-        return a, b
-    end
-
     before_each(function()
         log = {}
     end)
 
     after_each(function()
-        local open = 0
-        uv.walk(function(handle)
-            open = open + 1
-            close(handle)
-        end)
-        uv.run()
-        assert.equal(0, open, "handles that a test left open")
+        assert.same({}, support.close_all(uv)) -- what a test left open
     end)
 
     it("is libuv's in a turn", function()
-        local a, b = pair()
+        local a, b = support.pair(uv)
         local handles = {
             uv.new_check(), uv.new_prepare(), uv.new_idle(), uv.new_timer(),
         }
@@ -99,8 +84,8 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
     end)
 
     it("delivers nothing that was read to a stream that was closed before", function()
-        local a1, b1 = pair()
-        local a2, b2 = pair()
+        local a1, b1 = support.pair(uv)
+        local a2, b2 = support.pair(uv)
         local function reader(me, other)
             return function(_, data)
                 log[#log + 1] = data
@@ -118,8 +103,8 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
     end)
 
     it("keeps what was read before read_stop until reading starts again", function()
-        local a1, b1 = pair()
-        local a2, b2 = pair()
+        local a1, b1 = support.pair(uv)
+        local a2, b2 = support.pair(uv)
         local streams = { b1, b2 }
         local started = 0
         local function reader(i)
@@ -152,7 +137,7 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
     end)
 
     it("completes chained writes in at most nine rounds a turn, and the rest later", function()
-        local a, b = pair()
+        local a, b = support.pair(uv)
         local written, in_turn, most = 0, 0, 0
         local check = uv.new_check()
         check:start(function()
@@ -174,7 +159,7 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
     end)
 
     it("keeps writes in order when the kernel takes some at once and some later", function()
-        local a, b = pair()
+        local a, b = support.pair(uv)
         local block = ("y"):rep(200000) -- more than a socket's buffer
         local received = 0
         for i, data in ipairs { "x", block, "x", block, "x" } do
@@ -200,7 +185,7 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
 
     it("cancels what is still to be written when the handle is closed, before its close callback",
         function()
-            local a, b = pair()
+            local a, b = support.pair(uv)
             local block = ("y"):rep(400000)
             for i = 1, 3 do
                 a:write(block, function(err)
@@ -252,7 +237,7 @@ describe("The order of moonlap.uv's callbacks", support.with_uv(function(uv)
     end)
 
     it("counts the end of a write that has no callback as an event", function()
-        local a, b = pair()
+        local a, b = support.pair(uv)
         local timer = uv.new_timer()
         timer:start(10000, 0, note "waited")
         timer:unref()

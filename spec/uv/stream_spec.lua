@@ -3,10 +3,7 @@ local support = require "spec.support.uv"
 describe("A stream of moonlap.uv with much to read", support.with_uv(function(uv)
     -- Two connected pipes; b's end is full of numbers of eight digits. Returns how many bytes.
     local function full_pair()
-        local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
-        local a, b = uv.new_pipe(false), uv.new_pipe(false)
-        assert(a:open(fds[1]))
-        assert(b:open(fds[2]))
+        local a, b = support.pair(uv)
         local pieces, written = {}, 0
         for i = 1, 2 ^ 17 do
             pieces[i] = ("%08d"):format(i)
@@ -24,12 +21,7 @@ describe("A stream of moonlap.uv with much to read", support.with_uv(function(uv
     end
 
     after_each(function()
-        uv.walk(function(handle)
-            if not handle:is_closing() then
-                handle:close()
-            end
-        end)
-        uv.run()
+        support.close_all(uv)
     end)
 
     it("has read it all after one turn, as with libuv", function()
@@ -133,15 +125,6 @@ describe("A stream of moonlap.uv with much to read", support.with_uv(function(uv
 end))
 
 describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
-    -- Two connected pipes, and the second one's descriptor.
-    local function pair()
-        local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
-        local a, b = uv.new_pipe(false), uv.new_pipe(false)
-        assert(a:open(fds[1]))
-        assert(b:open(fds[2]))
-        return a, b, fds[2]
-    end
-
     local function refused(stream, data)
         local written, _, name = stream:try_write(data or "x")
         assert.is_nil(written)
@@ -149,16 +132,11 @@ describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
     end
 
     after_each(function()
-        uv.walk(function(handle)
-            if not handle:is_closing() then
-                handle:close()
-            end
-        end)
-        uv.run()
+        support.close_all(uv)
     end)
 
     it("takes what the kernel takes", function()
-        local a, _, fd = pair()
+        local a, _, fd = support.pair(uv)
         assert.equal(3, a:try_write "abc")
         assert.equal(3, a:try_write { "d", "ef" })
         assert.equal(0, a:try_write "")
@@ -166,7 +144,7 @@ describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
     end)
 
     it("does not overtake those that wait", function()
-        local a, _, fd = pair()
+        local a, _, fd = support.pair(uv)
         local block, first = ("x"):rep(65536), 0
         repeat
             local written = a:try_write(block)
@@ -191,7 +169,7 @@ describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
         server:listen(1, function() end)
         tcp:connect("127.0.0.1", server:getsockname().port, function() end)
         assert.equal("EAGAIN", refused(tcp))
-        local a = pair()
+        local a = support.pair(uv)
         a:shutdown()
         assert.equal("EPIPE", refused(a)) -- and no SIGPIPE
     end)

@@ -12,12 +12,7 @@ end
 describe("threads of moonlap.uv", support.with_uv(function(uv)
     -- Nothing that a failed test has left may keep the next one waiting.
     after_each(function()
-        uv.walk(function(handle)
-            if not handle:is_closing() then
-                handle:close()
-            end
-        end)
-        uv.run()
+        support.close_all(uv)
     end)
 
     -- What a thread gets, in words.
