@@ -14,6 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
@@ -29,6 +30,8 @@ type watchOptions struct {
 	listen string
 	dicts  bool
 	top    int
+
+	capture captureOptions
 }
 
 func newWatchCommand(sys Sys) *cobra.Command {
@@ -46,20 +49,41 @@ dictionaries of Lua's: entries, those that have expired, what is thrown out aliv
 Workers are not stopped: their memory is read as it stands, about a hundred times a second. What
 is needed for that is the same as for 'moonlap explain'. On a terminal the page is drawn in
 place; elsewhere one follows the other. With --json each interval is one line. With --listen
-nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metrics.`,
+nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metrics.
+
+With --capture FOLDER nothing is drawn either. The last seconds of each worker are kept in memory, as
+'moonlap profile --wall' sees them through eBPF, and when something happens that a --when asks for,
+they are written: a folder an event, with a summary, a flame graph and all of it as JSON. Conditions:
+
+  turn>100ms      a turn of the event loop took so long: each is timed, which makes every
+                  system call of the machine a little dearer; the others cost next to nothing
+  held>100ms      Lua held the event loop for so long, as looks tell, to 10 ms
+  sleep>50ms      the worker was put to sleep by anything but its wait for events
+  request>2s      a request has been in flight for so long
+  cpu>95% for 5s  the worker's main thread used so much of a processor
+  gc>30% for 2s   Lua's garbage collector did
+  heap>200MB      Lua's heap is so large
+  growth>150%     it is so much above the largest that it had before; it doubles as a habit
+  ended           the worker was ended by a signal, or exited with another status than 0`,
 		Example: `  moonlap watch
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --dicts --top 10 --once
   moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
-  moonlap watch --listen 127.0.0.1:9145`,
+  moonlap watch --listen 127.0.0.1:9145
+  moonlap watch --capture stalls
+  moonlap watch --capture stalls --when 'turn>50ms' --when 'heap>500MB' --keep 30s
+  moonlap watch --master $(cat /run/nginx.pid) --capture slow --when 'request>5s' --limit 3 --json`,
 		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
 				o.all = true
 			}
-			if err := o.check(); err != nil {
+			if err := o.check(cmd.Flags()); err != nil {
 				return err
+			}
+			if o.capture.folder != "" {
+				return runCapture(cmd.Context(), sys, o)
 			}
 			return runWatch(cmd.Context(), sys, o)
 		},
@@ -72,13 +96,17 @@ nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metric
 	f.BoolVar(&o.dicts, "dicts", false, "also what is in the dictionaries of Lua's, and what they throw out")
 	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dictionary, by key")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
+	o.capture.addFlags(f)
 	return cmd
 }
 
 const mostTop = 1000
 
-func (o *watchOptions) check() error {
+func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if err := o.chosenWorkers.check(); err != nil {
+		return err
+	}
+	if err := o.capture.check(f); err != nil {
 		return err
 	}
 	if o.every < 100*time.Millisecond {

@@ -13,6 +13,7 @@ type InFlight struct {
 	Method  string        `json:"method,omitempty"`
 	URI     string        `json:"uri,omitempty"`      // "": its head is being read, or it is a timer's
 	Age     time.Duration `json:"age_ns"`             // since nginx read its first bytes, to a millisecond; 0: not known
+	Began   time.Time     `json:"-"`                  // by nginx's clock; zero: not known
 	Phase   string        `json:"phase,omitempty"`    // whose Lua runs or waits: access, content, timer, …
 	Running bool          `json:"running"`            // Lua runs for it right now
 	Waits   string        `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
@@ -73,7 +74,7 @@ func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool)
 	request, _ := w.Request(w.memory, address)
 	f = InFlight{Method: request.Method, URI: request.URI}
 	if start, ok := w.started(address); ok {
-		f.Age = max(0, now.Sub(start))
+		f.Began, f.Age = start, max(0, now.Sub(start))
 	}
 	co, ok := w.coroutine(address)
 	if !ok {

@@ -1,0 +1,154 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// lua is a stack with a line of Lua on top.
+func lua(line int) []worker.Frame {
+	return []worker.Frame{{Kind: luajit.Lua, Function: "f", File: "app.lua", FirstLine: 1, Line: line}, {Kind: luajit.C, Function: "main", File: "nginx"}}
+}
+
+// stalled is a worker that ran line 2 in each tenth of a second, then line 9 for a second, then line 2 again.
+func stalled() (Pending, *worker.Tail) {
+	t := &worker.Tail{Now: 14 * sec, Since: sec}
+	t.Timed, t.Every = true, 10*ms
+	for at := 2 * sec; at < 14*sec; at += 10 * ms {
+		s := worker.Sample{Time: at, Lua: true, Stack: lua(2), Request: worker.Request{Method: "GET", URI: "/fast"}}
+		switch in := at >= 10*sec && at < 11*sec; {
+		case in:
+			s.Stack, s.Request.URI = lua(9), "/slow"
+		case at%(100*ms) != 0:
+			continue
+		}
+		t.Samples = append(t.Samples, s)
+	}
+	stall := worker.Stall{Start: 10 * sec, Length: sec, Events: 3, Queued: 5 * ms}
+	t.Stalls = []worker.Stall{stall}
+	e := Event{Condition: Condition{What: Turn, Above: 1e8}, From: 10 * sec, To: 11*sec - 1, Amount: 1e9, Stall: &stall}
+	return Pending{
+		Event: e, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Also: []Event{{Condition: Condition{What: Heap}, Amount: 3e8}}, More: 2,
+		Readings: []Reading{{At: 8 * sec}, {At: 9 * sec, Heap: 1e6, Computed: sec}, {At: 11 * sec, Heap: 2e6, Computed: 2 * sec, Slept: 3, Queued: 4}, {At: 12 * sec}},
+		InFlight: make([]worker.InFlight, 30),
+	}, t
+}
+
+func TestNew(t *testing.T) {
+	p, tail := stalled()
+	c := New(4711, 5*sec, p, tail, "moonlap/1")
+	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.Text != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.QueuedNS != 5e6 {
+		t.Errorf("%s, %s, %s, %+v", c.Line, c.Request, c.Text, c.Stall)
+	}
+	if c.BeforeNS != 5e9 || c.AfterNS != 3e9+1 || c.Looks != 100 || c.LooksOf != 50 || len(c.InFlight) != mostInFlight || c.More != 2 {
+		t.Errorf("%d ns before, %d after; %d looks, %d before; %d in flight", c.BeforeNS, c.AfterNS, c.Looks, c.LooksOf, len(c.InFlight))
+	}
+	if diff := cmp.Diff([]Change{{"f@app.lua:9", 1, 0}}, c.Lines); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]HeapReading{{-2e9, 0}, {-1e9, 1e6}, {1e9, 2e6}, {2e9, 0}}, c.Heap); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"Lua's heap reached 300.0 MB"}, c.Also); diff != "" {
+		t.Error(diff)
+	}
+	if c.Around != nil {
+		t.Errorf("what became of a turn is known exactly: %+v", c.Around)
+	}
+	p.Stall = nil
+	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, New(4711, 5*sec, p, tail, "moonlap/1").Around); diff != "" {
+		t.Error(diff)
+	}
+	when := map[string]int64{}
+	for _, s := range c.profile.Stacks {
+		when[s.Labels["when"]+" "+s.Labels["uri"]] += s.Count
+	}
+	if diff := cmp.Diff(map[string]int64{"before /fast": 50 * 10e6, "in it /slow": 100 * 10e6, "after /fast": 30 * 10e6}, when); diff != "" {
+		t.Error(diff)
+	}
+
+	// What was usual before is told: line 2 took a tenth of the time.
+	p.From, p.To = 12*sec, 13*sec
+	c = New(4711, 2*sec, p, tail, "moonlap/1")
+	if diff := cmp.Diff([]Change{{"f@app.lua:2", 0.11, 0.05}}, c.Lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOfTheSameTurn: a short sleep before a long one, in the same turn, is none of the time before.
+func TestOfTheSameTurn(t *testing.T) {
+	tail := &worker.Tail{Now: 10 * sec}
+	tail.Timed = true
+	for i, slept := range []time.Duration{ms, sec} {
+		tail.Samples = append(tail.Samples, worker.Sample{
+			Time: 5*sec + time.Duration(i)*10*ms, Lua: true, Turn: 4998, Stack: lua(3), Asleep: true,
+			Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: slept},
+		})
+	}
+	e := Event{Condition: Condition{What: Sleep}, From: 5010 * ms, To: 6010 * ms, Turn: 4998}
+	c := New(1, 5*sec, Pending{Event: e}, tail, "moonlap/1")
+	if c.Looks != 2 || c.LooksOf != 0 || len(c.Blocks) != 1 || c.Blocks[0].Count != 2 || c.Advice == "" {
+		t.Errorf("%d looks, %d before, %+v, %q", c.Looks, c.LooksOf, c.Blocks, c.Advice)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	p, tail := stalled()
+	in := t.TempDir()
+	c := New(4711, 5*sec, p, tail, "moonlap/1")
+	summary := func(b *bytes.Buffer) error {
+		b.WriteString("what happened\n")
+		return nil
+	}
+	if err := c.Write(in, summary); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(in, "20261122T010203.004Z-4711-turn")
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(want, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if c.Folder != want || read(SummaryFile) != "what happened\n" || !strings.Contains(read(GraphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
+		t.Errorf("%s", c.Folder)
+	}
+	kept, err := profile.ReadJSON([]byte(read(ProfileFile)), "moonlap/1")
+	if err != nil || kept.Total() != c.profile.Total() {
+		t.Errorf("%v", err)
+	}
+	var found struct{ Found Capture }
+	if err := json.Unmarshal([]byte(read(ProfileFile)), &found); err != nil || found.Found.Line != c.Line {
+		t.Errorf("%v, %+v", err, found)
+	}
+
+	// What cannot be written leaves nothing, and what there was stays.
+	for _, err := range []error{
+		c.Write(in, summary), // it is there already
+		New(4712, 5*sec, p, tail, "moonlap/1").Write(in, func(*bytes.Buffer) error { return errors.New("no space left") }),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the capture of "+in) {
+			t.Errorf("%v", err)
+		}
+	}
+	left, err := os.ReadDir(in)
+	if err != nil || len(left) != 1 || read(SummaryFile) == "" {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := c.Write(filepath.Join(in, "none"), summary); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {
+		t.Errorf("%v", err)
+	}
+}

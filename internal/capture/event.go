@@ -1,0 +1,61 @@
+package capture
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// An Event is a condition that was met. Times are since the machine started.
+type Event struct {
+	Condition Condition
+	From, To  time.Duration
+	Open      bool             // it had not ended when it was looked at last
+	Amount    float64          // that was reached: ns, bytes, a share
+	Base      float64          // of growth: the bytes that it began with
+	Turn      uint64           // of a held loop, and of a sleep: nginx's clock in the turn; 0: not known
+	Stall     *worker.Stall    // of a turn that has ended: what became of it
+	Request   *worker.InFlight // of a request
+	End       *process.End     // of a worker that has ended
+}
+
+// Text is what happened, in words.
+func (e Event) Text() string {
+	length := time.Duration(e.Amount).Round(time.Millisecond)
+	onwards := ""
+	if e.Open {
+		onwards = ", and went on"
+	}
+	switch e.Condition.What {
+	case Turn:
+		return fmt.Sprintf("a turn of the event loop took %v%s", length, onwards)
+	case Held:
+		return fmt.Sprintf("Lua held the event loop for at least %v%s", length, onwards)
+	case Sleep:
+		return fmt.Sprintf("the worker was put to sleep for %v%s", length, onwards)
+	case Request:
+		return fmt.Sprintf("a request was in flight for %v", length)
+	case CPU:
+		return fmt.Sprintf("the worker used %.0f %% of a processor for %v", 100*e.Amount, e.Condition.For)
+	case GC:
+		return fmt.Sprintf("Lua's garbage collector used %.0f %% of a processor for %v", 100*e.Amount, e.Condition.For)
+	case Heap:
+		return fmt.Sprintf("Lua's heap reached %s", sized(e.Amount))
+	case Growth:
+		return fmt.Sprintf("Lua's heap grew by %.0f %%, from %s to %s", 100*e.Amount, sized(e.Base), sized(e.Base*(1+e.Amount)))
+	}
+	return "the worker " + e.End.String()
+}
+
+// sized puts a size into words, as 12.3 MB.
+func sized(n float64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", n/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", n/1e6)
+	}
+	return fmt.Sprintf("%.0f kB", n/1e3)
+}

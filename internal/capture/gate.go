@@ -1,0 +1,54 @@
+package capture
+
+import (
+	"sync"
+	"time"
+)
+
+// A Gate lets events of all workers pass, so that captures stay few.
+type Gate struct {
+	Pause time.Duration // between two, at least
+	Limit int           // how many, at most
+
+	lock   sync.Mutex
+	any    bool
+	last   time.Duration
+	passed int
+	missed int
+}
+
+// Pass tells whether an event of now is to be captured; now is since the machine started. One that is not is counted.
+func (g *Gate) Pass(now time.Duration) bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	if g.passed >= g.Limit || g.any && now-g.last < g.Pause {
+		g.missed++
+		return false
+	}
+	g.any, g.last = true, now
+	g.passed++
+	return true
+}
+
+// Failed gives back the place of a capture that could not be kept.
+func (g *Gate) Failed() {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.passed--
+}
+
+// Full tells that the limit is reached.
+func (g *Gate) Full() bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.passed >= g.Limit
+}
+
+// Missed is how many events did not pass since the last call.
+func (g *Gate) Missed() int {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	n := g.missed
+	g.missed = 0
+	return n
+}

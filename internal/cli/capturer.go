@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// A capturer waits for events at workers, those of reloads included, and writes captures.
+type capturer struct {
+	sys     Sys
+	o       watchOptions
+	sampler *worker.Sampler
+	gate    *capture.Gate
+	stop    context.CancelCauseFunc
+	wait    sync.WaitGroup
+
+	lock     sync.Mutex // of what follows, and of stdout and stderr
+	active   map[int]bool
+	refused  map[int]bool
+	seen     int // workers that could be watched
+	captures int
+	errs     []error
+}
+
+func newCapturer(sys Sys, o watchOptions) (*capturer, error) {
+	sampler, err := worker.NewSampler()
+	if err != nil {
+		return nil, fmt.Errorf("%w. --capture takes eBPF: looks that stop a worker would have to come all the time", err)
+	}
+	return &capturer{
+		sys: sys, o: o, sampler: sampler, gate: &capture.Gate{Pause: o.capture.pause, Limit: o.capture.limit},
+		active: map[int]bool{}, refused: map[int]bool{},
+	}, nil
+}
+
+// say tells people something while it runs.
+func (c *capturer) say(format string, args ...any) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	fmt.Fprintf(c.sys.Stderr, "moonlap watch: "+format+"\n", args...)
+}
+
+// fail takes notice of what could not be done, and goes on.
+func (c *capturer) fail(err error) {
+	c.say("%v", err)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	const most = 100 // of a disk that stays full
+	if len(c.errs) < most {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// run watches the workers and those that come, until ctx ends or there are none to wait for.
+func (c *capturer) run(ctx context.Context, pids []int) error {
+	c.say("captures of %s go into %s; Ctrl-C ends", c.conditions(), c.o.capture.folder)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		for _, pid := range pids {
+			c.start(ctx, pid, !first)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !c.expects() {
+			return errors.New("no worker is left")
+		}
+		pids, _ = c.o.find() // there may be none between two
+		if len(c.o.pids) > 0 {
+			pids = nil // these are watched, or have ended
+		}
+	}
+}
+
+func (c *capturer) conditions() string {
+	var all []string
+	for _, one := range c.o.capture.conditions {
+		all = append(all, one.String())
+	}
+	return strings.Join(all, ", ")
+}
+
+// expects tells whether there is a worker, or another one may come.
+func (c *capturer) expects() bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	switch {
+	case len(c.active) > 0 || c.o.all && c.seen > 0:
+		return true
+	case c.o.master != 0 && c.seen > 0:
+		stat, err := (&process.Process{PID: c.o.master}).Stat()
+		return err == nil && !stat.Ended()
+	}
+	return false
+}
+
+// start begins to watch a worker that is not watched yet. A young one may not be ready.
+func (c *capturer) start(ctx context.Context, pid int, young bool) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.active[pid] || c.refused[pid] {
+		return
+	}
+	c.active[pid] = true
+	c.wait.Go(func() {
+		err := c.watch(ctx, pid, young)
+		if err != nil {
+			c.fail(fmt.Errorf("worker %d: %w", pid, err))
+		}
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		delete(c.active, pid)
+		c.refused[pid] = err != nil
+	})
+}
+
+// watch waits for events at a worker until it ends, or ctx does.
+func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
+	w, err := worker.Open(pid)
+	for tries := 0; err != nil && young && tries < 20 && ctx.Err() == nil; tries++ {
+		pause(ctx, 250*time.Millisecond)
+		w, err = worker.Open(pid)
+	}
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	c.lock.Lock()
+	c.seen++
+	c.lock.Unlock()
+	o := capture.NewLookout(c.o.capture.conditions)
+	o.Keep, o.After, o.Gate = c.o.capture.keep, c.o.capture.after, c.gate
+	o.Heap = func() (uint64, error) {
+		gc, err := w.VM.GC()
+		return gc.InUse, err
+	}
+	o.InFlight = w.InFlight
+	o.Noticed = func(e capture.Event) { c.say("worker %d: %s", pid, e.Text()) }
+	o.Captured = func(p capture.Pending, t *worker.Tail) {
+		c.wait.Go(func() { c.write(capture.New(pid, o.Keep, p, t, record.Schema)) })
+	}
+	said := false
+	return w.Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *worker.Tail) {
+		if !said {
+			said = true
+			c.say("waiting at worker %d", pid)
+		}
+		o.Look(t, c.sys.Now())
+	})
+}
+
+// write writes a capture, and tells of it.
+func (c *capturer) write(one *capture.Capture) {
+	one.Missed = c.gate.Missed()
+	err := one.Write(c.o.capture.folder, func(b *bytes.Buffer) error { return report.Capture(b, one, report.Options{Width: 100}) })
+	if err != nil {
+		c.gate.Failed()
+		c.fail(err)
+		return
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.o.json {
+		encode := json.NewEncoder(c.sys.Stdout)
+		encode.SetEscapeHTML(false)
+		err = encode.Encode(one)
+	} else {
+		_, err = io.WriteString(c.sys.Stdout, report.CaptureLine(one, reportOptions(c.sys))+"\n")
+	}
+	if err != nil { // nobody reads it any more
+		c.errs = append(c.errs, err)
+		c.stop(err)
+	}
+	if c.captures++; c.captures >= c.o.capture.limit {
+		c.stop(errLimit)
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/capture"
+)
+
+// captureOptions are the flags of watch --capture.
+type captureOptions struct {
+	folder      string // "": none are wanted
+	when        []string
+	conditions  []capture.Condition // what when says
+	keep, after time.Duration
+	pause       time.Duration
+	limit       int
+	duration    time.Duration // 0: until Ctrl-C
+	hz          float64
+}
+
+// usualConditions are those without --when: what stops a worker, as far as seeing it costs nothing to speak of.
+var usualConditions = []string{"held>200ms", "sleep>200ms", "ended"}
+
+func (o *captureOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.folder, "capture", "", "wait for what happens rarely, and write it into this `FOLDER`")
+	f.StringArrayVar(&o.when, "when", usualConditions, "`CONDITION` of a capture, in quotes; any of several: see above")
+	f.DurationVar(&o.keep, "keep", 10*time.Second, "how much of the time before an event is kept")
+	f.DurationVar(&o.after, "after", 2*time.Second, "how much of the time after it")
+	f.DurationVar(&o.pause, "pause", 30*time.Second, "between two captures, at least")
+	f.IntVar(&o.limit, "limit", 20, "end after so many captures")
+	f.DurationVar(&o.duration, "duration", 0, "end after so long; 0: with Ctrl-C, or the limit")
+	f.Float64Var(&o.hz, "hz", 99, "looks at each worker in a second of its CPU time, for captures")
+}
+
+// captureFlags are those that say nothing without --capture, and drawingFlags those that say nothing with it.
+var (
+	captureFlags = []string{"when", "keep", "after", "pause", "limit", "duration", "hz"}
+	drawingFlags = []string{"every", "once", "listen", "dicts", "top"}
+)
+
+func (o *captureOptions) check(f *pflag.FlagSet) error {
+	given := func(names []string) string {
+		i := slices.IndexFunc(names, f.Changed)
+		if i < 0 {
+			return ""
+		}
+		return names[i]
+	}
+	only, other := given(captureFlags), given(drawingFlags)
+	switch {
+	case o.folder == "" && only != "":
+		return usageErrorf("--%s is for captures: into which folder? --capture FOLDER", only)
+	case o.folder == "":
+		return nil
+	case other != "":
+		return usageErrorf("--%s is for what is drawn, and with --capture nothing is", other)
+	case o.keep < time.Second || o.keep > 5*time.Minute:
+		return usageErrorf("--keep must be from 1s to 5m")
+	case o.after < 500*time.Millisecond || o.after > 5*time.Minute: // what the kernel tells may take that long to be read
+		return usageErrorf("--after must be from 500ms to 5m")
+	case o.pause < 0:
+		return usageErrorf("--pause must not be below 0s")
+	case o.limit < 1:
+		return usageErrorf("--limit must be 1 at least")
+	case o.duration < 0:
+		return usageErrorf("--duration must be longer than 0; without it, Ctrl-C ends")
+	case o.hz <= 0 || o.hz > 1000:
+		return usageErrorf("--hz must be above 0 and at most 1000")
+	}
+	for _, text := range o.when {
+		c, err := capture.Parse(text)
+		if err != nil {
+			return usageErrorf("--when %w", err)
+		}
+		o.conditions = append(o.conditions, c)
+		if long := time.Duration(c.Above); !f.Changed("hz") && (c.What == capture.Turn || c.What == capture.Held) {
+			o.hz = max(o.hz, intoStalls(long))
+		}
+	}
+	return nil
+}
+
+// intoFolder makes sure that captures can be written into the folder, which is made where it is missing.
+func (o *captureOptions) intoFolder() error {
+	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+		return fmt.Errorf("--capture: %w", err)
+	}
+	trial, err := os.MkdirTemp(o.folder, ".trial-")
+	if err != nil {
+		return fmt.Errorf("--capture: nothing can be written there: %w", err)
+	}
+	return os.Remove(trial)
+}
+
+// Why capturing ended by itself.
+var (
+	errLimit = errors.New("as many captures as --limit says")
+	errTime  = errors.New("--duration is over")
+)
+
+func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
+	pids, err := o.find()
+	if err != nil {
+		return err
+	}
+	if err := o.capture.intoFolder(); err != nil {
+		return err
+	}
+	c, err := newCapturer(sys, o)
+	if err != nil {
+		return err
+	}
+	defer c.sampler.Close()
+	during := ctx
+	if d := o.capture.duration; d > 0 {
+		var cancel context.CancelFunc
+		during, cancel = context.WithTimeoutCause(ctx, d, errTime)
+		defer cancel()
+	}
+	var stop context.CancelCauseFunc
+	during, stop = context.WithCancelCause(during)
+	defer stop(nil)
+	c.stop = stop
+	err = c.run(during, pids)
+	c.wait.Wait() // captures are written whole, also after Ctrl-C
+	if c.captures == 0 && c.seen == 0 && len(c.errs) > 0 {
+		return errors.Join(c.errs...)
+	}
+	switch cause := context.Cause(during); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(cause, errLimit), errors.Is(cause, errTime):
+		err = nil
+	}
+	if err != nil || len(c.errs) > 0 {
+		return exitWith(ExitPartial, err)
+	}
+	return nil
+}
