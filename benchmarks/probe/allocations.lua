@@ -6,6 +6,8 @@
 -- data, compiled and interpreted. How many a round has it reads off LuaJIT's own count, with the
 -- collector stopped; how many rounds there were meanwhile it counts. Between rounds it computes,
 -- little or much: what the probe costs is most of its CPU time in a window, or a small part.
+-- Afterwards the same count tells whether a round, as it was compiled, has as many bytes as its
+-- lines by themselves.
 local program, seconds = arg[1] or "moonlap", tonumber(arg[2]) or 10
 local ffi = require "ffi"
 local json = require "cjson.safe"
@@ -62,6 +64,22 @@ local function sizes(list)
     end
     collectgarbage("restart")
     return all
+end
+
+-- inPlace returns how many bytes a call of work allocates, by LuaJIT's count: of the loop that was
+-- looked at, in the process and in the traces that were.
+local function inPlace(work)
+    local each = {}
+    for k = 1, 21 do
+        collectgarbage()
+        collectgarbage("stop")
+        local before = collectgarbage("count")
+        for _ = 1, 100 do work() end
+        each[k] = (collectgarbage("count") - before) * 1024 / 100
+        collectgarbage("restart")
+    end
+    table.sort(each)
+    return each[11]
 end
 
 local function wilson(p, n)
@@ -132,11 +150,17 @@ local function measure(compile, between, budget)
         parts[i] = counts[i] * size
         round = round + parts[i]
     end
-    local seen, rounds = watched(budget, function()
+    local function work()
         for i = 1, 3 do list[i](counts[i]) end
         compute(between)
-    end)
+    end
+    local seen, rounds = watched(budget, work)
     os.remove(file)
+    local there = inPlace(work)
+    if math.abs(there / round - 1) > 0.001 then
+        print(("a round has %d bytes, not %d as its lines by themselves"):format(there, round))
+        round = there
+    end
 
     local a = seen.allocated
     local bytes, all = byLine(seen.stacks)

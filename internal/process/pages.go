@@ -75,3 +75,11 @@ func (k *pages) find(from io.ReaderAt, at uint64) []byte {
 	k.held[at] = page
 	return page
 }
+
+// Fresh is the process's memory as it is at each moment, also while Keep has what is read kept; by several goroutines at once.
+func (p *Process) Fresh() Memory { return fresh{p} }
+
+type fresh struct{ p *Process }
+
+// ReadAt implements Memory.
+func (f fresh) ReadAt(b []byte, address uint64) error { return f.p.readAt(b, address) }

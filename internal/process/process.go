@@ -90,11 +90,15 @@ func (p *Process) file(name string) string { return fmt.Sprintf("/proc/%d/%s", p
 
 // ReadAt implements Memory.
 func (p *Process) ReadAt(b []byte, address uint64) error {
-	if address >= 1<<63 {
-		return &fault{address, len(b), syscall.EFAULT} // no offset of a file
-	}
 	if p.kept.on && p.kept.read(p.mem, b, address) {
 		return nil
+	}
+	return p.readAt(b, address)
+}
+
+func (p *Process) readAt(b []byte, address uint64) error {
+	if address >= 1<<63 {
+		return &fault{address, len(b), syscall.EFAULT} // no offset of a file
 	}
 	if _, err := p.mem.ReadAt(b, int64(address)); err != nil {
 		return &fault{address, len(b), err}

@@ -12,7 +12,7 @@ func isMainThread() bool { return unix.Gettid() == unix.Getpid() }
 
 // stopped is Stopped, on a thread of its own.
 func (p *Process) stopped(look func(Registers) error) (pause time.Duration, err error) {
-	hurry()
+	Hurry()
 	if err := p.seize(); err != nil {
 		return 0, p.explainTrace(err)
 	}
@@ -40,13 +40,6 @@ func (p *Process) stopped(look func(Registers) error) (pause time.Duration, err 
 		RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
 		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RDI: r.Rdi,
 	})
-}
-
-// hurry has this thread, which ends after the look, go before others: while it waits for a processor, the
-// process stands still. Where that is not allowed, it is as it was.
-func hurry() {
-	const first = -20
-	unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), first)
 }
 
 // seize begins to trace the process. Another moonlap that looks at it is done soon.

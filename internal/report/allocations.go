@@ -15,7 +15,7 @@ func (s Profile) allocated(p *page) {
 	case a.Bytes == 0:
 		rate = "nothing"
 	case vague(a):
-		rate = fmt.Sprintf("at least %s/s; counting took nearly all of the time that was probed", p.size(a.Low/seconds))
+		rate = fmt.Sprintf("at least %s/s; LuaJIT collected garbage too often for its books to be read", p.size(a.Low/seconds))
 	case a.High > a.Low:
 		rate += fmt.Sprintf(" (%s%s%s)", p.size(a.Low/seconds), p.dash, p.size(a.High/seconds))
 	}

@@ -46,30 +46,33 @@ func TestAllocationPlan(t *testing.T) {
 	})
 }
 
-// TestAllocationEstimate: of a worker that allocates so much in its own CPU time, that is found again, however its windows
-// lie, be it busy or idle; and the interval holds it.
+// TestAllocationEstimate: of a worker that allocates so much for each byte of LuaJIT's books, that is found again, however its
+// windows lie, and whatever the probe slows down; and the interval holds it.
 func TestAllocationEstimate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const each = 10 * time.Microsecond // of its own for a block
 		const size = 100
-		trap := time.Duration(rapid.Int64Range(0, int64(each)).Draw(t, "cost of a trap"))
+		each := rapid.Float64Range(1, 3).Draw(t, "bytes for one of the books")
+		booked := func(blocks int64) Ledger {
+			return Ledger{known: counted{float64(blocks*size) / each, time.Millisecond}}
+		}
 		var windows []allocationWindow
-		var at, own, cost time.Duration
+		var at time.Duration
+		var whole Ledger
+		var right float64
 		for range rapid.IntRange(1, 50).Draw(t, "windows") {
 			stratum := time.Duration(rapid.Int64Range(1e6, 1e9).Draw(t, "stratum"))
-			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)/2).Draw(t, "window"))
-			blocks := rapid.Int64Range(1, int64(length/(each+2*trap))).Draw(t, "blocks")
-			w := allocationWindow{from: at, to: at + length, stratum: stratum, inside: time.Duration(blocks) * trap}
-			w.used = time.Duration(blocks)*each + w.inside
+			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)).Draw(t, "window"))
+			blocks := rapid.Int64Range(1, 1e6).Draw(t, "blocks")
+			w := allocationWindow{from: at, to: at + length, stratum: stratum, books: booked(blocks)}
 			w.Allocated = probe.Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
 			windows = append(windows, w)
 			at += stratum
-			own += time.Duration(blocks) * each * time.Duration(rapid.IntRange(1, 9).Draw(t, "times as much in the stratum"))
-			cost += w.inside
+			outside := rapid.Int64Range(0, 1e7).Draw(t, "blocks outside of the window")
+			whole = whole.and(w.books, 1).and(booked(outside), 1)
+			right += float64((blocks + outside) * size)
 		}
-		a := Allocations{Cost: cost}
-		a.estimate(windows, own+cost)
-		right := size * float64(own/each)
+		var a Allocations
+		a.estimate(windows, whole)
 		if math.Abs(a.Bytes-right) > right/1e3 || math.Abs(a.Blocks-right/size) > right/size/1e3 {
 			t.Errorf("%.0f bytes and %.0f blocks, where %.0f bytes were allocated", a.Bytes, a.Blocks, right)
 		}
@@ -78,12 +81,16 @@ func TestAllocationEstimate(t *testing.T) {
 		}
 	})
 	var none Allocations
-	if scale := none.estimate(nil, time.Second); scale != 0 || none.Bytes != 0 {
-		t.Errorf("without windows: %v, %+v", scale, none)
+	if none.estimate(nil, Ledger{known: counted{70, 1}}); none.Bytes != 70 || none.Blocks != 0 {
+		t.Errorf("without windows there are the books: %+v", none)
 	}
 	var idle Allocations
-	if idle.estimate([]allocationWindow{{to: time.Second, stratum: time.Second}}, 0); idle.Bytes != 0 || idle.High != 0 {
+	if idle.estimate([]allocationWindow{{to: time.Second, stratum: time.Second}}, Ledger{}); idle.Bytes != 0 || idle.High != 0 {
 		t.Errorf("of an idle worker: %+v", idle)
+	}
+	var vague Allocations
+	if vague.estimate(nil, Ledger{known: counted{70, 7}, busy: counted{10, 1}, marked: counted{1, 2}}); vague.Bytes != 90 || vague.Low != 71 || vague.High != 109 {
+		t.Errorf("20 bytes come to the CPU time of which only one byte is known: %+v", vague)
 	}
 }
 
@@ -94,7 +101,7 @@ func TestAllocationWeigh(t *testing.T) {
 	}
 	windows := []allocationWindow{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
 	a := Allocations{Bytes: 900, Blocks: 7}
-	got := a.weigh([]Sample{at(5, 100, false), at(10, 100, false), at(25, 100, false), at(40, 100, true), at(41, 100, false)}, windows, 1)
+	got := a.weigh([]Sample{at(5, 100, false), at(10, 100, false), at(25, 100, false), at(40, 100, true), at(41, 100, false)}, windows)
 	if len(got) != 2 || got[0].Time != 10 || got[1].Time != 40 {
 		t.Fatalf("%+v", got)
 	}

@@ -15,6 +15,7 @@ type allocationWindow struct {
 	used     time.Duration // CPU time of the worker
 	inside   time.Duration // of that: what the probe took
 	cost     time.Duration // what it took, before and after included
+	books    Ledger        // of LuaJIT
 	probe.Allocated
 }
 
@@ -75,7 +76,6 @@ func (a *allocationProbe) run(ctx context.Context) {
 	start := time.Now()
 	var p plan
 	for end := start; ctx.Err() == nil && a.err == nil; {
-		a.read()
 		p = next(a.windows, p, a.cost, time.Since(start), a.budget)
 		if a.attached && !p.all() {
 			a.detach()
@@ -97,7 +97,6 @@ func (a *allocationProbe) run(ctx context.Context) {
 		}
 	}
 	a.detach()
-	a.read()
 }
 
 func later(a, b time.Time) time.Time {
@@ -116,8 +115,9 @@ func sleepFor(ctx context.Context, d time.Duration) {
 
 // An edge is where a window begins or ends.
 type edge struct {
-	at   time.Duration // since the machine started
-	used time.Duration // CPU time of the worker
+	at    time.Duration // since the machine started
+	used  time.Duration // CPU time of the worker
+	books Ledger
 	probe.Allocated
 }
 
@@ -126,9 +126,9 @@ func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
 	e.at = probe.Now()
 	var err, failed error
 	e.used, err = a.CPU()
+	e.books = a.collector.read()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
-	a.now = max(a.now, e.used)
 	return e, probe.Now()-e.at < slack
 }
 
@@ -163,7 +163,7 @@ func (a *allocationProbe) window(ctx context.Context, p plan) {
 		a.open = false
 	}
 	w := allocationWindow{from: begin.at, to: a.last.at, stratum: p.stratum, used: a.last.used - begin.used}
-	w.Allocated = a.last.Minus(begin.Allocated)
+	w.Allocated, w.books = a.last.Minus(begin.Allocated), a.last.books.Minus(begin.books)
 	w.inside = a.costOf(w.Allocated)
 	before := a.cost
 	if p.all() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/probe"
@@ -31,12 +32,14 @@ type allocationProbe struct {
 	attached, open bool
 	last           edge // the end of the last window
 
+	collector *collectorWatch
+	began     Ledger // at the beginning
+	over      Ledger // at the end
+
 	ended      chan struct{}
-	before     time.Duration // CPU time of the worker at the beginning
-	now        time.Duration // and when it was read last
-	heapBefore uint64        // bytes in use
-	heapNow    uint64        // when it was read last
-	served     uint64        // requests, by all workers of the master: before, and then meanwhile
+	heapBefore uint64 // bytes in use
+	heapNow    uint64 // when it was read last
+	served     uint64 // requests, by all workers of the master: before, and then meanwhile
 }
 
 // begin has the probe look until ctx ends; where it fails, stop is called.
@@ -45,13 +48,18 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 		return
 	}
 	a.ended = make(chan struct{})
-	a.read()
-	a.before, a.served = a.now, a.requests()
+	a.served = a.requests()
 	a.keepHeap()
 	a.heapBefore = a.heapNow
+	a.collector = a.watchCollector()
+	a.began = a.collector.read()
+	var reading sync.WaitGroup
+	reading.Go(func() { a.collector.run(ctx) })
 	go func() {
 		defer close(a.ended)
 		a.run(ctx)
+		reading.Wait()
+		a.over = a.collector.read()
 		if a.err != nil {
 			stop()
 		}
@@ -77,13 +85,6 @@ func (a *allocationProbe) end() {
 	a.Forget() // what was kept is old
 	a.keepHeap()
 	a.served = max(a.requests(), a.served) - a.served
-}
-
-// read reads the CPU time; of a worker that has ended, it stays.
-func (a *allocationProbe) read() {
-	if used, err := a.CPU(); err == nil {
-		a.now = used
-	}
 }
 
 // heap is how many bytes are in use; 0 in a worker that has ended.
@@ -115,8 +116,8 @@ func (a *allocationProbe) sum(l *Looks) error {
 	}
 	whole, err := a.probe.Read()
 	all.Traps, all.Lost = int(whole.Traps), int(whole.Lost)
-	scale := all.estimate(a.windows, a.now-a.before)
-	l.Samples = all.weigh(l.Samples, a.windows, scale)
+	all.estimate(a.windows, a.over.Minus(a.began))
+	l.Samples = all.weigh(l.Samples, a.windows)
 	l.Allocations = &all
 	if a.err != nil && !a.gone() {
 		return a.err
@@ -171,7 +172,7 @@ type Allocations struct {
 	CountedBytes, CountedBlocks uint64 // in windows
 	// Of the whole time: estimates. A block is what one allocation makes; a table may have three.
 	Bytes, Blocks float64
-	Low, High     float64 // of Bytes, 95 %: by how windows differ, and by what is not known of a trap's cost
+	Low, High     float64 // of Bytes, 95 %: by how windows differ, and by what is not known of LuaJIT's books
 
 	HeapBefore, HeapAfter uint64 // bytes in use
 
@@ -186,7 +187,7 @@ type Served struct {
 
 // And is what both have allocated.
 func (a Allocations) And(o Allocations) Allocations {
-	// Windows differ by chance; a trap's cost is the same in all, so what is not known of it adds up.
+	// As if what is not known of both went the same way: an upper bound.
 	a.Low, a.High = a.Low+o.Low, a.High+o.High
 	a.Elapsed += o.Elapsed
 	a.Probed += o.Probed

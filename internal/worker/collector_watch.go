@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A collectorWatch reads a worker's collector again and again, which neither stops the worker nor writes into it. Several may
+// ask it at once.
+type collectorWatch struct {
+	worker *Worker
+	vm     *luajit.VM
+
+	lock sync.Mutex
+	collector
+	err error // of the last reading
+}
+
+func (w *Worker) watchCollector() *collectorWatch {
+	return &collectorWatch{worker: w, vm: w.VM.At(w.Fresh())}
+}
+
+// run reads until ctx ends. It ends its thread.
+func (c *collectorWatch) run(ctx context.Context) {
+	runtime.LockOSThread()
+	process.Hurry()
+	for ctx.Err() == nil {
+		c.read()
+		c.lock.Lock()
+		pause := c.pause()
+		c.lock.Unlock()
+		wait := unix.NsecToTimespec(pause.Nanoseconds())
+		unix.Nanosleep(&wait, nil) // a timer of Go's would have to wake this thread from another one
+	}
+}
+
+// read reads the collector now, and returns what it has come to. In a worker that has ended, that stays.
+func (c *collectorWatch) read() Ledger {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	r := collectorReading{At: probe.Now()}
+	var err error
+	if r.Used, err = c.worker.CPU(); err == nil {
+		var state luajit.State
+		if state, err = c.vm.State(); err == nil {
+			r.Collecting = state == luajit.Collect
+			r.GC, err = c.vm.GC()
+		}
+	}
+	if c.err = err; err == nil {
+		c.next(r)
+	}
+	return c.Ledger
+}
