@@ -13,7 +13,7 @@ import (
 // locks counts how often the zone of a lock is found: two workers count in one dictionary, so that they wait for each
 // other, and nearly all that is looked at in the function that takes locks of shared memory is for that one.
 func locks(moonlap string, length time.Duration) error {
-	const workers, zone, function, core = 2, "counts", "_M.contended", "resty/core/"
+	const workers, zone, function, core, caller = 2, "counts", "_M.contended", "resty/core/", "ngx_http_lua_ffi_shdict_incr"
 	s, err := startNginx(workers)
 	if err != nil {
 		return err
@@ -23,20 +23,23 @@ func locks(moonlap string, length time.Duration) error {
 	failed := make(chan error)
 	go func() { _, err := s.load(ctx, "/contended", connections); failed <- err }()
 	defer func() { cancel(); <-failed }()
-	fmt.Println("| looks by | looks | in ngx_shmtx_lock | waiting | of the dictionary (95 %) | with the line |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| looks by | looks | in ngx_shmtx_lock | with who called it | waiting | of the dictionary (95 %) | with the line |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, flags := range [][]string{{}, {"--locks"}, {"--locks", "--budget", "100%"}} {
 		p, err := s.profile(moonlap, append([]string{"--hz", "999", "--duration", length.String()}, flags...)...)
 		if err != nil {
 			return err
 		}
-		looks, inside, waiting, named, lined := 0, 0, 0, 0, 0
+		looks, inside, called, waiting, named, lined := 0, 0, 0, 0, 0, 0
 		for _, x := range p.Stacks {
 			looks += x.Count
 			if !slices.ContainsFunc(x.Frames, func(f frame) bool { return f.Function == "ngx_shmtx_lock" }) {
 				continue
 			}
 			inside += x.Count
+			if slices.ContainsFunc(x.Frames, func(f frame) bool { return f.Function == caller }) {
+				called += x.Count
+			}
 			if x.Labels["lock"] == "" {
 				continue
 			}
@@ -54,8 +57,8 @@ func locks(moonlap string, length time.Duration) error {
 			}
 		}
 		low, high := outcomes.Wilson(named, waiting)
-		fmt.Printf("| `%s` | %d | %s | %d | %s (%.1f–%.1f) | %s |\n", strings.Join(append([]string{"--hz 999"}, flags...), " "), looks,
-			percent(inside, looks), waiting, percent(named, waiting), 100*low, 100*high, percent(lined, waiting))
+		fmt.Printf("| `%s` | %d | %s | %s | %d | %s (%.1f–%.1f) | %s |\n", strings.Join(append([]string{"--hz 999"}, flags...), " "), looks,
+			percent(inside, looks), percent(called, inside), waiting, percent(named, waiting), 100*low, 100*high, percent(lined, waiting))
 	}
 	return nil
 }

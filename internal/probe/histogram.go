@@ -32,6 +32,21 @@ func (h Histogram) And(o Histogram) Histogram {
 	return h
 }
 
+// Since is the times that have come since an earlier one of these. The longest of them is exact where it is the longest of all,
+// else as percentiles are.
+func (h Histogram) Since(o Histogram) Histogram {
+	longest := time.Duration(0)
+	for i, n := range o.counts {
+		if h.counts[i] -= n; h.counts[i] > 0 {
+			longest = middle(i)
+		}
+	}
+	if h.Longest == o.Longest {
+		h.Longest = min(h.Longest, longest)
+	}
+	return h
+}
+
 // Percentile is the length that p per cent of the times do not exceed, within 3 % above 1 µs; 0 without any.
 func (h *Histogram) Percentile(p float64) time.Duration {
 	left := p / 100 * float64(h.Count())

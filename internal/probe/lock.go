@@ -18,6 +18,14 @@ func (s Spans) And(o Spans) Spans {
 	return s
 }
 
+// Since is the times that have come since an earlier one, without the least.
+func (s Spans) Since(o Spans) Spans {
+	s.Histogram = s.Histogram.Since(o.Histogram)
+	s.Sum -= o.Sum
+	s.Least = 0
+	return s
+}
+
 // LockTimes are those of one lock in one worker.
 type LockTimes struct {
 	Address      uint64 // of the ngx_shmtx_t

@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestCheapAt: what the kernel would single-step is passed over as long as each call comes by, the lock's address stays in its
@@ -61,5 +62,30 @@ func TestSpans(t *testing.T) {
 		if both.Sum != 12 || both.Least != 2 || both.Longest != 4 || both.Count() != 4 || both.Percentile(99) != 4 {
 			t.Errorf("%d: %v, from %v to %v, %d", i, both.Sum, both.Least, both.Longest, both.Count())
 		}
+	}
+}
+
+// TestSpansSince: an interval has what came in it, and its longest time is within a bucket of the truth.
+func TestSpansSince(t *testing.T) {
+	before := Spans{Sum: 10 * time.Microsecond, Least: 3}
+	before.Longest = 9 * time.Microsecond
+	before.counts[10], before.counts[20] = 2, 1
+	after := before
+	after.Sum += 5 * time.Microsecond
+	after.counts[10]++
+	got := after.Since(before)
+	if got.Count() != 1 || got.Sum != 5*time.Microsecond || got.Longest != middle(10) || got.Percentile(50) != middle(10) || got.Least != 0 {
+		t.Errorf("%d, %v, at most %v, median %v", got.Count(), got.Sum, got.Longest, got.Percentile(50))
+	}
+	if after.counts[20] != 1 {
+		t.Error("what it was made of has changed")
+	}
+	none := before.Since(before)
+	if none.Count() != 0 || none.Sum != 0 || none.Longest != 0 {
+		t.Errorf("nothing came, but %d, %v, %v", none.Count(), none.Sum, none.Longest)
+	}
+	after.Longest = time.Millisecond
+	if got := after.Since(before).Longest; got != time.Millisecond {
+		t.Errorf("the longest of all came, but %v", got)
 	}
 }

@@ -26,16 +26,14 @@ type lockLocked struct {
 		Sum     uint64
 		Least   uint64
 		Longest uint64
-		Counts  [449]uint32
-		Unused  uint32
+		Counts  [449]uint64
 	}
 	Holds struct {
 		_       structs.HostLayout
 		Sum     uint64
 		Least   uint64
 		Longest uint64
-		Counts  [449]uint32
-		Unused  uint32
+		Counts  [449]uint64
 	}
 	Since  uint64
 	Cookie uint64

@@ -145,7 +145,7 @@ struct lock {
 /* Times in ns. */
 struct spans {
     u64 sum, least, longest;
-    u32 counts[TURN_BUCKETS], unused;
+    u64 counts[TURN_BUCKETS];
 };
 
 /* What became of a lock. A worker is attached to several times; an end counts where it saw the beginning. */

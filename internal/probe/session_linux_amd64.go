@@ -24,12 +24,10 @@ type Session struct {
 	lock     sync.Mutex
 	sources  []*Source // by number; nil: closed
 	clocks   map[time.Duration]clock
-	sleeping *sleeping    // nil: nobody wants it
-	locks    *lockObjects // likewise
+	sleeping *sleeping // nil: nobody wants it
+	timing   *timing   // likewise
 
 	allocating *allocating
-
-	lockProbes uint32 // that there were
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
@@ -83,8 +81,8 @@ func (s *Session) Close() error {
 	if s.sleeping != nil {
 		err = errors.Join(err, s.sleeping.close())
 	}
-	if s.locks != nil {
-		err = errors.Join(err, s.locks.Close())
+	if s.timing != nil {
+		err = errors.Join(err, s.timing.objects.Close())
 	}
 	if s.allocating != nil {
 		err = errors.Join(err, s.allocating.objects.Close())

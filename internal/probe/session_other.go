@@ -67,6 +67,12 @@ func (p *LockProbe) Attach() error { return errElsewhere }
 // Detach does nothing.
 func (p *LockProbe) Detach() {}
 
+// Prompt is true.
+func (p *LockProbe) Prompt() bool { return true }
+
+// Close does nothing.
+func (p *LockProbe) Close() {}
+
 // Read is empty.
 func (p *LockProbe) Read() ([]LockTimes, error) { return nil, nil }
 

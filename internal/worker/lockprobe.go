@@ -1,11 +1,13 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/probe"
@@ -48,6 +50,28 @@ func (l LockTimes) And(o LockTimes) LockTimes {
 	return l
 }
 
+// Since is what has been timed since an earlier time of the same probe, in the zones whose locks were taken.
+func (l LockTimes) Since(o LockTimes) LockTimes {
+	l.Elapsed -= o.Elapsed
+	l.Probed -= o.Probed
+	l.Taken -= o.Taken
+	l.Cost = time.Duration(l.Taken) * l.Each
+	l.Bursts -= o.Bursts
+	var zones []ZoneLock
+	for _, z := range l.Zones {
+		for _, before := range o.Zones {
+			if before.Zone == z.Zone {
+				z.Waits, z.Holds = z.Waits.Since(before.Waits), z.Holds.Since(before.Holds)
+			}
+		}
+		if z.Waits.Count() > 0 || z.Holds.Count() > 0 {
+			zones = append(zones, z)
+		}
+	}
+	l.Zones = zones
+	return l
+}
+
 func (l *LockTimes) add(z ZoneLock) {
 	i, found := slices.BinarySearchFunc(l.Zones, z.Zone, func(a ZoneLock, name string) int { return strings.Compare(a.Zone, name) })
 	if !found {
@@ -57,11 +81,17 @@ func (l *LockTimes) add(z ZoneLock) {
 	l.Zones[i].Holds = l.Zones[i].Holds.And(z.Holds)
 }
 
-// A LockProbe times the locks of one worker.
+// A LockProbe times the locks of one worker, once.
 type LockProbe struct {
 	probe  *probe.LockProbe
 	zones  locks
 	budget float64
+
+	lock     sync.Mutex // of what follows: Times may be asked for while Run goes on
+	began    time.Time  // Run did; zero: not yet
+	attached time.Time  // zero: the probe is not
+	times    LockTimes  // as last read; Elapsed is set by Times
+	err      error      // what Run ended with
 }
 
 // ProbeLocks prepares to time the worker's locks, at a cost of at most a share of one processor (0.01: 1 %). Its
@@ -88,18 +118,32 @@ func (w *Worker) ProbeLocks(s *Sampler, budget float64) (*LockProbe, error) {
 		}
 	}
 	p, err := s.session.ProbeLocks(t)
-	return &LockProbe{p, w.locks, budget}, err
+	return &LockProbe{probe: p, zones: w.locks, budget: budget, times: LockTimes{Budget: budget}}, err
 }
+
+// Close ends the probe and forgets its times, after Run has returned.
+func (p *LockProbe) Close() { p.probe.Close() }
 
 // trial is how long the probe is attached at least: afterwards, what it has cost until then is known.
 const trial = 50 * time.Millisecond
 
-// Run times locks for a while. Where the probe's cost exceeds its budget, it is detached until the share is
-// back within it.
+// every is how often it is asked what the probe has cost since.
+const every = 50 * time.Millisecond
+
+// promptTrial is the same where the probe, once it has cost too much, is gone at once: a worker that takes many locks is looked
+// at in as short bursts as tell anything, and more of them.
+const promptTrial = 10 * time.Millisecond
+
+// Run times locks for a while. Where the probe's cost exceeds its budget, it is detached until that is paid: see purse.
 func (p *LockProbe) Run(ctx context.Context, duration time.Duration) (LockTimes, error) {
+	trial := trial
+	if p.probe.Prompt() {
+		trial = promptTrial
+	}
 	start := time.Now()
-	l := LockTimes{Budget: p.budget}
-	defer p.probe.Detach()
+	p.lock.Lock()
+	p.began = start
+	p.lock.Unlock()
 	sleep := func(d time.Duration) {
 		select {
 		case <-ctx.Done():
@@ -107,29 +151,77 @@ func (p *LockProbe) Run(ctx context.Context, duration time.Duration) (LockTimes,
 		}
 	}
 	over := func() bool { return ctx.Err() != nil || time.Since(start) >= duration }
+	if err := p.bursts(over, sleep, trial); err != nil {
+		p.lock.Lock()
+		p.err = err
+		p.lock.Unlock()
+	}
+	return p.Times()
+}
+
+func (p *LockProbe) bursts(over func() bool, sleep func(time.Duration), trial time.Duration) error {
+	purse := purse{budget: p.budget}
+	pause := func() (time.Duration, error) {
+		l, err := p.Times()
+		return purse.rest(l.Cost, l.Elapsed), err
+	}
 	for !over() {
-		if err := p.probe.Attach(); err != nil {
-			return l, err
+		if err := p.attach(); err != nil {
+			return err
 		}
-		attached := time.Now()
-		l.Bursts++
-		for !over() && rest(l.Cost, time.Since(start), p.budget) == 0 || time.Since(attached) < trial && !over() {
-			sleep(trial)
-			if err := p.read(&l); err != nil {
-				return l, err
+		for next := trial; !over(); next = every {
+			sleep(next)
+			owed, err := pause()
+			if err != nil {
+				p.detach()
+				return err
+			}
+			if owed > 0 {
+				break
 			}
 		}
-		p.probe.Detach()
-		l.Probed += time.Since(attached)
-		if err := p.read(&l); err != nil { // what came until it was
-			return l, err
+		p.detach()
+		owed, err := pause() // with what came until it was
+		if err != nil {
+			return err
 		}
-		if !over() {
-			sleep(rest(l.Cost, time.Since(start), p.budget))
-		}
+		sleep(owed)
 	}
-	l.Elapsed = time.Since(start)
-	return l, nil
+	return nil
+}
+
+func (p *LockProbe) attach() error {
+	if err := p.probe.Attach(); err != nil {
+		return err
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.attached = time.Now()
+	p.times.Bursts++
+	return nil
+}
+
+func (p *LockProbe) detach() {
+	p.probe.Detach()
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.times.Probed += time.Since(p.attached)
+	p.attached = time.Time{}
+}
+
+// Times is what has been timed since Run began. It may be called while Run goes on.
+func (p *LockProbe) Times() (LockTimes, error) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	err := p.read(&p.times)
+	l := p.times
+	if !p.began.IsZero() {
+		l.Elapsed = time.Since(p.began)
+	}
+	if !p.attached.IsZero() {
+		l.Probed += time.Since(p.attached)
+	}
+	return l, cmp.Or(p.err, err)
 }
 
 // rest is how long nothing may be probed until the cost is within a share of the time that has elapsed.
