@@ -30,6 +30,8 @@ type watchOptions struct {
 	listen string
 	dicts  bool
 	top    int
+	locks  bool
+	budget percentFlag // of a worker's time, for timing its locks
 
 	capture captureOptions
 }
@@ -45,6 +47,8 @@ the line where each waits; connections; how long events wait for the event loop;
 shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
 I/O, and what the kernel and the processor count for each request. With --dicts what is in the
 dictionaries of Lua's: entries, those that have expired, what is thrown out alive, how often.
+With --locks how long locks of shared memory are waited for and held, by zone: that takes eBPF, and
+adds some microseconds to each lock while they are timed; where it exceeds --budget, timing rests.
 
 Workers are not stopped: their memory is read as it stands, about a hundred times a second. What
 is needed for that is the same as for 'moonlap explain'. On a terminal the page is drawn in
@@ -69,6 +73,7 @@ they are written: a folder an event, with a summary, a flame graph and all of it
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --dicts --top 10 --once
+  moonlap watch --locks --every 10s
   moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145
   moonlap watch --capture stalls
@@ -95,6 +100,9 @@ they are written: a folder an event, with a summary, a flame graph and all of it
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
 	f.BoolVar(&o.dicts, "dicts", false, "also what is in the dictionaries of Lua's, and what they throw out")
 	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dictionary, by key")
+	f.BoolVar(&o.locks, "locks", false, "also how long locks of shared memory are waited for and held")
+	o.budget = 0.01
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks may cost")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
 	o.capture.addFlags(f)
 	return cmd
@@ -115,6 +123,9 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if o.top < 0 || o.top > mostTop {
 		return usageErrorf("--top must be from 1 to %d", mostTop)
 	}
+	if o.budget <= 0 || o.budget > 1 {
+		return usageErrorf("--budget must be above 0%% and at most 100%%")
+	}
 	o.dicts = o.dicts || o.top > 0
 	if o.listen == "" {
 		return nil
@@ -126,12 +137,14 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 }
 
 func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
-	open := map[int]*watch.Watcher{}
-	defer func() {
-		for _, w := range open {
-			w.Close()
+	open := &watchers{by: map[int]*watch.Watcher{}, budget: float64(o.budget)}
+	defer open.close()
+	if o.locks {
+		var err error
+		if open.sampler, err = worker.NewSampler(); err != nil {
+			return fmt.Errorf("--locks: %w", err)
 		}
-	}()
+	}
 	show := (&screen{sys: sys}).show
 	if o.json {
 		show = func(s watch.Snapshot) error { return json.NewEncoder(sys.Stdout).Encode(s) }
@@ -155,7 +168,7 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 
 // watchUntil shows interval after interval, until the context ends, or there is no worker: but a page
 // that is served waits for others.
-func watchUntil(ctx context.Context, sys Sys, o watchOptions, open map[int]*watch.Watcher, show func(watch.Snapshot) error) error {
+func watchUntil(ctx context.Context, sys Sys, o watchOptions, open *watchers, show func(watch.Snapshot) error) error {
 	for {
 		pids, err := o.find() // anew, because a reload starts other workers
 		if err != nil && o.listen == "" {
@@ -201,20 +214,16 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // watchAll watches the workers side by side for an interval. open keeps those that are known.
-func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, o watchOptions) []watch.Row {
+func watchAll(ctx context.Context, open *watchers, pids []int, o watchOptions) []watch.Row {
 	rows := make([]watch.Row, len(pids))
 	masters := map[int]bool{} // whose dictionaries are read, which their workers share
 	var wait sync.WaitGroup
 	for i, pid := range pids {
-		if open[pid] == nil {
-			w, err := watch.Open(pid)
-			if err != nil {
-				rows[i] = watch.Row{PID: pid, Error: err.Error()}
-				continue
-			}
-			open[pid] = w
+		w, err := open.open(pid)
+		if err != nil {
+			rows[i] = watch.Row{PID: pid, Error: err.Error()}
+			continue
 		}
-		w := open[pid]
 		w.Dictionaries = nil
 		if master := process.Parent(pid); o.dicts && !masters[master] {
 			masters[master] = true
@@ -224,9 +233,8 @@ func watchAll(ctx context.Context, open map[int]*watch.Watcher, pids []int, o wa
 	}
 	wait.Wait()
 	for i, r := range rows {
-		if w := open[pids[i]]; w != nil && r.Error != "" { // it ended; its number may come again
-			w.Close()
-			delete(open, pids[i])
+		if r.Error != "" { // it ended; its number may come again
+			open.forget(pids[i])
 		}
 	}
 	return rows

@@ -42,7 +42,7 @@ func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 // captureFlags are those that say nothing without --capture, and drawingFlags those that say nothing with it.
 var (
 	captureFlags = []string{"when", "keep", "after", "pause", "limit", "duration", "hz"}
-	drawingFlags = []string{"every", "once", "listen", "dicts", "top"}
+	drawingFlags = []string{"every", "once", "listen", "dicts", "top", "locks", "budget"}
 )
 
 func (o *captureOptions) check(f *pflag.FlagSet) error {

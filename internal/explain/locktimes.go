@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/moonlap/moonlap/internal/worker"
+import (
+	"time"
+
+	"github.com/moonlap/moonlap/internal/worker"
+)
 
 // LockTimes is how long locks of shared memory were waited for and held. Times are in ns, shares of the time
 // that was probed.
@@ -32,20 +36,23 @@ type Spans struct {
 	Share   float64 `json:"share"`
 }
 
+func share(part, of int64) float64 { return float64(part) / float64(max(1, of)) }
+
+// SpansOf puts times that were seen in so much time into figures.
+func SpansOf(s worker.Spans, probed time.Duration) Spans {
+	at := func(p float64) int64 { return s.Percentile(p).Nanoseconds() }
+	total := s.Sum.Nanoseconds()
+	return Spans{s.Count(), at(50), at(99), s.Longest.Nanoseconds(), total, share(total, probed.Nanoseconds())}
+}
+
 // Locks puts what was timed into figures.
 func Locks(l worker.LockTimes) *LockTimes {
-	share := func(part, of int64) float64 { return float64(part) / float64(max(1, of)) }
-	spans := func(s worker.Spans) Spans {
-		at := func(p float64) int64 { return s.Percentile(p).Nanoseconds() }
-		total := s.Sum.Nanoseconds()
-		return Spans{s.Count(), at(50), at(99), s.Longest.Nanoseconds(), total, share(total, l.Probed.Nanoseconds())}
-	}
 	t := &LockTimes{
 		Elapsed: l.Elapsed.Nanoseconds(), Probed: l.Probed.Nanoseconds(), Bursts: l.Bursts, Taken: l.Taken, Each: l.Each.Nanoseconds(),
 		Cost: share(l.Cost.Nanoseconds(), l.Elapsed.Nanoseconds()), Budget: l.Budget, Zones: []ZoneLock{},
 	}
 	for _, z := range l.Zones {
-		t.Zones = append(t.Zones, ZoneLock{z.Zone, spans(z.Waits), spans(z.Holds)})
+		t.Zones = append(t.Zones, ZoneLock{z.Zone, SpansOf(z.Waits, l.Probed), SpansOf(z.Holds, l.Probed)})
 	}
 	return t
 }

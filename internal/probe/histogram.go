@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // As in moment.h.
 const (
@@ -13,6 +16,16 @@ const (
 type Histogram struct {
 	Longest time.Duration
 	counts  [turnBuckets]uint64
+}
+
+// Add counts a time: as bucket in histogram.h.
+func (h *Histogram) Add(d time.Duration) {
+	h.Longest = max(h.Longest, d)
+	at := 0
+	if power := bits.Len64(uint64(d)) - 1; power >= turnLowest {
+		at = 1 + (power-turnLowest)*turnEach + int(d>>(power-4)&(turnEach-1))
+	}
+	h.counts[min(at, turnBuckets-1)]++
 }
 
 // Count is how many there were.
@@ -56,6 +69,15 @@ func (h *Histogram) Percentile(p float64) time.Duration {
 		}
 	}
 	return h.Longest
+}
+
+// Below is how many were shorter than so much: a power of two in ns, from 1,024 on.
+func (h *Histogram) Below(length time.Duration) (n int) {
+	upTo := 1 + (bits.Len64(uint64(length))-1-turnLowest)*turnEach
+	for _, c := range h.counts[:min(max(0, upTo), turnBuckets)] {
+		n += int(c)
+	}
+	return n
 }
 
 // middle is the middle of a bucket: see bucket in histogram.h.

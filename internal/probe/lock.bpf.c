@@ -36,6 +36,22 @@ struct {
     __type(value, struct wait);
 } waiting SEC(".maps");
 
+/* What timing a worker's locks takes is told by these, which user space asks for often. */
+struct taken {
+    u64 count;
+    u64 least; /* ns: the shortest wait */
+    u64 last;  /* when the last one was taken */
+};
+
+/* By the worker's number; set by user space. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 4096);
+    __type(key, u64);
+    __type(value, struct taken);
+} takings SEC(".maps");
+
 inlined void count(struct spans *s, u64 ns) {
     u32 at = bucket(ns);
 
@@ -64,8 +80,10 @@ int takes(struct pt_regs *ctx) {
     u64 now = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
     struct wait *w = bpf_map_lookup_elem(&waiting, &thread);
     struct lock key = {.worker = (u32)cookie};
+    struct taken *taken;
     struct locked *l;
     u32 zero = 0;
+    u64 ns;
 
     if (w == 0 || w->cookie != cookie || w->since == 0)
         return 0;
@@ -81,8 +99,16 @@ int takes(struct pt_regs *ctx) {
         if (l == 0)
             return 0;
     }
-    count(&l->waits, now - w->since);
+    ns = now - w->since;
+    count(&l->waits, ns);
     w->since = 0;
+    taken = bpf_map_lookup_elem(&takings, &key.worker);
+    if (taken) {
+        taken->count++;
+        taken->last = now;
+        if (taken->least == 0 || ns < taken->least)
+            taken->least = ns;
+    }
     l->cookie = cookie;
     l->since = bpf_ktime_get_ns();
     return 0;

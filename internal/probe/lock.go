@@ -8,6 +8,15 @@ type Spans struct {
 	Sum, Least time.Duration // Least is 0 without any
 }
 
+// Add counts a time.
+func (s *Spans) Add(d time.Duration) {
+	s.Histogram.Add(d)
+	s.Sum += d
+	if s.Least == 0 || d < s.Least {
+		s.Least = d
+	}
+}
+
 // And is the times of both.
 func (s Spans) And(o Spans) Spans {
 	s.Histogram = s.Histogram.And(o.Histogram)
@@ -43,4 +52,11 @@ type LockTarget struct {
 	PID          int
 	Program      string // path of its program, which has the functions
 	Lock, Unlock LockFunction
+}
+
+// Taken is the locks that were taken since the beginning.
+type Taken struct {
+	Count int
+	Least time.Duration // the shortest wait for one; 0 without any
+	Last  time.Duration // when the last one was, see Now
 }

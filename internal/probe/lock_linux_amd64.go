@@ -57,7 +57,8 @@ func (s *Session) ProbeLocks(t LockTarget) (*LockProbe, error) {
 		return nil, err
 	}
 	loaded.probes++
-	return &LockProbe{timing: loaded, target: t, number: loaded.probes}, nil
+	p := &LockProbe{timing: loaded, target: t, number: loaded.probes}
+	return p, explain("prepare to time locks", loaded.objects.Takings.Put(uint64(p.number), lockTaken{}))
 }
 
 // Attach begins to time. A wait or a hold counts where its beginning and its end fall into the same attachment.
@@ -119,6 +120,14 @@ func (p *LockProbe) Close() {
 	for _, key := range own {
 		_ = p.timing.objects.Locks.Delete(&key) // it is there
 	}
+	_ = p.timing.objects.Takings.Delete(uint64(p.number))
+}
+
+// Taken tells little, and costs little to ask for.
+func (p *LockProbe) Taken() (Taken, error) {
+	var t lockTaken
+	err := p.timing.objects.Takings.Lookup(uint64(p.number), &t)
+	return Taken{int(t.Count), time.Duration(t.Least), time.Duration(t.Last)}, explain("read how many locks were taken", err)
 }
 
 // Read returns the times of each lock that was taken since the beginning.

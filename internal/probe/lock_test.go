@@ -89,3 +89,14 @@ func TestSpansSince(t *testing.T) {
 		t.Errorf("the longest of all came, but %v", got)
 	}
 }
+
+// TestBelow: a time falls below the powers of two that are longer.
+func TestBelow(t *testing.T) {
+	var h Histogram
+	h.counts[0], h.counts[1], h.counts[turnEach], h.counts[turnEach+1], h.counts[turnBuckets-1] = 1, 10, 100, 1000, 10000
+	for length, want := range map[time.Duration]int{1024: 1, 2048: 111, 4096: 1111, 1 << 37: 1111, 1 << 38: 11111, 1 << 40: 11111, 512: 0, 0: 0} {
+		if got := h.Below(length); got != want {
+			t.Errorf("%d below %v, not %d", got, length, want)
+		}
+	}
+}

@@ -39,6 +39,13 @@ type lockLocked struct {
 	Cookie uint64
 }
 
+type lockTaken struct {
+	_     structs.HostLayout
+	Count uint64
+	Least uint64
+	Last  uint64
+}
+
 type lockWait struct {
 	_       structs.HostLayout
 	Address uint64
@@ -51,6 +58,7 @@ type lockWait struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	lockMapLocks     = "locks"
+	lockMapTakings   = "takings"
 	lockMapUntouched = "untouched"
 	lockMapWaiting   = "waiting"
 	lockProgGives    = "gives"
@@ -110,6 +118,7 @@ type lockProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type lockMapSpecs struct {
 	Locks     *ebpf.MapSpec `ebpf:"locks"`
+	Takings   *ebpf.MapSpec `ebpf:"takings"`
 	Untouched *ebpf.MapSpec `ebpf:"untouched"`
 	Waiting   *ebpf.MapSpec `ebpf:"waiting"`
 }
@@ -141,6 +150,7 @@ func (o *lockObjects) Close() error {
 // It can be passed to loadLockObjects or ebpf.CollectionSpec.LoadAndAssign.
 type lockMaps struct {
 	Locks     *ebpf.Map `ebpf:"locks"`
+	Takings   *ebpf.Map `ebpf:"takings"`
 	Untouched *ebpf.Map `ebpf:"untouched"`
 	Waiting   *ebpf.Map `ebpf:"waiting"`
 }
@@ -148,6 +158,7 @@ type lockMaps struct {
 func (m *lockMaps) Close() error {
 	return _LockClose(
 		m.Locks,
+		m.Takings,
 		m.Untouched,
 		m.Waiting,
 	)

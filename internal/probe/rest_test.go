@@ -29,6 +29,15 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%v is not between %v and %v", got, from, from+width)
 		}
 	})
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Range(1<<turnLowest, 1<<37).Draw(t, "time"))
+		var one Histogram
+		one.Add(d)
+		one.Longest = time.Hour
+		if got := one.Percentile(50); max(got-d, d-got) > d/turnEach/2+1 || one.Count() != 1 {
+			t.Errorf("%v is told as %v", d, got)
+		}
+	})
 	a := Rest{Slept: 1, Turns: Histogram{Longest: 5}}
 	a.Turns.counts[3] = 2
 	b := a.And(a)

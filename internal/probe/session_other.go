@@ -73,6 +73,9 @@ func (p *LockProbe) Prompt() bool { return true }
 // Close does nothing.
 func (p *LockProbe) Close() {}
 
+// Taken is none.
+func (p *LockProbe) Taken() (Taken, error) { return Taken{}, nil }
+
 // Read is empty.
 func (p *LockProbe) Read() ([]LockTimes, error) { return nil, nil }
 

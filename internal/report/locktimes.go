@@ -16,13 +16,7 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 		p.para("  ", fmt.Sprintf("none was taken in %s of probing", p.time(float64(l.Probed))), p.faint)
 		return
 	}
-	at := func(ns int64) string {
-		const told = 1024 // shorter ones are in one bucket
-		if ns < told {
-			return "< 1 µs"
-		}
-		return p.time(float64(ns))
-	}
+	at := p.lockTime
 	var rows [][]string
 	for _, z := range l.Zones {
 		row := func(zone, what string, s explain.Spans) {
@@ -45,4 +39,13 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 	if l.Probed < l.Elapsed*9/10 {
 		p.para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a wait or hold that did not end within one is missing.", plural(l.Bursts, "burst", "bursts")), p.faint)
 	}
+}
+
+// lockTime is a time of a lock, as far as it was told apart from others.
+func (p *page) lockTime(ns int64) string {
+	const told = 1024 // shorter ones are in one bucket
+	if ns < told {
+		return "< 1 µs"
+	}
+	return p.time(float64(ns))
 }

@@ -30,6 +30,7 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p.watchPools(s)
 	p.watchZones(s)
 	p.watchDicts(s)
+	p.watchLocks(s)
 	p.watchCompiler(s)
 	p.watchNotes(s)
 	return p.writeTo(w)

@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
@@ -52,6 +53,11 @@ func seen() watch.Snapshot {
 				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
+			Locks: &watch.Locks{Probed: 0.125, Bursts: 3, Cost: 0.009, Budget: 0.01, Zones: []watch.ZoneLock{
+				{Zone: "empty", Rate: 12, Wait: explain.Spans{Count: 3, Median: 512, P99: 900, Longest: 1000, Total: 2412, Share: 0.0001}},
+				{Zone: "full\x1b[2J", Rate: 4567, Wait: explain.Spans{Count: 1000, Median: 512, P99: 20_000, Longest: 3_000_000, Total: 9_000_000, Share: 0.25},
+					Hold: explain.Spans{Count: 1000, Median: 4_000, P99: 30_000, Longest: 400_000, Total: 4_000_000, Share: 0.125}},
+			}},
 			Dicts: []watch.Dict{
 				{Zone: "empty"},
 				{
@@ -104,6 +110,11 @@ func TestWatch(t *testing.T) {
 		"17 elements list 59.0 s queue",
 		"8 B number expired old",
 		"not known: this nginx's layout is unknown: the dictionary",
+		"locks of shared memory",
+		"zone taken/s waited p50 p99 longest held p50 p99 longest",
+		"full 4.57 k 25 % < 1 µs 20.0 µs 3.00 ms 12 % 4.00 µs 30.0 µs 400 µs",
+		"empty 12.0 0 % < 1 µs < 1 µs < 1 µs – – – –",
+		"timed in 12 % of the interval, at a cost of at most 0.9 % of the workers' time (--budget 1 %)",
 		"not compiled in worker 42",
 		"\n bad app.lua:4, a loop: NYI: bytecode; blacklisted",
 		"\n app.lua:9: LuaJIT has forgotten why; blacklisted",
@@ -121,6 +132,21 @@ func TestWatch(t *testing.T) {
 	}
 	if strings.Contains(page, "\x1b") {
 		t.Errorf("a URI reaches the terminal:\n%q", page)
+	}
+}
+
+// TestWatchLocks: an interval in which nothing could be timed, or nothing was taken, says so.
+func TestWatchLocks(t *testing.T) {
+	for want, l := range map[string]*watch.Locks{
+		"not timed in this interval: the budget (1 %) was spent before": {Budget: 0.01},
+		"timed in 50 % of the interval, at a cost of at most 0 %":       {Budget: 0.01, Probed: 0.5},
+		"; none was taken": {Budget: 0.01, Probed: 0.5},
+	} {
+		var b strings.Builder
+		err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Locks: l}}}, time.Now(), Options{Width: 200})
+		if page := b.String(); err != nil || !strings.Contains(page, want) || !strings.Contains(page, "of nginx 8") || strings.Contains(page, "nginx 7") {
+			t.Errorf("%q is not in %q: %v", want, page, err)
+		}
 	}
 }
 

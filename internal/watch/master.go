@@ -19,6 +19,7 @@ type Master struct {
 	PerRequest *PerRequest     `json:"per_request"` // nil: no requests, or not all workers were watched
 	Zones      []nginx.Zone    `json:"zones"`
 	Dicts      []Dict          `json:"dictionaries,omitempty"` // where they were asked for
+	Locks      *Locks          `json:"locks,omitempty"`        // of the workers that are watched, together; nil: nobody asked
 	Unknown    string          `json:"unknown,omitempty"`      // why there are no counters
 }
 
@@ -51,7 +52,7 @@ func Masters(rows []Row, workers func(master int) ([]int, error)) []Master {
 
 func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	first := rows[0].moment
-	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
+	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones, Locks: masterLocks(rows)}
 	for _, r := range rows {
 		m.Dicts = append(m.Dicts, r.moment.span.dicts...) // one of them has them
 	}

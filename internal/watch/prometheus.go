@@ -5,14 +5,17 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Metrics keeps what a page for Prometheus shows: the last snapshot, and a histogram for each worker's
-// event loop since it was first seen.
+// Metrics keeps what a page for Prometheus shows: the last snapshot, a histogram for each worker's
+// event loop since it was first seen, and the times of each nginx's locks.
 type Metrics struct {
 	lock  sync.Mutex
 	last  Snapshot
-	loops map[int]*histogram // by process ID
+	loops map[int]*histogram       // by process ID
+	locks map[int]worker.LockTimes // by the master's
 }
 
 // waitBounds are the upper bounds of the histogram's buckets; nginx's clock ticks by 1 to 10 ms.
@@ -53,6 +56,7 @@ func (m *Metrics) Observe(s Snapshot) {
 		loops[r.PID] = h
 	}
 	m.last, m.loops = s, loops // workers that ended are forgotten
+	m.locks = addLocks(m.locks, s.Workers)
 }
 
 // WriteTo writes the page in Prometheus's text format, version 0.0.4.
@@ -60,6 +64,9 @@ func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
 	m.lock.Lock()
 	var e exposition
 	e.snapshot(m.last, m.loops)
+	if len(m.locks) > 0 {
+		e.locks(m.locks)
+	}
 	m.lock.Unlock()
 	n, err := io.WriteString(w, e.b.String())
 	return int64(n), err

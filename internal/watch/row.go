@@ -45,7 +45,8 @@ type Row struct {
 	InFlight    int               `json:"requests_in_flight"` // -1: not known
 	Requests    []worker.InFlight `json:"requests"`           // the oldest of them, at the end of the interval
 	Timers      *worker.LuaTimers `json:"timers"`
-	Pools       []worker.Pool     `json:"cosocket_pools"` // at the end of the interval
+	Pools       []worker.Pool     `json:"cosocket_pools"`  // at the end of the interval
+	Locks       *Locks            `json:"locks,omitempty"` // nil: nobody asked
 	Unknown     []string          `json:"unknown,omitempty"`
 
 	// Recent is what Lua did over the last intervals, the oldest first and this one last.
@@ -75,6 +76,7 @@ type moment struct {
 	missing             map[process.Event]error
 	waits               []time.Duration // for the event loop, at single moments
 	span                span
+	locks               *worker.LockTimes // nil: nobody asked
 }
 
 // A Share is an estimate with its interval at 95 %.

@@ -26,6 +26,7 @@ type Watcher struct {
 	events *process.EventCounts
 	health []health // of its machines
 	recent []Recent
+	locks  *lockTimer // nil: nobody asked
 }
 
 // Open opens a worker to watch it. Close it afterwards.
@@ -43,6 +44,9 @@ func Open(pid int) (*Watcher, error) {
 
 // Close gives back what Open took.
 func (w *Watcher) Close() {
+	if w.locks != nil {
+		w.locks.stop()
+	}
 	w.events.Close()
 	w.w.Close()
 }
@@ -80,6 +84,7 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	r.count(eventsBefore, w.events.Read())
 	r.glances(glances)
 	r.state(w)
+	r.locks(w.locks)
 	r.Recent = w.remember(r)
 	r.moment.span, r.moment.missing = s, w.events.Missing
 	return r

@@ -87,11 +87,11 @@ type LockProbe struct {
 	zones  locks
 	budget float64
 
-	lock     sync.Mutex // of what follows: Times may be asked for while Run goes on
-	began    time.Time  // Run did; zero: not yet
-	attached time.Time  // zero: the probe is not
-	times    LockTimes  // as last read; Elapsed is set by Times
-	err      error      // what Run ended with
+	lock     sync.Mutex    // of what follows: Times may be asked for while Run goes on
+	began    time.Time     // Run did; zero: not yet
+	attached time.Duration // since when the probe is, see probe.Now; 0: it is not
+	times    LockTimes     // as last read; Elapsed is set by Times
+	err      error         // what Run ended with
 }
 
 // ProbeLocks prepares to time the worker's locks, at a cost of at most a share of one processor (0.01: 1 %). Its
@@ -162,8 +162,8 @@ func (p *LockProbe) Run(ctx context.Context, duration time.Duration) (LockTimes,
 func (p *LockProbe) bursts(over func() bool, sleep func(time.Duration), trial time.Duration) error {
 	purse := purse{budget: p.budget}
 	pause := func() (time.Duration, error) {
-		l, err := p.Times()
-		return purse.rest(l.Cost, l.Elapsed), err
+		taken, err := p.probe.Taken()
+		return purse.rest(time.Duration(taken.Count)*cost(taken.Least), time.Since(p.began)), err
 	}
 	for !over() {
 		if err := p.attach(); err != nil {
@@ -196,17 +196,25 @@ func (p *LockProbe) attach() error {
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.attached = time.Now()
+	p.attached = probe.Now()
 	p.times.Bursts++
 	return nil
 }
 
+// detach ends a burst, which has lasted until now or until the last lock that it saw: the kernel takes a while for it, in which
+// nothing may be seen any more.
 func (p *LockProbe) detach() {
+	end := probe.Now()
+	p.lock.Lock()
+	p.times.Probed += end - p.attached
+	p.attached = 0
+	p.lock.Unlock()
 	p.probe.Detach()
+	taken, err := p.probe.Taken()
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.times.Probed += time.Since(p.attached)
-	p.attached = time.Time{}
+	p.times.Probed += max(0, taken.Last-end)
+	p.err = cmp.Or(p.err, err)
 }
 
 // Times is what has been timed since Run began. It may be called while Run goes on.
@@ -218,8 +226,8 @@ func (p *LockProbe) Times() (LockTimes, error) {
 	if !p.began.IsZero() {
 		l.Elapsed = time.Since(p.began)
 	}
-	if !p.attached.IsZero() {
-		l.Probed += time.Since(p.attached)
+	if p.attached > 0 {
+		l.Probed += probe.Now() - p.attached
 	}
 	return l, cmp.Or(p.err, err)
 }
@@ -238,16 +246,14 @@ func (p *LockProbe) read(l *LockTimes) error {
 	if err != nil {
 		return err
 	}
-	l.Taken, l.Zones = 0, nil
-	var waits probe.Spans
+	l.Zones = nil
 	for _, t := range all {
 		l.add(ZoneLock{p.zones.at(t.Address), t.Waits, t.Holds})
-		waits = waits.And(t.Waits)
 	}
-	l.Taken = waits.Count()
-	l.Each = cost(waits.Least)
+	taken, err := p.probe.Taken()
+	l.Taken, l.Each = taken.Count, cost(taken.Least)
 	l.Cost = time.Duration(l.Taken) * l.Each
-	return nil
+	return err
 }
 
 // cost is what the probe costs each lock, at most. The shortest wait that was seen, that for a free lock, is one

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/watch"
+)
+
+// watchLocks lists the locks of shared memory that were taken, those first that were waited for longest.
+func (p *page) watchLocks(s watch.Snapshot) {
+	for _, m := range s.Masters {
+		l := m.Locks
+		if l == nil {
+			continue
+		}
+		title := "locks of shared memory"
+		if len(s.Masters) > 1 {
+			title += fmt.Sprintf(" of nginx %d", m.PID)
+		}
+		p.section(title)
+		if len(l.Zones) > 0 {
+			p.lockTable(l.Zones)
+		}
+		said := fmt.Sprintf("timed in %s of the interval, at a cost of at most %s of the workers' time (--budget %s)", percent(l.Probed), percent(l.Cost), percent(l.Budget))
+		switch {
+		case l.Probed == 0:
+			said = fmt.Sprintf("not timed in this interval: the budget (%s) was spent before", percent(l.Budget))
+		case len(l.Zones) == 0:
+			said += "; none was taken"
+		}
+		p.faintLine(said)
+	}
+}
+
+func (p *page) lockTable(zones []watch.ZoneLock) {
+	zones = slices.SortedStableFunc(slices.Values(zones), func(a, b watch.ZoneLock) int { return cmp.Compare(b.Wait.Total, a.Wait.Total) })
+	var table [][]string
+	for _, z := range zones[:min(len(zones), mostListed)] {
+		row := []string{clean(z.Zone), p.rate(z.Rate)}
+		for _, s := range []explain.Spans{z.Wait, z.Hold} {
+			if s.Count == 0 {
+				row = append(row, p.none, p.none, p.none, p.none)
+				continue
+			}
+			row = append(row, percent(s.Share), p.lockTime(s.Median), p.lockTime(s.P99), p.lockTime(s.Longest))
+		}
+		table = append(table, row)
+	}
+	p.fitted([]string{"zone", "taken/s", "waited", "p50", "p99", "longest", "held", "p50", "p99", "longest"}, table)
+	p.more(len(zones))
+}
