@@ -100,6 +100,10 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		allocated = explain.Allocated(chosen, worker.Of)
 		out.Allocated = allocated
 	}
+	compiler := explain.Compiled(chosen)
+	if compiler != nil {
+		out.Compiler = compiler
+	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -115,7 +119,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares, Found: found, LockTimes: locks, Allocations: allocated,
+			Explanation: shares, Found: found, LockTimes: locks, Allocations: allocated, Compiler: compiler,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

@@ -18,7 +18,9 @@ const (
 	opFUNCFBit = opFUNCF + 7 // behind bit operators
 	// from FUNCF on:
 	opIFUNCF = 1
+	opJFUNCF = 2
 	opIFUNCV = 4
+	opJFUNCV = 5
 	opFUNCC  = 6
 
 	minCFStack = 20 // LUA_MINSTACK, operand of the instruction that stands for C functions

@@ -36,6 +36,7 @@ func Calibrate(library *process.Object) (Layout, error) {
 		return l, fmt.Errorf("%s: %w: lua_gc: %w", library.Path, ErrLayout, err)
 	}
 	l.fromNewState(library)
+	l.fromHookMask(library)
 	l.JITBase = l.CurrentL + 8 // next to each other in every version
 	return l, nil
 }
@@ -97,6 +98,7 @@ func (l *Layout) fromClose(library *process.Object) error {
 		return errors.New("compiler's flags not found: was it built without a JIT compiler?")
 	}
 	l.Traces = flags.offset() - jitFlags + jitTraces
+	l.JITFlags = flags.offset()
 	l.SnapshotPC = true // until the machine proves to be older: see Settle
 	return nil
 }
@@ -172,5 +174,23 @@ func (l *Layout) fromNewState(library *process.Object) {
 	})
 	if ok {
 		l.StateSize, l.StateTotal = uint64(set.Args[1].(x86asm.Imm)), set.offset()
+	}
+}
+
+// fromHookMask: lua_gethookmask returns the lower bits of a byte of the machine's. The walk of stacks does without.
+func (l *Layout) fromHookMask(library *process.Object) {
+	code, err := disassemble(library, "lua_gethookmask")
+	if err != nil {
+		return
+	}
+	g, ok := code.find(0, func(i instruction) bool { return i.loads(x86asm.RDI) && i.offset() == l.GlobalState })
+	if !ok {
+		return
+	}
+	mask, ok := code.find(g.end, func(i instruction) bool {
+		return (i.Op == x86asm.MOVZX || i.Op == x86asm.MOV || i.Op == x86asm.AND) && i.memory().Base == g.target() && i.memory().Disp > 0
+	})
+	if ok {
+		l.Hooks = mask.offset()
 	}
 }

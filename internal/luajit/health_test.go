@@ -67,6 +67,46 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// blacklisted is a frame in the middle of the loop that is blacklisted.
+func blacklisted(vm *VM) (Frame, bool) {
+	j, _ := vm.JIT()
+	for _, a := range j.Aborts {
+		if a.Blacklisted && a.Loop {
+			return Frame{Kind: Lua, proto: a.proto, pc: a.pc - 4}, true
+		}
+	}
+	return Frame{Kind: Lua, proto: vm.Global, pc: vm.Global + protoSize + 8}, false
+}
+
+// TestUncompiled: what is inside of the loop was interpreted because of its closure; what is outside, because of the
+// function, which LuaJIT has tried to compile less often.
+func TestUncompiled(t *testing.T) {
+	vm, _, _ := health(t)
+	frame, ok := blacklisted(vm)
+	if !ok {
+		t.Fatal("no loop is blacklisted")
+	}
+	c := NewCompiler(vm)
+	got := c.Uncompiled([]Frame{{Kind: Builtin, Function: "ipairs_aux"}, frame})
+	if got.Why != Blacklisted || !got.Loop || got.Line != 33 || got.Reason != "NYI: bytecode" || len(got.Obstacles) != 1 || got.Obstacles[0].Code != "FNEW" {
+		t.Errorf("%+v", got)
+	}
+	if again := c.Uncompiled([]Frame{frame}); again != got {
+		t.Errorf("equal results do not share their memory: %+v", again)
+	}
+	outside := frame
+	outside.pc = frame.proto + protoSize + 4 // the function's first instruction
+	if got := c.Uncompiled([]Frame{outside}); got.Why != Penalized || got.Loop || got.Line != 31 || got.Reason != "NYI: bytecode" {
+		t.Errorf("before the loop: %+v", got)
+	}
+	if got := c.Uncompiled([]Frame{{Kind: C}}); got.Why != NotKnown || got.Kind != "" {
+		t.Errorf("no Lua: %+v", got)
+	}
+	if got := c.Uncompiled([]Frame{{Kind: Lua, proto: 8, pc: 16}}); got.Why != NotKnown {
+		t.Errorf("unreadable: %+v", got)
+	}
+}
+
 // counting counts what is read: memory that is garbage must not be read without end.
 type counting struct {
 	process.Memory
@@ -86,6 +126,11 @@ func readHealth(vm *VM, coroutine uint64) (reads int) {
 	vm.Blacklist(time.Minute)
 	vm.Suspended(coroutine)
 	vm.Entry(coroutine)
+	frame, _ := blacklisted(vm)
+	compiler := NewCompiler(vm)
+	compiler.Uncompiled([]Frame{frame, frame})
+	compiler.Compilation()
+	vm.Exit(1 | 1<<32)
 	return c.reads
 }
 

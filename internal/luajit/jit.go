@@ -41,7 +41,7 @@ func (vm *VM) JIT() (JIT, error) {
 		return j, r.Err
 	}
 	state := vm.jitState()
-	j.Area = findArea(state)
+	j.Area = areaOf(state)
 	aborts, err := vm.penalties(state)
 	j.Aborts = aborts
 	return j, err
@@ -63,16 +63,24 @@ func (vm *VM) jitState() []uint64 {
 	return nil
 }
 
-// findArea finds the sizes of the machine code areas: mcarea, mctop, mcbot, szmcarea, szallmcarea.
-// The first two frame the third, in one piece of whole pages. 0: there is none yet, or it was not found.
-func findArea(state []uint64) uint64 {
+// findArea finds the machine code areas: mcarea, mctop, mcbot, szmcarea, szallmcarea; the word that they begin
+// with. The first two frame the third, in one piece of whole pages.
+func findArea(state []uint64) (at int, found bool) {
 	const page = 1 << 12
 	for i := 0; i+4 < len(state); i++ {
 		area, top, bottom, size, all := state[i], state[i+1], state[i+2], state[i+3], state[i+4]
 		if area != 0 && area%page == 0 && size != 0 && size%page == 0 && all%page == 0 && size <= all && all < 1<<31 &&
 			area < bottom && bottom <= top && top <= area+size {
-			return all
+			return i, true
 		}
+	}
+	return 0, false
+}
+
+// areaOf is the size of all machine code areas; 0: there is none yet, or it was not found.
+func areaOf(state []uint64) uint64 {
+	if at, found := findArea(state); found {
+		return state[at+4]
 	}
 	return 0
 }

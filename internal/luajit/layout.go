@@ -24,6 +24,8 @@ type Layout struct {
 	CurrentL   uint64 // cur_L: the coroutine that runs
 	JITBase    uint64 // base of the running trace's first frame; 0: no trace runs
 	Traces     uint64 // J.trace: array of the traces by number
+	JITFlags   uint64 // J.flags: whether the compiler is on; 0: not known
+	Hooks      uint64 // hookmask, a byte: debug hooks that are set; 0: not known
 
 	// The collector's state begins with the bytes in use. Its place and the size of a machine's own
 	// structures (GG_State) are known where lua_newstate says them: for the heap alone.
@@ -79,11 +81,14 @@ const (
 	traceSnapMap      = 0x38
 	traceStart        = 0x40 // startpt: the prototype it starts in
 	traceStartPC      = 0x48 // startpc: its first instruction
+	traceStartIns     = 0x50 // startins: what that was before it led to the trace
 	traceCodeSize     = 0x54
 	traceCode         = 0x58
+	traceChildren     = 0x64 // nchild: side traces of a root trace
 	traceStackAdj     = 0x66 // spadjust
 	traceNumber       = 0x68
 	traceRoot         = 0x6c // 0: it is one
+	traceLinkType     = 0x74
 	snapshotSize      = 12
 	snapshotOffset    = 6  // mcofs
 	snapshotEntries   = 10 // nent

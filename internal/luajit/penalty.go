@@ -32,38 +32,67 @@ func abortReason(number int) string {
 	return fmt.Sprintf("reason %d", number)
 }
 
-// penalties finds the cache of penalties in the compiler's state, and reads it. Each slot in use
-// holds the address of bytecode, which leads to its prototype; those in use are the ones before the
+// findPenalties finds the cache of penalties in the compiler's state: the word that it begins with. Each slot in
+// use holds the address of bytecode, which leads to its prototype; those in use are the ones before the
 // next slot, all around. An empty cache is found nowhere, and needs not be.
-func (vm *VM) penalties(state []uint64) ([]Abort, error) {
-	const words = penaltySlots * penaltyWords
-	for i := 0; i+words < len(state); i++ {
-		slots, next := state[i:i+words], uint32(state[i+words])
-		if !plausible(slots, int(next)) {
-			continue
-		}
-		var aborts []Abort
-		for n := range penaltySlots { // the newest first
-			slot := (int(next) - 1 - n + 2*penaltySlots) % penaltySlots
-			pc, reason := slots[penaltyWords*slot], int(slots[penaltyWords*slot+1]>>16&0xffff)
-			if pc == 0 {
-				break
+func (vm *VM) findPenalties(state []uint64) (at int, found bool) {
+	for i := 0; i+penaltySlots*penaltyWords < len(state); i++ {
+		for _, p := range penaltiesAt(state, i) {
+			if _, ok := vm.protoOf(p.pc); ok { // else it was collected meanwhile: nothing frees a slot
+				return i, true
 			}
-			proto, ok := vm.protoOf(pc)
-			if !ok {
-				continue // collected meanwhile: nothing frees a slot
-			}
-			r := vm.reader()
-			a := Abort{Place: vm.place(r, proto, pc), Reason: abortReason(reason), Blacklisted: vm.isBlacklisted(r.U8(pc))}
-			if r.Err == nil {
-				aborts = append(aborts, a)
-			}
-		}
-		if len(aborts) > 0 {
-			return aborts, nil
 		}
 	}
-	return nil, nil
+	return 0, false
+}
+
+// A penalty is a slot in use.
+type penalty struct {
+	pc     uint64
+	reason int
+}
+
+// penaltiesAt reads the cache that begins with a word of the state, the newest slot first; none where it does not.
+func penaltiesAt(state []uint64, at int) []penalty {
+	const words = penaltySlots * penaltyWords
+	if at+words >= len(state) {
+		return nil
+	}
+	slots, next := state[at:at+words], uint32(state[at+words])
+	if !plausible(slots, int(next)) {
+		return nil
+	}
+	var all []penalty
+	for n := range penaltySlots {
+		slot := (int(next) - 1 - n + 2*penaltySlots) % penaltySlots
+		pc, reason := slots[penaltyWords*slot], int(slots[penaltyWords*slot+1]>>16&0xffff)
+		if pc == 0 {
+			break
+		}
+		all = append(all, penalty{pc, reason})
+	}
+	return all
+}
+
+// penalties reads the cache of penalties.
+func (vm *VM) penalties(state []uint64) ([]Abort, error) {
+	at, found := vm.findPenalties(state)
+	if !found {
+		return nil, nil
+	}
+	var aborts []Abort
+	for _, p := range penaltiesAt(state, at) {
+		proto, ok := vm.protoOf(p.pc)
+		if !ok {
+			continue
+		}
+		r := vm.reader()
+		a := Abort{Place: vm.place(r, proto, p.pc), Reason: abortReason(p.reason), Blacklisted: vm.isBlacklisted(r.U8(p.pc))}
+		if r.Err == nil {
+			aborts = append(aborts, a)
+		}
+	}
+	return aborts, nil
 }
 
 // plausible tells whether slots, of which next is to be used next, may be the cache of penalties.

@@ -20,6 +20,7 @@ type Frame struct {
 	Address  uint64 // of a C function's code
 	Unnamed  bool   `json:"-"` // LearnNames has not found a name for it
 	proto    uint64
+	pc       uint64 // bytecode after what runs, or the call; 0: not known
 }
 
 // Kind of a frame.
@@ -308,7 +309,7 @@ func (vm *VM) frame(r *process.Reader, function, pc uint64) Frame {
 
 // protoFrame describes a Lua function by its prototype.
 func (vm *VM) protoFrame(r *process.Reader, proto, pc uint64) Frame {
-	f := Frame{Kind: Lua, proto: proto}
+	f := Frame{Kind: Lua, proto: proto, pc: pc}
 	if r.U8(proto+objectType) != typeProto {
 		r.Err = errors.Join(r.Err, errStack)
 		return f

@@ -87,6 +87,7 @@ type allocWorker struct {
 	Context     uint64
 	Phase       uint64
 	Other       uint64
+	Exit        uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -37,6 +37,9 @@ func (s *Session) Attach(Target, float64) (*Source, error) { return nil, errElse
 // Moments is nil.
 func (s *Source) Moments() <-chan *Moment { return nil }
 
+// SetExit does nothing.
+func (s *Source) SetExit(uint64) error { return nil }
+
 // SetURI does nothing.
 func (s *Source) SetURI(uint64) error { return nil }
 

@@ -98,6 +98,7 @@ type sleepWorker struct {
 	Context     uint64
 	Phase       uint64
 	Other       uint64
+	Exit        uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -76,7 +76,7 @@ func describe(t Target, stackEnd uint64) sampleWorker {
 		Global: t.VM.Global, AsmFrom: t.VM.Asm.From, AsmTo: t.VM.Asm.To, StackEnd: stackEnd, Clock: t.Clock,
 		VmState: l.VMState, Current: l.CurrentL, JitBase: l.JITBase,
 		GlobalState: l.GlobalState, Base: l.Base, Top: l.Top, Stack: l.Stack, Cframe: l.CFrame,
-		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase, Other: other,
+		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase, Other: other, Exit: t.Exit,
 	}
 }
 
@@ -90,6 +90,15 @@ func (s *Source) SetURI(offset uint64) error {
 		return nil
 	}
 	s.worker.Uri = offset
+	return s.put()
+}
+
+// SetExit tells where the machine keeps which trace it leaves, in the same way.
+func (s *Source) SetExit(address uint64) error {
+	if s.worker.Exit == address {
+		return nil
+	}
+	s.worker.Exit = address
 	return s.put()
 }
 

@@ -36,6 +36,7 @@
 #define CFRAME_RETURN 0x48
 #define GC_TOTAL 0x10
 #define STATE_INTERPRETED (~0)
+#define STATE_EXIT (~3)
 
 #define REQUEST_SIGNATURE 0x50545448 /* "HTTP" */
 #define REQUEST_CONTEXTS 0x10        /* ctx: pointers to the contexts of modules */
@@ -261,6 +262,8 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
     running = keep(s, MEMORY, k.global + w->current, 16); /* cur_L, and next to it jit_base */
     if (state == 0 || running == 0 || running[0] == 0)
         return;
+    if (w->exit && (s32)*state == STATE_EXIT)
+        keep(s, MEMORY, w->exit, 8);
     k.coroutine = running[0];
     k.cframe = word(k.coroutine + w->cframe) & ~3ULL;
     base = running[1];

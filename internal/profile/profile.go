@@ -127,6 +127,7 @@ type Profile struct {
 	Found     any           // what else was found in the same interval, for JSON; nil: nothing
 	Locks     any           // how long locks were waited for and held, likewise
 	Allocated any           // what was allocated, likewise
+	Compiler  any           // why Lua was interpreted, likewise
 	Stacks    []Stack       // each different stack once, the most frequent first
 }
 

@@ -27,6 +27,7 @@ type Profile struct {
 	Explanation explain.Explanation
 	Found       *explain.Found     // what the kernel told of their time; nil: nothing
 	LockTimes   *explain.LockTimes // nil: they were not asked for
+	Compiler    *explain.Compiler  // nil: Lua was not seen to run
 
 	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
@@ -54,6 +55,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		s.stops(p)
 	}
 	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
+	p.compiler(s.Compiler)
 	if e.Samples == 0 && s.Found == nil && s.Allocations == nil {
 		p.fact("result", "nothing: no look found a worker "+s.Which)
 	}
@@ -71,6 +73,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
+	p.notCompiled(s.Compiler)
 	p.lockTimes(s.LockTimes)
 	return p.writeTo(w)
 }

@@ -32,6 +32,8 @@ type Looks struct {
 
 	Locks *LockTimes // nil: nobody asked
 
+	Compilation *Compilation // nil: nothing ran Lua
+
 	Allocations *Allocations // nil: the samples are none of those
 }
 
@@ -60,6 +62,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		if after, e := w.Stat(); e == nil {
 			last = after
 		}
+		l.Compilation = w.compilation()
 		l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
 		l.CPU = float64(l.Used) / float64(l.Elapsed)
 		if err == nil && len(l.Samples) == 0 {
@@ -126,6 +129,13 @@ func (l Looks) And(other Looks) Looks {
 	case other.Allocations != nil:
 		both := l.Allocations.And(*other.Allocations)
 		l.Allocations = &both
+	}
+	switch {
+	case l.Compilation == nil:
+		l.Compilation = other.Compilation
+	case other.Compilation != nil:
+		both := l.Compilation.And(*other.Compilation)
+		l.Compilation = &both
 	}
 	l.Paused += other.Paused
 	l.average()

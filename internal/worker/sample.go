@@ -42,6 +42,9 @@ type Sample struct {
 	Thread  bool          // of another thread than the one that serves requests
 	Sleep   *Sleep        // it fell asleep at this moment; nil: that is not known
 
+	Uncompiled *Uncompiled // it was interpreted, and why; nil: it was not
+	Exit       *Exit       // it left a trace; nil: it did not, or that is not known
+
 	Allocation *Allocation // Lua asked for memory at this moment; nil: that is not what is looked at
 }
 
@@ -95,6 +98,7 @@ type view struct {
 	partial      error               // why C frames are missing, where some are
 	request      Request
 	phase        string
+	exit         uint64 // see luajit.VM.Exit; 0: none
 }
 
 // view reads what the worker did when its main thread had the registers and its memory was this.
@@ -106,6 +110,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
 	}
+	v.exit = w.exitOf(memory, v.lua.State)
 	if v.lua.Running {
 		request, err := vm.Request(v.lua.Current)
 		if err != nil {
@@ -148,6 +153,7 @@ func (w *Worker) describe(s *Sample, v view) {
 	}
 	s.Stack = w.stacks.shared(stack)
 	s.Phase = cmp.Or(v.phase, phaseOf(stack))
+	w.judge(s, v)
 }
 
 // untraced is the process's state, when no other moonlap looks at it: then it could not be seen

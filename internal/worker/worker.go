@@ -37,6 +37,8 @@ type Worker struct {
 	stacks  stacks
 	locks   locks
 
+	compiler compiler
+
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet
 	refreshed time.Time
