@@ -23,7 +23,8 @@ type Compiler struct {
 	most    int
 	flushes int
 
-	branched time.Time
+	began    time.Time
+	scanned  time.Time
 	branches map[int][]branch // given up, by the root trace
 	ends     []End
 	seen     map[uncompiledKey]*Uncompiled
@@ -31,7 +32,7 @@ type Compiler struct {
 
 // NewCompiler begins to follow a machine's compiler.
 func NewCompiler(vm *VM) *Compiler {
-	return &Compiler{vm: vm, on: true, slots: -1, reasons: map[uint64]int{}, seen: map[uncompiledKey]*Uncompiled{}}
+	return &Compiler{vm: vm, began: time.Now(), on: true, slots: -1, reasons: map[uint64]int{}, seen: map[uncompiledKey]*Uncompiled{}}
 }
 
 // Compilation is what is known of a compiler after it was followed.
@@ -43,13 +44,28 @@ type Compilation struct {
 	Ends    []End
 }
 
-const lookEvery = 200 * time.Millisecond
+const (
+	lookEvery = 200 * time.Millisecond
+	scanEvery = 2 * time.Second
+)
 
 // Follow looks again if the last time was a while ago.
 func (c *Compiler) Follow() {
 	if now := time.Now(); now.Sub(c.looked) >= lookEvery {
 		c.looked = now
 		c.look()
+		// The first time early: a program may end soon.
+		if since := now.Sub(c.scanned); since >= min(scanEvery, now.Sub(c.began)/2) {
+			c.scan()
+		}
+	}
+}
+
+// scan reads all traces, of which there may be thousands.
+func (c *Compiler) scan() {
+	r := c.vm.reader()
+	if c.vm.traceArray(r); r.Err == nil { // else it has ended
+		c.scanned, c.branches, c.ends = time.Now(), c.vm.givenUp(), c.vm.ends()
 	}
 }
 
@@ -124,5 +140,6 @@ func (c *Compiler) ExitAt() uint64 { return c.exit }
 // Compilation is what is known by now.
 func (c *Compiler) Compilation() Compilation {
 	c.look()
-	return Compilation{Limits: c.limits, Most: c.most, Area: c.area, Flushes: c.flushes, Ends: c.vm.ends()}
+	c.scan()
+	return Compilation{Limits: c.limits, Most: c.most, Area: c.area, Flushes: c.flushes, Ends: c.ends}
 }

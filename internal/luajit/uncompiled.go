@@ -1,9 +1,6 @@
 package luajit
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Why code was interpreted.
 type Why string
@@ -158,10 +155,6 @@ type branch struct {
 // branch finds out what is known of a root trace's branches: one that was given up and that the frames may have
 // come by, the call where the trace ends, and whether there may be no more side traces.
 func (c *Compiler) branch(u *Uncompiled, root int, code code, frames []Frame) (from int) {
-	const every = 2 * time.Second // it reads all traces
-	if now := time.Now(); now.Sub(c.branched) >= every {
-		c.branched, c.branches, c.ends = now, c.vm.givenUp(), c.vm.ends()
-	}
 	var last branch
 	for _, b := range c.branches[root] {
 		for _, f := range frames {

@@ -217,7 +217,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 		*r = Request{Address: r.Address, Unread: true} // it was not known where its texts are: they may be another request's now
 	}
 	v.phase = w.phaseIn(m.Alone(), v.request.Address)
-	if !m.Copied(w.compiler.ExitAt()) {
+	if v.exit != 0 && !m.Copied(w.compiler.ExitAt()) {
 		v.exit = 0 // it is of later
 	}
 	sample.Stack = s.frames(m.Kernel)
