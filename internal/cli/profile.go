@@ -45,6 +45,9 @@ prints to stdout goes to stderr.
   --stalls 10ms  turns of the event loop that take so long, and what they were spent with
   --allocations  which lines of Lua allocate how many bytes, for which request
 
+Where Lua was interpreted, the summary says why: which loop or function LuaJIT has not compiled, for
+which reason, and what to try.
+
 --locks, with any of them, times how long locks of shared memory are waited for and held, by zone.
 Its probe adds some microseconds to each lock that is taken; what that comes to is measured, and
 where it exceeds --budget, the probe rests. --allocations, which adds half a microsecond or so to

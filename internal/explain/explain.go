@@ -243,7 +243,7 @@ func inside(e Explanation) []Finding {
 				"measure the bytes per call of a function with moonlap bench; reuse tables, and build strings with table.concat"})
 		case s.Name == luajit.Interpreted.String() && s.Share >= 2*much:
 			all = append(all, Finding{"interpreted", fmt.Sprintf("%.0f %% of Lua's time is interpreted, not compiled.", 100*s.Share),
-				"measure that function with moonlap bench, which names what LuaJIT cannot compile, with file and line"})
+				"ask moonlap profile, which says why, by the loop or function that LuaJIT could not compile"})
 		}
 	}
 	return all

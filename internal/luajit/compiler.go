@@ -63,9 +63,12 @@ func (c *Compiler) Follow() {
 
 // scan reads all traces, of which there may be thousands.
 func (c *Compiler) scan() {
-	r := c.vm.reader()
-	if c.vm.traceArray(r); r.Err == nil { // else it has ended
-		c.scanned, c.branches, c.ends = time.Now(), c.vm.givenUp(), c.vm.ends()
+	c.scanned = time.Now()
+	if branches, whole := c.vm.givenUp(); whole || c.branches == nil { // else it has ended
+		c.branches = branches
+	}
+	if ends, whole := c.vm.ends(); whole || c.ends == nil {
+		c.ends = ends
 	}
 }
 
@@ -137,9 +140,13 @@ func (c *Compiler) compare(r *process.Reader) {
 // ExitAt is the address of the two numbers, of 32 bits, that say which trace the machine leaves, and by which exit; 0: not known.
 func (c *Compiler) ExitAt() uint64 { return c.exit }
 
-// Compilation is what is known by now.
-func (c *Compiler) Compilation() Compilation {
+// Refresh looks again at all, however long ago the last time was.
+func (c *Compiler) Refresh() {
 	c.look()
 	c.scan()
+}
+
+// Compilation is what is known as of the last look.
+func (c *Compiler) Compilation() Compilation {
 	return Compilation{Limits: c.limits, Most: c.most, Area: c.area, Flushes: c.flushes, Ends: c.ends}
 }

@@ -19,9 +19,9 @@ const (
 	linkStitch      = 8
 )
 
-// ends lists such traces.
-func (vm *VM) ends() []End {
-	var all []End
+// ends lists such traces; whole is false where some could not be read.
+func (vm *VM) ends() (all []End, whole bool) {
+	whole = true
 	r := vm.reader()
 	seen := map[int]bool{} // in memory that is garbage many may have one number
 	for _, t := range vm.traces(r) {
@@ -49,8 +49,9 @@ func (vm *VM) ends() []End {
 		if ok && one.Err == nil {
 			all = append(all, e)
 		}
+		whole = whole && one.Err == nil
 	}
-	return all
+	return all, whole && r.Err == nil
 }
 
 // lastCall finds the C function that a trace's last snapshot is in, and the line that called it.

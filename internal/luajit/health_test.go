@@ -129,7 +129,7 @@ func readHealth(vm *VM, coroutine uint64) (reads int) {
 	frame, _ := blacklisted(vm)
 	compiler := NewCompiler(vm)
 	compiler.Uncompiled([]Frame{frame, frame})
-	compiler.Compilation()
+	compiler.Refresh()
 	vm.Exit(1 | 1<<32)
 	return c.reads
 }

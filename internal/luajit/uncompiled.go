@@ -177,9 +177,9 @@ func (c *Compiler) branch(u *Uncompiled, root int, code code, frames []Frame) (f
 	return from
 }
 
-// givenUp lists the branches that were given up, by their root traces.
-func (vm *VM) givenUp() map[int][]branch {
-	all := map[int][]branch{}
+// givenUp lists the branches that were given up, by their root traces; whole is false where some could not be read.
+func (vm *VM) givenUp() (all map[int][]branch, whole bool) {
+	all, whole = map[int][]branch{}, true
 	r := vm.reader()
 	for _, t := range vm.traces(r) {
 		root := int(r.U16(t.address + traceRoot))
@@ -191,6 +191,7 @@ func (vm *VM) givenUp() map[int][]branch {
 		if b.line = vm.line(one, b.proto, b.pc+4); one.Err == nil {
 			all[root] = append(all[root], b)
 		}
+		whole = whole && one.Err == nil
 	}
-	return all
+	return all, whole && r.Err == nil
 }

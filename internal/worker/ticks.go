@@ -118,9 +118,6 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 			}
 		}
 	}
-	if stat, err := w.Stat(); err == nil && !stat.Ended() {
-		w.Forget()
-	}
 	l.Compilation = w.compilation()
 	l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
 	l.CPU = float64(l.Used) / float64(l.Elapsed)

@@ -121,10 +121,15 @@ func (w *Worker) exitOf(memory process.Memory, state luajit.State) uint64 {
 	return 0
 }
 
-// compilation is what is known of the worker's compiler by now; nil where it was not followed.
+// compilation is what is known of the worker's compiler by now, or as of a while before its end; nil where it was not
+// followed.
 func (w *Worker) compilation() *Compilation {
 	if w.compiler.Compiler == nil {
 		return nil
+	}
+	if stat, err := w.Stat(); err == nil && !stat.Ended() {
+		w.Forget()
+		w.compiler.Refresh()
 	}
 	c := w.compiler.Compilation()
 	out := &Compilation{Limits: c.Limits, Traces: c.Most, Area: c.Area, Flushes: c.Flushes, Ends: map[End]int{}}
