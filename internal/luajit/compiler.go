@@ -15,7 +15,7 @@ type Compiler struct {
 	hooked  bool
 	limits  Limits
 	area    uint64
-	exit    uint64 // address of J.parent and J.exitno; 0: not known
+	exit    uint64 // distance of J.parent and J.exitno; 0: not known
 	slots   int    // word of the state that the penalties begin with; -1: not known yet
 	current map[uint64]int
 	reasons map[uint64]int // of all aborts that were seen, by the bytecode that the trace would have begun with
@@ -137,7 +137,8 @@ func (c *Compiler) compare(r *process.Reader) {
 	c.most = max(c.most, count-absent)
 }
 
-// ExitAt is the address of the two numbers, of 32 bits, that say which trace the machine leaves, and by which exit; 0: not known.
+// ExitAt is the distance from the machine to the two numbers, of 32 bits, that say which trace it leaves, and by which exit;
+// 0: not known.
 func (c *Compiler) ExitAt() uint64 { return c.exit }
 
 // Refresh looks again at all, however long ago the last time was.

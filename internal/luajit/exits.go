@@ -32,7 +32,7 @@ func (vm *VM) findExit(state []uint64, area int) uint64 {
 	if found == 0 {
 		return 0
 	}
-	return vm.Global + vm.Layout.Traces + 8*uint64(area-found)
+	return vm.Layout.Traces + 8*uint64(area-found)
 }
 
 // Exit describes an exit that was read at ExitAt; false where there is no such trace, or no such exit of it.

@@ -94,11 +94,11 @@ func (s *Source) SetURI(offset uint64) error {
 }
 
 // SetExit tells where the machine keeps which trace it leaves, in the same way.
-func (s *Source) SetExit(address uint64) error {
-	if s.worker.Exit == address {
+func (s *Source) SetExit(distance uint64) error {
+	if s.worker.Exit == distance {
 		return nil
 	}
-	s.worker.Exit = address
+	s.worker.Exit = distance
 	return s.put()
 }
 

@@ -17,7 +17,7 @@ type Target struct {
 	Other *luajit.VM // of the same LuaJIT, that runs Lua, too; nil: there is none
 	Clock uint64     // address of nginx's clock, ngx_current_msec; 0: it has none
 	URI   uint64     // offset of uri in nginx's request; 0: not known, see Source.SetURI
-	Exit  uint64     // address of what says which trace is left, see luajit.Compiler; 0: not known, see Source.SetExit
+	Exit  uint64     // distance from the machine of what says which trace is left, see luajit.Compiler; 0: not known, see Source.SetExit
 
 	Context uint64 // offset of the Lua module's context among the request's contexts
 	Phase   uint64 // offset of the phase in that context; 0: not known

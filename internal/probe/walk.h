@@ -263,7 +263,7 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
     if (state == 0 || running == 0 || running[0] == 0)
         return;
     if (w->exit && (s32)*state == STATE_EXIT)
-        keep(s, MEMORY, w->exit, 8);
+        keep(s, MEMORY, k.global + w->exit, 8);
     k.coroutine = running[0];
     k.cframe = word(k.coroutine + w->cframe) & ~3ULL;
     base = running[1];

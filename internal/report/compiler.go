@@ -31,8 +31,8 @@ func (p *page) compiler(c *explain.Compiler) {
 	p.fact("traces", p.join(count(c.Traces)+of(count(c.MaxTraces)+" at most", c.MaxTraces > 0), area, flushed))
 }
 
-// notCompiled shows why Lua was interpreted, and where traces are left.
-func (p *page) notCompiled(c *explain.Compiler) {
+// interpreted shows why Lua was interpreted, and where traces are left.
+func (p *page) interpreted(c *explain.Compiler) {
 	if c == nil {
 		return
 	}

@@ -73,7 +73,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
-	p.notCompiled(s.Compiler)
+	p.interpreted(s.Compiler)
 	p.lockTimes(s.LockTimes)
 	return p.writeTo(w)
 }

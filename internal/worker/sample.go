@@ -110,7 +110,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
 	}
-	v.exit = w.exitOf(memory, v.lua.State)
+	v.exit = w.exitOf(vm, memory, v.lua.State)
 	if v.lua.Running {
 		request, err := vm.Request(v.lua.Current)
 		if err != nil {

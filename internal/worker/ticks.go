@@ -138,10 +138,10 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 // attach has the kernel begin to tell what is wanted of the worker, with so many ticks a second.
 func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, *diary, error) {
 	w.learnRequests() // else the first look that sees a request tells
-	w.followCompiler()
+	w.followCompilers()
 	source, err := s.session.Attach(probe.Target{
 		PID: w.PID, VM: w.VM, Other: w.stream, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
-		Exit: w.compiler.ExitAt(),
+		Exit: w.exitAt(),
 	}, ticks)
 	if err != nil {
 		return nil, nil, err
@@ -161,8 +161,8 @@ func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, 
 // follow keeps up with what a worker that runs does: threads that it has started, the place of the URI
 // in its requests, its end.
 func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time) (process.Stat, error) {
-	w.compiler.Follow()
-	err := errors.Join(source.Threads(), source.SetURI(w.request.uri), source.SetExit(w.compiler.ExitAt()))
+	w.followCompilers()
+	err := errors.Join(source.Threads(), source.SetURI(w.request.uri), source.SetExit(w.exitAt()))
 	stat, gone := w.Stat()
 	if gone != nil || stat.Ended() {
 		return last, errEnded(start)
@@ -214,7 +214,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 		*r = Request{Address: r.Address, Unread: true} // it was not known where its texts are: they may be another request's now
 	}
 	v.phase = w.phaseIn(m.Alone(), v.request.Address)
-	if v.exit != 0 && !m.Copied(w.compiler.ExitAt()) {
+	if v.exit != 0 && !m.Copied(w.copied(m).Global+w.exitAt()) {
 		v.exit = 0 // it is of later
 	}
 	sample.Stack = s.frames(m.Kernel)

@@ -20,10 +20,10 @@ type Exit struct {
 	To            Frame // where the interpreter goes on; no Kind: not known
 }
 
-// Compilation is what is known of the compilers of one worker, or of several.
+// A Compilation is what is known of the compilers of one worker's machines, or of several workers'.
 type Compilation struct {
-	Limits  luajit.Limits // of each worker, the largest ones; zero: not known
-	Traces  int           // of one worker at once, the most that were seen
+	Limits  luajit.Limits // of each machine, the largest ones; zero: not known
+	Traces  int           // of one machine at once, the most that were seen
 	Area    uint64        // bytes of memory for machine code, in the same way
 	Flushes int           // seen in all, at least
 	Ends    map[End]int   // of traces there are at the end: how many
@@ -51,19 +51,49 @@ func (c Compilation) And(other Compilation) Compilation {
 	return c
 }
 
-// compiler follows a worker's compiler, and puts into words what it says.
+// compiler follows that of one of a worker's machines, and puts into words what it says.
 type compiler struct {
 	*luajit.Compiler
 	uncompiled map[*luajit.Uncompiled]*Uncompiled
 	exits      map[Exit]*Exit
 }
 
-// followCompiler begins to follow the worker's compiler, if nobody does yet.
-func (w *Worker) followCompiler() {
-	if w.compiler.Compiler == nil {
-		w.compiler = compiler{luajit.NewCompiler(w.VM), map[*luajit.Uncompiled]*Uncompiled{}, map[Exit]*Exit{}}
+// followCompilers begins to follow the worker's compilers, if nobody does yet, or looks at them again.
+func (w *Worker) followCompilers() {
+	for _, m := range w.Machines() {
+		c := w.compilers[m.VM.Global]
+		if c == nil {
+			c = &compiler{luajit.NewCompiler(m.VM), map[*luajit.Uncompiled]*Uncompiled{}, map[Exit]*Exit{}}
+			if w.compilers == nil {
+				w.compilers = map[uint64]*compiler{}
+			}
+			w.compilers[m.VM.Global] = c
+		}
+		c.Follow()
 	}
-	w.compiler.Follow()
+}
+
+// exitAt is where a machine of the worker keeps which trace it leaves, which is the same for all; 0: that is not known.
+func (w *Worker) exitAt() uint64 {
+	for _, c := range w.compilers {
+		if at := c.ExitAt(); at != 0 {
+			return at
+		}
+	}
+	return 0
+}
+
+// exitOf reads which trace a machine leaves at the moment of a view; 0: that is not known.
+func (w *Worker) exitOf(vm *luajit.VM, memory process.Memory, state luajit.State) uint64 {
+	at := w.exitAt()
+	if at == 0 || state != luajit.TraceExit {
+		return 0
+	}
+	r := &process.Reader{Memory: memory}
+	if numbers := r.U64(vm.Global + at); r.Err == nil {
+		return numbers
+	}
+	return 0
 }
 
 // judge tells why the view's code was interpreted, or where it left a trace.
@@ -71,26 +101,19 @@ func (w *Worker) judge(s *Sample, v view) {
 	if !v.lua.Running {
 		return
 	}
-	w.followCompiler()
-	switch c := &w.compiler; s.State {
+	w.followCompilers()
+	vm := w.VM
+	if v.machine == blockStream && w.stream != nil {
+		vm = w.stream
+	}
+	switch c := w.compilers[vm.Global]; s.State {
 	case luajit.Interpreted:
-		found := c.Uncompiled(v.lua.Frames)
-		if c.uncompiled[found] == nil {
-			one := &Uncompiled{Uncompiled: found}
-			if found.Kind != "" {
-				one.Root = w.luaFrame(found.Frame)
-			}
-			if found.End != nil {
-				one.End = w.end(*found.End)
-			}
-			c.uncompiled[found] = one
-		}
-		s.Uncompiled = c.uncompiled[found]
+		s.Uncompiled = w.uncompiled(c, v.lua.Frames)
 	case luajit.TraceExit:
 		if v.exit == 0 {
 			return
 		}
-		found, ok := w.VM.Exit(v.exit)
+		found, ok := vm.Exit(v.exit)
 		if !ok {
 			return
 		}
@@ -105,36 +128,44 @@ func (w *Worker) judge(s *Sample, v view) {
 	}
 }
 
-// exitOf reads which trace the machine leaves at the moment of a view; 0: that is not known.
-func (w *Worker) exitOf(memory process.Memory, state luajit.State) uint64 {
-	if w.compiler.Compiler == nil || state != luajit.TraceExit {
-		return 0
+func (w *Worker) uncompiled(c *compiler, frames []luajit.Frame) *Uncompiled {
+	found := c.Uncompiled(frames)
+	known := c.uncompiled[found]
+	if known == nil {
+		known = &Uncompiled{Uncompiled: found}
+		if found.Kind != "" {
+			known.Root = w.luaFrame(found.Frame)
+		}
+		if found.End != nil {
+			known.End = w.end(*found.End)
+		}
+		c.uncompiled[found] = known
 	}
-	at := w.compiler.ExitAt()
-	if at == 0 {
-		return 0
-	}
-	r := &process.Reader{Memory: memory}
-	if numbers := r.U64(at); r.Err == nil {
-		return numbers
-	}
-	return 0
+	return known
 }
 
-// compilation is what is known of the worker's compiler by now, or as of a while before its end; nil where it was not
+// compilation is what is known of the worker's compilers by now, or as of a while before its end; nil where they were not
 // followed.
 func (w *Worker) compilation() *Compilation {
-	if w.compiler.Compiler == nil {
+	if w.compilers == nil {
 		return nil
 	}
-	if stat, err := w.Stat(); err == nil && !stat.Ended() {
+	stat, err := w.Stat()
+	lives := err == nil && !stat.Ended()
+	if lives {
 		w.Forget()
-		w.compiler.Refresh()
 	}
-	c := w.compiler.Compilation()
-	out := &Compilation{Limits: c.Limits, Traces: c.Most, Area: c.Area, Flushes: c.Flushes, Ends: map[End]int{}}
-	for _, e := range c.Ends {
-		out.Ends[w.end(e)]++
+	out := &Compilation{}
+	for _, follows := range w.compilers {
+		if lives {
+			follows.Refresh()
+		}
+		c := follows.Compilation()
+		one := Compilation{Limits: c.Limits, Traces: c.Most, Area: c.Area, Flushes: c.Flushes, Ends: map[End]int{}}
+		for _, e := range c.Ends {
+			one.Ends[w.end(e)]++
+		}
+		*out = out.And(one)
 	}
 	return out
 }

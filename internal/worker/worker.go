@@ -37,7 +37,7 @@ type Worker struct {
 	stacks  stacks
 	locks   locks
 
-	compiler compiler
+	compilers map[uint64]*compiler // by the address of their machine
 
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet
