@@ -16,7 +16,8 @@ type profileOptions struct {
 	onCPU, offCPU      bool
 	wall               bool
 	locks, allocations bool
-	budget             percentFlag   // of a worker's time, for these two
+	resumes            bool
+	budget             percentFlag   // of a worker's time, for these three
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
@@ -48,9 +49,10 @@ prints to stdout goes to stderr.
 Where Lua was interpreted, the summary says why: which loop or function LuaJIT has not compiled, for
 which reason, and what to try.
 
---locks, with any of them, times how long locks of shared memory are waited for and held, by zone.
-Its probe adds some microseconds to each lock that is taken; what that comes to is measured, and
-where it exceeds --budget, the probe rests. --allocations, which adds half a microsecond or so to
+--locks, with any of them, times how long locks of shared memory are waited for and held, by zone;
+--resumes, how long Lua runs each time that nginx calls it, by phase, and how long requests wait in
+between. Their probes add microseconds to each lock, or each run; what that comes to is measured,
+and where it exceeds --budget, the probe rests. --allocations, which adds half a microsecond or so to
 each allocation of Lua's while it looks, looks in short windows, as many as --budget lets it.
 
 All is seen through eBPF: the kernel copies a worker's stacks at each tick of its CPU clock, and when
@@ -76,6 +78,8 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
   moonlap profile --all --stalls 50ms --duration 1m
   moonlap profile --master $(cat /run/nginx.pid) --wall --locks
+  moonlap profile --master $(cat /run/nginx.pid) --resumes --duration 30s
+  moonlap profile --pid 4711 --resumes --budget 100% --out resumes.json
   moonlap profile --master $(cat /run/nginx.pid) --allocations --out allocations.html
   moonlap profile --allocations --out script.pprof -- luajit script.lua
   moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
@@ -115,9 +119,10 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
 	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
 	f.BoolVar(&o.locks, "locks", false, "also time waiting for locks of shared memory, and holding them")
+	f.BoolVar(&o.resumes, "resumes", false, "also time each run of Lua by phase, and waits between two")
 	o.budget = 0.01
 	f.BoolVar(&o.allocations, "allocations", false, "what Lua allocates, by line, in bytes")
-	f.Var(&o.budget, "budget", "share of a worker's time that --locks and --allocations may\ncost")
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks, --resumes and\n--allocations may cost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
@@ -177,6 +182,14 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--allocations: looks that stop a worker don't see each; it takes eBPF")
 	case o.allocations && o.locks:
 		return usageErrorf("--allocations or --locks, not both: each would find the other's cost in its figures")
+	case o.resumes && (o.locks || o.allocations):
+		return usageErrorf("--resumes, --locks or --allocations, not several: each would find the others' cost in its figures")
+	case o.resumes && o.by == byPtrace:
+		return usageErrorf("--resumes: looks that stop a worker don't time its Lua; it takes eBPF")
+	case o.resumes && o.command != nil:
+		return usageErrorf("--resumes is for nginx workers that run: --pid, --master or --all")
+	case o.resumes && len(args) > 0:
+		return usageErrorf("--resumes is for nginx workers that run, not for files")
 	case o.allocations && len(args) > 0:
 		return usageErrorf("--allocations is for workers that run, or a command, not for files")
 	case o.allocations && o.baseline != "":

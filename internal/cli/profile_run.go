@@ -95,6 +95,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		locks = explain.Locks(*together.Locks)
 		out.Locks = locks
 	}
+	var resumes *explain.Resumes
+	if together.Resumes != nil {
+		resumes = explain.ResumesOf(together.Resumes)
+		out.Resumes = resumes
+	}
 	var allocated *explain.Allocations
 	if together.Allocations != nil {
 		allocated = explain.Allocated(chosen, worker.Of)
@@ -119,7 +124,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares, Found: found, LockTimes: locks, Allocations: allocated, Compiler: compiler,
+			Explanation: shares, Found: found, LockTimes: locks, Resumes: resumes, Allocations: allocated, Compiler: compiler,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

@@ -40,9 +40,9 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	switch {
 	case err != nil && !errors.Is(err, probe.ErrUnsupported):
 		return l, err
-	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.allocations):
+	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.resumes || o.allocations):
 		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
-			"--stalls, --locks and --allocations there are not", err)
+			"--stalls, --locks, --resumes and --allocations there are not", err)
 	case err != nil:
 		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
 		return l, nil
@@ -53,6 +53,9 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	l.sampler = sampler
 	if o.locks {
 		l.budget = float64(o.budget)
+	}
+	if o.resumes {
+		l.wants.Resumes = float64(o.budget)
 	}
 	if o.allocations {
 		l.wants.Allocations = float64(o.budget)

@@ -7,6 +7,7 @@
 /* From the kernel's include/uapi/linux/bpf.h: types of maps, and flags. */
 #define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_LRU_HASH 9
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_MAP_TYPE_TASK_STORAGE 29
 #define BPF_F_NO_PREALLOC 1
@@ -23,9 +24,6 @@ struct pt_regs {
 #define SEC(name) __attribute__((section(name), used))
 #define __uint(name, value) int(*name)[value]
 #define __type(name, type) typeof(type) *name
-
-/* The compiler knows nothing of the value any more: the check that follows it stays for the verifier. */
-#define barrier_var(x) asm volatile("" : "+r"(x))
 
 static void *(*bpf_map_lookup_elem)(const void *map, const void *key) = (void *)1;
 static long (*bpf_map_update_elem)(const void *map, const void *key, const void *value, u64 flags) = (void *)2;

@@ -27,4 +27,18 @@ inlined u32 bucket(u64 ns) {
     return at < TURN_BUCKETS ? at : TURN_BUCKETS - 1;
 }
 
+/* count adds a time in ns. */
+inlined void count(struct spans *s, u64 ns) {
+    u32 at = bucket(ns);
+
+    barrier_var(at);
+    if (at < TURN_BUCKETS)
+        s->counts[at]++;
+    s->sum += ns;
+    if (ns > s->longest)
+        s->longest = ns;
+    if (s->least == 0 || ns < s->least)
+        s->least = ns;
+}
+
 #endif

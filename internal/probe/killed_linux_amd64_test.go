@@ -25,8 +25,8 @@ import (
 // The functions of the C library that stand for nginx's: no probe is called while the program sleeps.
 const locking, unlocking = "pthread_mutex_lock", "pthread_mutex_unlock"
 
-// probeLibrary probes the C library of a process as --locks probes nginx.
-func probeLibrary(session *probe.Session, pid int) error {
+// probeLibrary probes the C library of a process as --locks and --resumes probe nginx.
+func probeLibrary(session *probe.Session, source *probe.Source, pid int) error {
 	library, _, err := libraryOf(pid)
 	if err != nil {
 		return err
@@ -37,7 +37,39 @@ func probeLibrary(session *probe.Session, pid int) error {
 	if err != nil {
 		return err
 	}
-	return p.Attach()
+	if err := p.Attach(); err != nil {
+		return err
+	}
+	at, err := offsetOf(library, locking)
+	if err != nil {
+		return err
+	}
+	runs, err := source.Runs(probe.RunTarget{PID: pid, Program: library, Functions: []probe.RunFunction{{Offset: at, Given: probe.GivenHandler}}})
+	if err != nil {
+		return err
+	}
+	return runs.Attach()
+}
+
+// offsetOf is how far a function's code is from the beginning of its file.
+func offsetOf(library, name string) (uint64, error) {
+	file, err := elf.Open(library)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range symbols {
+		for _, p := range file.Progs {
+			if s.Name == name && p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
+				return s.Value - p.Vaddr + p.Off, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s does not export %s", library, name)
 }
 
 // libraryOf is the path of a process's C library, and where that lies in its memory.
@@ -77,8 +109,9 @@ func TestKilled(t *testing.T) {
 	before := codeOf(t, pid)
 	profiler, _ := child(t, fmt.Sprint(profiling, " ", pid))
 	held := heldBy(t, profiler.Process.Pid)
-	// Clocks of processors, of the scheduler and of system calls; probes at a lock, its return, and an unlock.
-	if len(held["prog_id"]) < 8 || len(held["link_id"]) < 5 || len(held["map_id"]) < 5 {
+	// Clocks of processors, of the scheduler and of system calls; probes at a lock, its return, and an unlock, and at a run's
+	// entry and return.
+	if len(held["prog_id"]) < 10 || len(held["link_id"]) < 7 || len(held["map_id"]) < 10 {
 		t.Fatalf("the profiler has %v", held)
 	}
 	if now := codeOf(t, pid); bytes.Equal(now, before) {

@@ -52,19 +52,6 @@ struct {
     __type(value, struct taken);
 } takings SEC(".maps");
 
-inlined void count(struct spans *s, u64 ns) {
-    u32 at = bucket(ns);
-
-    barrier_var(at);
-    if (at < TURN_BUCKETS)
-        s->counts[at]++;
-    s->sum += ns;
-    if (ns > s->longest)
-        s->longest = ns;
-    if (s->least == 0 || ns < s->least)
-        s->least = ns;
-}
-
 SEC("kprobe/wants")
 int wants(struct pt_regs *ctx) {
     u64 thread = bpf_get_current_pid_tgid();

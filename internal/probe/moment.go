@@ -22,6 +22,7 @@ const (
 	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
 
 	Allocates Kind = 16 // Lua asks for memory: see Moment.Allocation
+	Ran       Kind = 17 // a run of Lua has taken long: see Moment.Run
 )
 
 // Flags and kinds of chunks, as in moment.h.
@@ -35,6 +36,7 @@ const (
 	chunkKernel    = 4
 	chunkTimes     = 5
 	chunkReturns   = 16
+	chunkRun       = 17
 
 	headSize  = 120
 	chunkSize = 16
@@ -57,6 +59,8 @@ type Moment struct {
 	// events a turn served.
 	Slept, Queued time.Duration
 	Events        int
+
+	Run *Run // of the kind Ran
 
 	chunks []chunk            // sorted by address
 	absent []process.Interval // that the walk would read next, and which no later reading can replace
@@ -130,6 +134,12 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 		case chunkReturns:
 			returns = c.bytes
 			continue
+		case chunkRun:
+			var err error
+			if m.Run, err = decodeRun(c.bytes); err != nil {
+				return err
+			}
+			continue
 		case chunkStack: // beyond it are other memory and later moments
 			const reach = 1 << 20
 			end := c.address + uint64(len(c.bytes))
@@ -137,6 +147,9 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 		case chunkCoroutine:
 			if stack+8 > uint64(len(c.bytes)) {
 				return fmt.Errorf("%w: a coroutine of %d bytes", errMoment, len(c.bytes))
+			}
+			if m.Run != nil {
+				m.Run.Coroutine = c.address
 			}
 			bottom := le.Uint64(c.bytes[stack:])
 			m.absent = append(m.absent, process.Interval{From: bottom, To: bottom})

@@ -15,6 +15,13 @@ typedef unsigned long long u64;
 
 #define inlined static inline __attribute__((always_inline))
 
+/* The compiler knows nothing of the value any more: the check that follows it stays for the verifier. */
+#ifdef __bpf__
+#define barrier_var(x) asm volatile("" : "+r"(x))
+#else
+#define barrier_var(x)
+#endif
+
 /* What a worker's memory looks like: addresses in it, and the layout that internal/luajit calibrated. */
 struct worker {
     u64 global;           /* global_State */
@@ -49,6 +56,7 @@ enum kind {
     BACK = 3,    /* it runs again after that; value: ns that it was away */
     TURN = 4,    /* a long turn of the event loop has ended; value: its ns */
     ALLOCATES = 16, /* Lua asks for memory; value: see alloc.h */
+    RAN = 17,       /* a run of Lua has taken long; it has a chunk RUN */
 };
 
 /* The registers that walking stacks needs; and rdi, a function's first argument. */
@@ -81,6 +89,7 @@ enum what {
     KERNEL = 4,    /* return addresses in the kernel, innermost first */
     TIMES = 5,     /* struct times */
     RETURNS = 16,  /* see returns.h */
+    RUN = 17,      /* struct run: see resume.h */
 };
 
 /* A chunk is so many bytes of memory; they follow, and after them, at a multiple of 8, the next one. */

@@ -36,7 +36,12 @@ struct mm_struct {
     struct uprobes_state uprobes_state;
 } RELOCATED;
 
+struct sched_info {
+    unsigned long long run_delay; /* ns waited for a processor */
+} RELOCATED;
+
 struct task_struct {
+    struct sched_info sched_info;
     struct mm_struct *mm;
     struct uprobe_task *utask;
 } RELOCATED;

@@ -28,6 +28,7 @@ type Session struct {
 	timing   *timing   // likewise
 
 	allocating *allocating
+	resuming   *resuming
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
@@ -86,6 +87,9 @@ func (s *Session) Close() error {
 	}
 	if s.allocating != nil {
 		err = errors.Join(err, s.allocating.objects.Close())
+	}
+	if s.resuming != nil {
+		err = errors.Join(err, s.resuming.objects.Close())
 	}
 	return errors.Join(err, s.objects.Close())
 }

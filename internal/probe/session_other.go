@@ -18,6 +18,8 @@ type (
 	LockProbe struct{}
 	// An AllocationProbe counts what one worker's Lua allocates.
 	AllocationProbe struct{}
+	// A RunProbe times how long one worker runs Lua.
+	RunProbe struct{}
 )
 
 var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
@@ -105,3 +107,21 @@ func (p *AllocationProbe) Shut() error { return nil }
 
 // Read is nothing.
 func (p *AllocationProbe) Read() (Allocated, error) { return Allocated{}, nil }
+
+// Runs fails.
+func (s *Source) Runs(RunTarget) (*RunProbe, error) { return nil, errElsewhere }
+
+// Attach fails.
+func (p *RunProbe) Attach() error { return errElsewhere }
+
+// Detach does nothing.
+func (p *RunProbe) Detach() {}
+
+// Each is 0.
+func (p *RunProbe) Each() time.Duration { return 0 }
+
+// Cost is nothing.
+func (p *RunProbe) Cost() (ProbedRuns, error) { return ProbedRuns{}, nil }
+
+// Read is empty.
+func (p *RunProbe) Read() ([]PhaseRuns, error) { return nil, nil }

@@ -84,6 +84,20 @@ inlined void keep_kernel(struct scratch *s, void *ctx) {
     s->moment.bytes = at + sizeof *chunk + size;
 }
 
+/* hand_over gives what is in the scratch to user space, and returns 1; 0: it is lost. */
+inlined int hand_over(struct scratch *s, struct counts *tally) {
+    u64 size = s->moment.bytes, wake = BPF_RB_NO_WAKEUP;
+
+    barrier_var(size);
+    if (size > CHUNKS)
+        return 0;
+    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAKE_AT)
+        wake = BPF_RB_FORCE_WAKEUP;
+    if (bpf_ringbuf_output(&ring, s, sizeof s->moment + size, wake))
+        return __sync_fetch_and_add(&tally->lost, 1), 0;
+    return __sync_fetch_and_add(&tally->taken, 1), 1;
+}
+
 /* take hands a moment of the thread that runs over to user space, and returns 1; 0: it is lost. ctx is what
  * the program was given. */
 inlined int take(void *ctx, u32 number, u16 flags, u16 kind, u64 value) {
@@ -91,7 +105,6 @@ inlined int take(void *ctx, u32 number, u16 flags, u16 kind, u64 value) {
     struct worker *w = bpf_map_lookup_elem(&workers, &number);
     struct counts *tally = bpf_map_lookup_elem(&tallies, &number);
     struct scratch *s = bpf_map_lookup_elem(&scratches, &processor);
-    u64 wake = BPF_RB_NO_WAKEUP, size;
 
     if (w == 0 || tally == 0 || s == 0)
         return 0;
@@ -109,15 +122,7 @@ inlined int take(void *ctx, u32 number, u16 flags, u16 kind, u64 value) {
     walk(s, w);
     keep_returns(s);
     keep_kernel(s, ctx);
-    size = s->moment.bytes;
-    barrier_var(size);
-    if (size > CHUNKS)
-        return 0;
-    if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > WAKE_AT)
-        wake = BPF_RB_FORCE_WAKEUP;
-    if (bpf_ringbuf_output(&ring, s, sizeof s->moment + size, wake))
-        return __sync_fetch_and_add(&tally->lost, 1), 0;
-    return __sync_fetch_and_add(&tally->taken, 1), 1;
+    return hand_over(s, tally);
 }
 
 /* Most helpers are for programs under a licence that is compatible with the GPL, as Moonlap's is. */

@@ -30,6 +30,19 @@ func threadTime() (time.Duration, error) {
 // trapCost measures on this process what it costs an allocation that it is counted: the way into the kernel, its programs, and
 // the way out.
 func (a *allocating) trapCost() (time.Duration, error) {
+	return trapTime(func(pid int, program string, offset uint64) (*AllocationProbe, error) {
+		p := &AllocationProbe{allocating: a, number: mostWorkers, target: AllocationTarget{PID: pid, Program: program, Offset: offset}}
+		err := p.Attach()
+		if err == nil {
+			const seldom = 1 << 31 // bytes: it is not looked at
+			err = p.Open(seldom)
+		}
+		return p, err
+	})
+}
+
+// trapTime is how much longer a function takes this process when it is probed; attach has it probed, at an offset of a file.
+func trapTime[P interface{ Detach() }](attach func(pid int, program string, offset uint64) (P, error)) (time.Duration, error) {
 	self, err := process.Open(os.Getpid())
 	if err != nil {
 		return 0, err
@@ -40,15 +53,9 @@ func (a *allocating) trapCost() (time.Duration, error) {
 	if !ok {
 		return 0, fmt.Errorf("what a trap costs: no file is mapped at %#x", at)
 	}
-	p := &AllocationProbe{allocating: a, number: mostWorkers, target: AllocationTarget{
-		PID: self.PID, Program: "/proc/self/exe", Offset: at - m.Start + m.Offset,
-	}}
-	if err := p.Attach(); err != nil {
-		return 0, err
-	}
+	p, err := attach(self.PID, "/proc/self/exe", at-m.Start+m.Offset)
 	defer p.Detach()
-	const seldom = 1 << 31 // bytes: it is not looked at
-	if err := p.Open(seldom); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	runtime.LockOSThread()
@@ -68,7 +75,7 @@ func (a *allocating) trapCost() (time.Duration, error) {
 		}
 		all = append(all, (end-start)/times)
 	}
-	return shortest(all), p.Shut()
+	return shortest(all), nil
 }
 
 // shortest is what a trap costs where nothing disturbs it: other processes and other machines, and a processor that has just

@@ -13,10 +13,6 @@
  */
 #include "moment.h"
 
-#ifndef barrier_var
-#define barrier_var(x)
-#endif
-
 /* Offsets that never changed, and values, as in internal/luajit/layout.go. */
 #define OBJECT_TYPE 9
 #define TYPE_THREAD 6
@@ -123,12 +119,9 @@ inlined void keep_stack(struct scratch *s, u64 from, u64 end) {
 }
 
 /* keep_request copies what tells which request nginx serves, and in which phase. */
-inlined void keep_request(struct scratch *s, const struct worker *w, u64 coroutine) {
-    u64 request, *head, *context, *texts;
+inlined void keep_request(struct scratch *s, const struct worker *w, u64 request) {
+    u64 *head, *context, *texts;
 
-    if (w->request == 0)
-        return;
-    request = word(coroutine + w->request);
     if (request == 0)
         return;
     head = keep(s, MEMORY, request, REQUEST_HEAD);
@@ -146,6 +139,11 @@ inlined void keep_request(struct scratch *s, const struct worker *w, u64 corouti
         return;
     keep_text(s, texts, TEXT_MOST);
     keep_text(s, texts + METHOD_AFTER_URI / 8, METHOD_MOST);
+}
+
+/* request_of is the request that a coroutine runs for; 0: none. */
+inlined u64 request_of(const struct worker *w, u64 coroutine) {
+    return w->request ? word(coroutine + w->request) : 0;
 }
 
 /* A walk is where a walk of Lua frames has come to. */
@@ -171,7 +169,7 @@ inlined int begin(struct walk *k, u64 base) {
     if (base == 0)
         base = word(k->coroutine + k->w->base);
     k->at = base - 8;
-    return base > k->bottom + STACK_SIZE_MOST || (base & 7) ? -1 : 0;
+    return base == 0 || base > k->bottom + STACK_SIZE_MOST || (base & 7) ? -1 : 0;
 }
 
 /* frame keeps a frame and goes on to the one that called it. */
@@ -278,7 +276,7 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
     }
     if (begin(&k, base))
         return;
-    keep_request(s, w, k.coroutine);
+    keep_request(s, w, request_of(w, k.coroutine));
     loop(FRAMES_MOST, step, &k);
 }
 

@@ -128,6 +128,7 @@ type Profile struct {
 	Locks     any           // how long locks were waited for and held, likewise
 	Allocated any           // what was allocated, likewise
 	Compiler  any           // why Lua was interpreted, likewise
+	Resumes   any           // how long Lua ran in each phase, likewise
 	Stacks    []Stack       // each different stack once, the most frequent first
 }
 

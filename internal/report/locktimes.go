@@ -16,7 +16,7 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 		p.para("  ", fmt.Sprintf("none was taken in %s of probing", p.time(float64(l.Probed))), p.faint)
 		return
 	}
-	at := p.lockTime
+	at := p.timed
 	var rows [][]string
 	for _, z := range l.Zones {
 		row := func(zone, what string, s explain.Spans) {
@@ -41,8 +41,8 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 	}
 }
 
-// lockTime is a time of a lock, as far as it was told apart from others.
-func (p *page) lockTime(ns int64) string {
+// timed is a time of a histogram, as far as it is told apart from others.
+func (p *page) timed(ns int64) string {
 	const told = 1024 // shorter ones are in one bucket
 	if ns < told {
 		return "< 1 µs"

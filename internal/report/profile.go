@@ -29,6 +29,8 @@ type Profile struct {
 	LockTimes   *explain.LockTimes // nil: they were not asked for
 	Compiler    *explain.Compiler  // nil: Lua was not seen to run
 
+	Resumes *explain.Resumes // likewise
+
 	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
 
@@ -75,6 +77,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	p.allShares(e)
 	p.interpreted(s.Compiler)
 	p.lockTimes(s.LockTimes)
+	p.resumes(s.Resumes)
 	return p.writeTo(w)
 }
 

@@ -45,7 +45,7 @@ func (p *page) lockTable(zones []watch.ZoneLock) {
 				row = append(row, p.none, p.none, p.none, p.none)
 				continue
 			}
-			row = append(row, percent(s.Share), p.lockTime(s.Median), p.lockTime(s.P99), p.lockTime(s.Longest))
+			row = append(row, percent(s.Share), p.timed(s.Median), p.timed(s.P99), p.timed(s.Longest))
 		}
 		table = append(table, row)
 	}

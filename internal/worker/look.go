@@ -35,6 +35,8 @@ type Looks struct {
 	Compilation *Compilation // nil: nothing ran Lua
 
 	Allocations *Allocations // nil: the samples are none of those
+
+	Resumes []Resumes // by worker; nil: nobody asked
 }
 
 const (
@@ -137,6 +139,7 @@ func (l Looks) And(other Looks) Looks {
 		both := l.Compilation.And(*other.Compilation)
 		l.Compilation = &both
 	}
+	l.Resumes = append(l.Resumes, other.Resumes...)
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed

@@ -20,6 +20,7 @@ type luaContext struct {
 var luaDirectives = [...]string{
 	"set", "rewrite", "access", "content", "log", "header_filter", "body_filter", "timer", "init_worker", "balancer",
 	"ssl_cert", "ssl_sess_store", "ssl_sess_fetch", "exit_worker", "ssl_client_hello", "server_rewrite",
+	"proxy_ssl_verify", "precontent", "proxy_ssl_cert",
 }
 
 // readContext finds the phase in the machine code of ngx_http_lua_ffi_get_phase, which does nothing
@@ -84,12 +85,10 @@ func (w *Worker) phaseIn(memory process.Memory, request uint64) string {
 	if w.luaCtx.phaseBytes == 2 {
 		bits &= 1<<16 - 1
 	}
-	for i, name := range luaDirectives {
-		if bits == 1<<i && r.Err == nil {
-			return name
-		}
+	if r.Err != nil {
+		return ""
 	}
-	return ""
+	return phaseNamed(bits)
 }
 
 // coroutine returns the coroutine that ran last for a request, or the one that its phase began with.

@@ -46,6 +46,8 @@ type Wants struct {
 	// Allocations are looked at instead of ticks, Hz of them a second, for at most such a share of the worker's time; 0: they
 	// are not. It goes with neither of those above.
 	Allocations float64
+
+	Resumes float64 // time Lua's runs, for at most such a share of the worker's time; 0: don't
 }
 
 // Ticks samples the worker at so many ticks of its CPU time a second for a while, and tells tick the
@@ -78,12 +80,20 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 			return l, err
 		}
 	}
+	var resumes *resumeProbe
+	if wants.Resumes > 0 {
+		if resumes, err = w.probeResumes(source, wants.Resumes); err != nil {
+			source.Detach()
+			return l, err
+		}
+	}
 	start := time.Now()
 	last := before // an ended worker's can't be read any more
 	during, stop := context.WithTimeout(ctx, duration)
 	defer stop()
 	over := during.Done()
 	allocations.begin(during, stop)
+	resumes.begin(during, stop)
 	chores := time.NewTicker(250 * time.Millisecond)
 	defer chores.Stop()
 	defer w.Forget()
@@ -95,7 +105,11 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 				break
 			}
 			known := w.request.uri
-			w.note(s, m, &l, diary)
+			if m.Run != nil {
+				resumes.note(m)
+			} else {
+				w.note(s, m, &l, diary)
+			}
 			if w.request.uri != known {
 				err = errors.Join(err, source.SetURI(w.request.uri))
 			}
@@ -111,6 +125,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 		case <-over:
 			over = nil
 			allocations.end()
+			resumes.end()
 			source.Detach()
 			l.Elapsed = time.Since(start)
 			if after, e := w.Stat(); e == nil {
@@ -131,6 +146,9 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 	}
 	if wants.Allocations > 0 {
 		lostErr = errors.Join(lostErr, allocations.sum(&l))
+	}
+	if wants.Resumes > 0 {
+		lostErr = errors.Join(lostErr, resumes.sum(&l))
 	}
 	return l, cmp.Or(err, ctx.Err(), lostErr)
 }

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/explain"
+)
+
+// resumes shows how long Lua ran in each phase, and what it cost to know.
+func (p *page) resumes(r *explain.Resumes) {
+	if r == nil {
+		return
+	}
+	p.section("resumes: runs of Lua, by phase")
+	if r.Count == 0 {
+		p.para("  ", fmt.Sprintf("none in %s of probing", p.time(float64(r.Probed))), p.faint)
+		return
+	}
+	var rows [][]string
+	for _, f := range r.Phases {
+		row := func(name, rate, each, noCPU string, s explain.Spans) {
+			rows = append(rows, []string{name, rate, each, p.timed(s.Median), p.timed(s.P99), p.time(float64(s.Longest)), percent(s.Share), noCPU})
+		}
+		each := ""
+		if f.Began > 0 {
+			each = fmt.Sprintf("%.1f", float64(f.Own.Count)/float64(f.Began))
+		}
+		row(phaseOf(f.Phase), few(f.Rate), each, percent(f.NoCPU), f.Own)
+		if f.Whole.Total > f.Own.Total {
+			row("  with others inside", "", "", "", f.Whole)
+		}
+		if w := f.Wait; w.Count > 0 {
+			rows = append(rows, []string{"  waits in between", "", "", p.timed(w.Median), p.timed(w.P99), p.time(float64(w.Longest)), "", ""})
+		}
+	}
+	p.table([]string{"phase", "/s", "each", "median", "99 %", "longest", "share", "no CPU"}, rows)
+	p.byWorker(r.Workers)
+	p.longest(r.Longest)
+	p.probedResumes(r)
+}
+
+func phaseOf(name string) string {
+	if name == "" {
+		return "(not known)"
+	}
+	return name
+}
+
+// byWorker shows what phases take of each worker's time.
+func (p *page) byWorker(all []explain.WorkerResumes) {
+	if len(all) < 2 {
+		return
+	}
+	p.section("resumes by worker")
+	p.line(p.faint.Render(fmt.Sprintf("  %7s %9s %7s", "worker", "/s", "share")))
+	for _, w := range all {
+		var parts []string
+		for _, f := range w.Phases {
+			parts = append(parts, phaseOf(f.Phase)+" "+percent(f.Own.Share))
+		}
+		p.para(fmt.Sprintf("  %7d %9s %7s  ", w.PID, few(w.Rate), percent(w.Share)), strings.Join(parts, ", "), lipgloss.NewStyle())
+	}
+}
+
+const noticed = 10 // a part of a time that is no smaller than one in so many
+
+// longest shows runs that took longest.
+func (p *page) longest(all []explain.LongResume) {
+	if len(all) == 0 {
+		return
+	}
+	p.section("longest resumes")
+	for _, l := range all[:min(mostLines, len(all))] {
+		from, ends := l.From, ""
+		if l.GoesOn {
+			from = strings.TrimSpace("goes on in " + from)
+		}
+		ran, noCPU := "", ""
+		if l.NoCPU > l.Own/noticed {
+			noCPU = "and " + p.time(float64(l.NoCPU)) + " without a processor"
+		}
+		if l.Ran != "" {
+			ran = "ran " + l.Ran
+		}
+		if l.Pauses {
+			ends = "then waits " + l.Waits
+			if l.In != "" {
+				ends += " " + p.arrow + " " + l.In
+			}
+		}
+		p.para(fmt.Sprintf("  %9s  ", p.time(float64(l.Own-l.NoCPU))), clean(p.join(phaseOf(l.Phase), l.URI, from, ran, ends, noCPU)), lipgloss.NewStyle())
+	}
+}
+
+// probedResumes tells what it took to know.
+func (p *page) probedResumes(r *explain.Resumes) {
+	p.para("  ", fmt.Sprintf("%s in %s of probing, of %s. The probe takes %s for each, some of which is in the times: %s of the workers' time (--budget %s).",
+		plural(r.Count, "resume", "resumes"), p.time(float64(r.Probed)), p.time(float64(r.Elapsed)), p.time(float64(r.Each)), percent(r.Cost), percent(r.Budget)), p.faint)
+	if r.Cost > r.Budget {
+		p.para("  ", "That is more than the budget, by what came until it was detached.", p.faint)
+	}
+	if r.Probed < r.Elapsed*9/10 {
+		p.para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a resume or a wait that did not end within one is missing.", plural(r.Bursts, "burst", "bursts")), p.faint)
+	}
+	if r.Lost > 0 {
+		p.para("  ", plural(r.Lost, "resume was", "resumes were")+" nested too deep, or could not be told of.", p.faint)
+	}
+	if len(r.Unseen) > 0 {
+		p.para("  ", "Not to be seen in this nginx: "+strings.Join(r.Unseen, ", ")+".", p.faint)
+	}
+}

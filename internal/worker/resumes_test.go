@@ -1,0 +1,310 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/probe"
+)
+
+// phasesServer has Lua in each phase that a request over a plain connection comes by, and tells how often each ran, and
+// how often it gave way.
+const phasesServer = `
+location = /all {
+	set_by_lua_block $ignored { count("set") return "" }
+	rewrite_by_lua_block { count("rewrite") ngx.sleep(0.001) count("rewrite again") }
+	access_by_lua_block { count("access") }
+	content_by_lua_block {
+		count("content")
+		for _ = 1, 3 do ngx.sleep(0.001) count("content again") end
+		local t = ngx.thread.spawn(function() ngx.sleep(0.001) end)
+		ngx.thread.wait(t)
+		assert(ngx.timer.at(0, function() count("timer") ngx.sleep(0.001) count("timer again") end))
+		ngx.say("hello")
+	}
+	header_filter_by_lua_block { count("header_filter") }
+	body_filter_by_lua_block { count("body_filter") }
+	log_by_lua_block { count("log") }
+}
+location = /balanced {
+	proxy_pass http://balanced;
+	log_by_lua_block { count("log") }
+}
+location = /sub {
+	content_by_lua_block { count("content") ngx.location.capture("/part") count("content again") ngx.say("sub") }
+}
+location = /part {
+	content_by_lua_block { count("content") ngx.sleep(0.001) count("content again") ngx.say("part") }
+	body_filter_by_lua_block { count("body_filter") }
+}
+location = /nested {
+	content_by_lua_block { wait(0.02) ngx.say("nested") }
+	body_filter_by_lua_block { wait(0.03) }
+}
+location = /paused {
+	content_by_lua_block {
+		wait(0.05)
+		ngx.sleep(0.001)
+		wait(0.04)
+		ngx.say("paused")
+	}
+}
+location = /plain { return 200; }
+location = /counts {
+	content_by_lua_block { ngx.print(encode()) }
+}`
+
+const phasesConf = `
+upstream balanced { server 0.0.0.1; balancer_by_lua_block {
+	count("balancer")
+	assert(require("ngx.balancer").set_current_peer("127.0.0.1", 1))
+} }
+init_worker_by_lua_block {
+	counts = {}
+	function count(what) counts[what] = (counts[what] or 0) + 1 end
+	function encode()
+		local all = {}
+		for k, v in pairs(counts) do all[#all + 1] = ("%q:%d"):format(k, v) end
+		return "{" .. table.concat(all, ",") .. "}"
+	end
+	function wait(seconds)
+		ngx.update_time()
+		local stop = ngx.now() + seconds
+		repeat ngx.update_time() until ngx.now() >= stop
+	end
+}
+`
+
+// timed has a worker's runs of Lua timed while something happens.
+func timed(t *testing.T, w *Worker, s *Sampler, during func()) Resumes {
+	t.Helper()
+	source, _, err := w.attach(s, 0, Wants{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.probeResumes(source, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := make(chan error)
+	go func() {
+		var err error
+		for m := range source.Moments() {
+			p.note(m)
+			err = errors.Join(err, source.SetURI(w.request.uri))
+		}
+		noted <- err
+	}()
+	err = p.probe.Attach()
+	if err == nil {
+		during()
+		p.probe.Detach()
+	}
+	source.Detach()
+	if err := errors.Join(err, <-noted); err != nil {
+		t.Fatal(err)
+	}
+	var l Looks
+	if err := p.sum(&l); err != nil {
+		t.Fatal(err)
+	}
+	return l.Resumes[0]
+}
+
+func fetch(t *testing.T, client *http.Client, path string) []byte {
+	t.Helper()
+	res, err := client.Get("http://worker" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestResumes: each run of Lua in each phase is counted once, as what begins or goes on; what the worker counts itself is the
+// same.
+func TestResumes(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginxWith(t, phasesConf, phasesServer)
+	w := open(t, pid)
+	asked := 0
+	counts := func() (c map[string]int) {
+		asked++
+		if err := json.Unmarshal(fetch(t, client, "/counts"), &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const requests = 20
+	var own map[string]int
+	r := timed(t, w, s, func() {
+		for range requests {
+			fetch(t, client, "/all")
+			fetch(t, client, "/balanced")
+			fetch(t, client, "/sub")
+		}
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if own = counts(); own["timer again"] == requests {
+				break
+			}
+		}
+		fetch(t, client, "/plain") // so the run that answered before it has returned
+	})
+	type figures struct{ Runs, Began, Waits int }
+	want, got := map[string]figures{}, map[string]figures{}
+	for what, n := range own {
+		phase, again := strings.CutSuffix(what, " again")
+		f := want[phase]
+		f.Runs += n
+		if again {
+			f.Waits += n
+		} else {
+			f.Began += n
+		}
+		want[phase] = f
+	}
+	content := want["content"]
+	content.Runs += asked
+	content.Began += asked
+	// A light thread gives way: then the one that has begun it goes on. And when it has ended.
+	content.Runs += 2 * requests
+	content.Waits += 2 * requests
+	want["content"] = content
+	all := 0
+	for _, p := range r.Phases {
+		got[p.Phase] = figures{p.Own.Count(), p.Began, p.Waits.Count()}
+		if p.Whole.Count() != p.Own.Count() || p.Own.Sum <= 0 || p.Own.Sum > p.Whole.Sum {
+			t.Errorf("%s: %d runs took %v, with what they entered %d took %v", p.Phase, p.Own.Count(), p.Own.Sum, p.Whole.Count(), p.Whole.Sum)
+		}
+		const slept = time.Millisecond
+		if strings.HasPrefix(p.Phase, "rewrite") && p.Waits.Least < slept {
+			t.Errorf("it sleeps %v in %s", p.Waits.Least, p.Phase)
+		}
+		all += p.Own.Count()
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("what the worker counts, and what is counted (+):\n%s", d)
+	}
+	if all != r.Runs || r.Lost != 0 || len(r.Unseen) != 0 || r.Each <= 0 || r.PID != pid {
+		t.Errorf("%d runs of %d, %d lost, %v unseen, %v each, of %d", r.Runs, all, r.Lost, r.Unseen, r.Each, r.PID)
+	}
+}
+
+// TestResumesNested: the time of a filter that Lua's output goes through is not that of the Lua which prints.
+func TestResumesNested(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginxWith(t, phasesConf, phasesServer)
+	r := timed(t, open(t, pid), s, func() { fetch(t, client, "/nested"); fetch(t, client, "/plain") })
+	phases := map[string]PhaseResumes{}
+	for _, p := range r.Phases {
+		phases[p.Phase] = p
+	}
+	const printing, filtering = 20 * time.Millisecond, 30 * time.Millisecond
+	const slack = 2 * time.Millisecond // of ngx.now()
+	content, filter := phases["content"], phases["body_filter"]
+	n := time.Duration(filter.Own.Count())
+	if n == 0 || filter.Own.Sum < n*(filtering-slack) || filter.Whole.Sum != filter.Own.Sum {
+		t.Errorf("the filter took %v, %d times", filter.Own.Sum, n)
+	}
+	if content.Own.Sum < printing-slack || content.Whole.Sum < content.Own.Sum+filter.Whole.Sum {
+		t.Errorf("content took %v, with what it entered %v", content.Own.Sum, content.Whole.Sum)
+	}
+	if content.Own.Sum > content.Whole.Sum-filter.Whole.Sum {
+		t.Errorf("content's own %v has some of the filter's %v of %v", content.Own.Sum, filter.Whole.Sum, content.Whole.Sum)
+	}
+}
+
+// TestResumesLong: a run that took long is told of, with its request, where it began, and where it waits then.
+func TestResumesLong(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginxWith(t, phasesConf, phasesServer)
+	w := open(t, pid)
+	defer request(t, client, "/paused")() // one is in flight at the beginning, which tells where its URI is
+	var first, second *LongResume
+	for end := time.Now().Add(30 * time.Second); (first == nil || second == nil) && time.Now().Before(end); {
+		r := timed(t, w, s, func() { time.Sleep(500 * time.Millisecond) })
+		for i := range r.Long {
+			switch l := &r.Long[i]; {
+			case l.Request.URI != "/paused":
+			case l.GoesOn:
+				second = l
+			default:
+				first = l
+			}
+		}
+	}
+	if first == nil || second == nil {
+		t.Fatalf("none: %+v, %+v", first, second)
+	}
+	const slack = 2 * time.Millisecond // of ngx.now()
+	if first.Phase != "content" || !first.Pauses || first.Own < 50*time.Millisecond-slack || first.Request.Method != "GET" {
+		t.Errorf("%+v", first)
+	}
+	if first.From == nil || !strings.HasPrefix(first.From.File, "content_by_lua(") {
+		t.Fatalf("it begins with %+v", first.From)
+	}
+	if w := first.Waits; len(w) != 2 || w[0].Function != "ngx.sleep" || w[1].File != first.From.File || w[1].Line != 3 {
+		t.Errorf("it waits at %+v", w)
+	}
+	if second.Phase != "content" || second.Pauses || second.Own < 40*time.Millisecond-slack {
+		t.Errorf("%+v", second)
+	}
+	if f := second.From; f == nil || f.File != first.From.File || f.Line != 3 {
+		t.Errorf("it goes on in %+v", f)
+	}
+}
+
+// TestResumesUnexported: a function that nginx does not export is an error with its name.
+func TestResumesUnexported(t *testing.T) {
+	pid, _ := nginx(t)
+	w := open(t, pid)
+	const name = "ngx_http_lua_none"
+	var target probe.RunTarget
+	if err := w.addRuns(&target, name, probe.GivenThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
+		t.Error(err)
+	}
+	w.module = nil
+	if _, err := w.probeResumes(nil, 1); err == nil || !strings.Contains(err.Error(), "--resumes: its Lua serves no HTTP requests") {
+		t.Error(err)
+	}
+}
+
+// TestResumesBursts: a budget that a few runs exceed ends the probing after its trial, and nothing is left in the worker.
+func TestResumesBursts(t *testing.T) {
+	s := sampler(t)
+	pid, client := nginxWith(t, phasesConf, phasesServer)
+	w := open(t, pid)
+	defer request(t, client, "/all")()
+	var r Resumes
+	for end := time.Now().Add(30 * time.Second); r.Runs == 0 && time.Now().Before(end); {
+		l, err := w.Watch(t.Context(), s, time.Second, Wants{Hz: 99, Resumes: 1e-9}, noTick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = l.Resumes[0]
+	}
+	if r.Runs == 0 || r.Bursts.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
+		t.Errorf("%d runs in %d bursts, %v of %v, cost %v", r.Runs, r.Bursts.Bursts, r.Probed, r.Elapsed, r.Cost)
+	}
+	code, at, err := w.module.Code(runThread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const compared = 8 // bytes; a breakpoint is one at the beginning
+	now := make([]byte, compared)
+	if err := w.ReadAt(now, at); err != nil || !bytes.Equal(now, code[:compared]) {
+		t.Errorf("%s is left as % x, not % x: %v", runThread, now, code[:compared], err)
+	}
+}
