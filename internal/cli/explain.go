@@ -101,6 +101,9 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		Schema: record.Schema, Kind: "explain", PID: o.pid, LuaJIT: w.VM.Library,
 		Explanation: explain.Explain(looks),
 	}
+	if err == nil {
+		out.Served = explain.Serves(w)
+	}
 	if err != nil {
 		out.Error = err.Error()
 	}
@@ -131,6 +134,7 @@ func explainCore(sys Sys, o explainOptions, file string) error {
 		Schema: record.Schema, Kind: "explain", PID: w.PID, LuaJIT: w.VM.Library,
 		Explanation: explain.Core(file, w.Core.Signal, s),
 	}
+	out.Served = explain.Serves(w)
 	return out.write(sys, o.json)
 }
 

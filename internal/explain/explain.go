@@ -30,6 +30,7 @@ type Explanation struct {
 	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
 	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
+	Served   *Served        `json:"served,omitempty"`          // by nginx; nil: not looked up
 	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
 	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
 	Heap     uint64         `json:"lua_heap_bytes"`

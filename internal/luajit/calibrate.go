@@ -122,6 +122,7 @@ func (l *Layout) fromGetters(library *process.Object) error {
 		{"lua_gettop", &l.Top, x86asm.MOV, false},
 		{"lua_gettop", &l.Base, x86asm.SUB, false},
 		{"lua_getexdata", &l.ExtraData, x86asm.MOV, true}, // OpenResty's branch only
+		{"lua_getexdata2", &l.Record, x86asm.MOV, true},
 	} {
 		code, err := disassemble(library, field.function)
 		if err != nil {

@@ -17,6 +17,7 @@ type Layout struct {
 	Stack       uint64 // first slot of all
 	CFrame      uint64 // the C frame of the interpreter that runs it; 0: it does not run
 	ExtraData   uint64 // exdata: OpenResty's branch keeps nginx's request there; 0: it has none
+	Record      uint64 // exdata2: there nginx keeps its own record of the coroutine (since 2020-10); 0: it has none
 
 	// In global_State, of which a virtual machine has one.
 	VMState    uint64 // a State, or the number of the trace that runs

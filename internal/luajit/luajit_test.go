@@ -217,7 +217,7 @@ func TestCalibrate(t *testing.T) {
 		t.Error("lua_gc calls no function of its library: not even lj_gc_step")
 	}
 	debian12 := Layout{
-		GlobalState: 0x10, Base: 0x20, Top: 0x28, Stack: 0x38, CFrame: 0x50, ExtraData: 0x60,
+		GlobalState: 0x10, Base: 0x20, Top: 0x28, Stack: 0x38, CFrame: 0x50, ExtraData: 0x60, Record: 0x68,
 		VMState: 0xb8, MainThread: 0xc0, CurrentL: 0x170, JITBase: 0x178,
 		Traces: 0x2e0 + 0x180, JITFlags: 0x2e0 + 0xa8, Hooks: 0x91, SnapshotPC: true,
 		StateSize: 0x1898, StateTotal: 0x80,

@@ -27,6 +27,13 @@ func (vm *VM) Waits(coroutine uint64) bool {
 	return ok
 }
 
+// Begun tells whether a coroutine has begun to run; one that has not has its function on its stack, and nothing else runs.
+func (vm *VM) Begun(coroutine uint64) bool {
+	r := vm.reader()
+	return r.U8(coroutine+threadStatus) != 0 || r.U64(coroutine+vm.Layout.CFrame) != 0 ||
+		r.U64(coroutine+vm.Layout.Top) <= r.U64(coroutine+vm.Layout.Base) || r.Err != nil
+}
+
 // yielded returns the base of a coroutine's innermost function, if it has yielded.
 func (vm *VM) yielded(coroutine uint64) (base uint64, ok bool) {
 	r := vm.reader()

@@ -91,6 +91,15 @@ func (vm *VM) Status() (Status, error) {
 	return s, r.Err
 }
 
+// Record is the Lua module's record of a coroutine; 0: there is none.
+func (vm *VM) Record(coroutine uint64) (uint64, error) {
+	if vm.Layout.Record == 0 {
+		return 0, nil
+	}
+	r := vm.reader()
+	return r.U64(coroutine + vm.Layout.Record), r.Err
+}
+
 // Request is what OpenResty attached to a coroutine: nginx's request, or 0.
 func (vm *VM) Request(coroutine uint64) (uint64, error) {
 	if vm.Layout.ExtraData == 0 {

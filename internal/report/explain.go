@@ -35,6 +35,7 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 		p.para("  ", clean(f.Text), p.strong)
 		p.para("  "+p.arrow+" ", sentence(clean(f.Advice)), lipgloss.NewStyle())
 	}
+	p.served(e.Served)
 	title := "stack, innermost first"
 	if e.Core == nil {
 		p.allShares(e)

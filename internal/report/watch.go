@@ -27,6 +27,7 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p.watchLua(s)
 	p.watchStream(s)
 	p.watchRequests(s)
+	p.watchTimers(s)
 	p.watchPools(s)
 	p.watchZones(s)
 	p.watchDicts(s)
@@ -173,46 +174,55 @@ func (p *page) watchRequests(s watch.Snapshot) {
 	p.section("requests in flight")
 	var table [][]string
 	for _, q := range all[:min(len(all), mostListed)] {
-		age := p.none
-		if q.Age > 0 {
-			age = p.time(float64(q.Age))
-		}
-		what := strings.TrimSpace(q.Method + " " + q.URI)
-		if what == "" {
-			what = "(no text yet)"
-			if q.Phase == "timer" {
-				what = "(timer)"
+		for i, row := range p.inFlight(q.InFlight, mostListed) {
+			pid := ""
+			if i == 0 {
+				pid = fmt.Sprint(q.pid)
 			}
+			table = append(table, append([]string{pid}, row...))
 		}
-		table = append(table, []string{fmt.Sprint(q.pid), age, q.Phase, p.shorten(clean(what), 30), clean(waitsAt(q.InFlight))})
 	}
-	headers := []string{"worker", "age", "phase", "request", "waits at"}
-	room := p.opt.Width - 2
-	for column := range headers[:4] {
-		room -= columnWidth(headers, table, column)
-	}
-	for _, row := range table {
-		row[4] = p.shorten(row[4], max(room, 1))
-	}
+	headers := append([]string{"worker"}, inFlightHeaders...)
+	p.shortenLast(headers, table)
 	p.fitted(headers, table, 2, 3, 4)
 	p.more(count)
 }
 
-func waitsAt(q worker.InFlight) string {
-	switch {
-	case q.Running:
-		return "runs"
-	case q.Lua == nil:
-		return "outside of Lua"
+// shortenLast shortens the last column to the room that the others leave.
+func (p *page) shortenLast(headers []string, table [][]string) {
+	last := len(headers) - 1
+	room := p.opt.Width - 2
+	for column := range headers[:last] {
+		room -= columnWidth(headers, table, column)
 	}
-	at := fmt.Sprintf("%s:%d", path.Base(q.Lua.File), q.Lua.Line)
-	if q.Lua.Function != "" {
-		at = q.Lua.Function + " " + at
+	for _, row := range table {
+		row[last] = p.shorten(row[last], max(room, 1))
 	}
-	if q.Waits != "" {
-		at += " in " + q.Waits
+}
+
+// watchTimers lists the functions that timers call, in each worker those with the most timers.
+func (p *page) watchTimers(s watch.Snapshot) {
+	var table [][]string
+	count := 0
+	for _, r := range s.Workers {
+		if r.Timers == nil {
+			continue
+		}
+		for _, row := range p.timerGroups(r.Timers, mostListed) {
+			table = append(table, append([]string{fmt.Sprint(r.PID)}, row...))
+		}
+		count += max(0, len(r.Timers.Functions)-mostListed)
 	}
-	return at
+	if len(table) == 0 {
+		return
+	}
+	p.section("timers of Lua, by what they call")
+	headers := append([]string{"worker"}, timerHeaders...)
+	p.shortenLast(headers, table)
+	p.fitted(headers, table, 5)
+	if count > 0 {
+		p.more(count + mostListed)
+	}
 }
 
 func (p *page) more(count int) {

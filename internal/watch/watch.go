@@ -209,6 +209,7 @@ func (r *Row) state(w *Watcher) {
 	if err != nil {
 		r.unknown("timers", err)
 	} else {
+		timers.Count(requests)
 		r.Timers = &timers
 	}
 }

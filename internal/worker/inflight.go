@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/moonlap/moonlap/internal/luajit"
 )
 
 // InFlight is a request that a worker has begun and not finished.
@@ -18,13 +16,25 @@ type InFlight struct {
 	Running bool          `json:"running"`            // Lua runs for it right now
 	Waits   string        `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
 	Lua     *Frame        `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
+
+	Timer   *Frame  `json:"timer,omitempty"`   // the function that ngx.timer has called; nil: it is none, or that is not known
+	Threads *Thread `json:"threads,omitempty"` // the entry coroutine and what it has begun; nil: it has begun nothing
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
 // at each connection, at the streams of those of HTTP/2, and at each coroutine that OpenResty keeps.
 func (w *Worker) InFlight() ([]InFlight, error) {
 	now := time.Now()
+	if w.Core != nil {
+		now = time.Time{} // a core does not tell when it was written: no ages
+	}
 	seen := map[uint64]bool{}
+	coroutines := w.VM.Coroutines()
+	registered := map[uint64]bool{}
+	for _, co := range coroutines {
+		registered[co] = true
+	}
+	threads := mostThreads
 	var all []InFlight
 	add := func(request uint64, there func() bool) {
 		if request = w.mainRequest(request); seen[request] {
@@ -38,6 +48,9 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 			}
 			if sure || try == tries {
 				seen[request] = true
+				if f.Threads = w.threads(request, registered, &threads); f.Threads != nil && f.Phase == "" {
+					f.Phase = w.phaseIn(w.memory, request) // its entry coroutine has ended, and waits for the others
+				}
 				all = append(all, f)
 				return
 			}
@@ -54,7 +67,7 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 		}
 		w.Nginx.EachStream(connection, data, add)
 	})
-	for _, co := range w.VM.Coroutines() {
+	for _, co := range coroutines {
 		request, err := w.VM.Request(co)
 		waits := func() bool {
 			now, err := w.VM.Request(co)
@@ -89,15 +102,9 @@ func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool)
 		return f, false
 	}
 	f.Phase = w.phaseIn(w.memory, address)
-	for _, frame := range frames {
-		named := w.luaFrame(frame)
-		if frame.Kind == luajit.Lua {
-			f.Lua = &named
-			break
-		}
-		if f.Waits == "" {
-			f.Waits = named.Function
-		}
+	f.Waits, f.Lua = w.waitsAt(frames)
+	if f.Phase == "timer" {
+		f.Timer = w.timerFunction(address, co, frames)
 	}
 	return f, true
 }

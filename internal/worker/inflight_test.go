@@ -28,7 +28,7 @@ type savedWorker struct {
 	PhaseBytes int
 }
 
-// inflightImage is of a worker in which a request waits in ngx.sleep, a timer runs, three are pending.
+// inflightImage is of a worker in which a request waits in ngx.sleep, another one with a light thread, a timer runs, three are pending.
 const inflightImage = "testdata/inflight.image"
 
 // loadWorker makes a worker of an image that TestSaveWatched saves.
@@ -73,10 +73,22 @@ func TestInFlightImage(t *testing.T) {
 	}
 	slices.Sort(seen)
 	// The last one is what keeps the test's nginx alive.
-	if diff := cmp.Diff([]string{"  timer 1", "  timer 22", "GET /content content 5"}, seen); diff != "" {
+	if diff := cmp.Diff([]string{"  timer 1", "  timer 22", "GET /content content 5", "GET /thread content 14"}, seen); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
+	i := slices.IndexFunc(all, func(f InFlight) bool { return f.URI == "/thread" })
+	if i < 0 || all[i].Threads == nil {
+		t.Fatal("no light threads")
+	}
+	const nameless = "(machine code of no file)" // functions have no names here: the image has neither source nor globals
+	if got, want := draw(*all[i].Threads), "entry waits :14 "+nameless+" [thread waits :9 "+nameless+"]"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
 	timers, err := w.LuaTimers()
+	timers.Count(all)
+	if len(timers.Functions) != 2 || timers.Functions[0].Pending != 3 || timers.Functions[0].Running != 1 || timers.Functions[0].Function.Line != 21 {
+		t.Errorf("%+v", timers.Functions)
+	}
 	if err != nil || timers.Pending != 3 || timers.Running != 2 || timers.Next == nil || timers.NextFunction.Line != 21 {
 		t.Errorf("%+v, %v", timers, err)
 	}

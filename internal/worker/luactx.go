@@ -14,6 +14,7 @@ type luaContext struct {
 	entry      uint64 // of the coroutine that a phase began with; 0: not found yet
 	current    uint64 // of the pointer to the record of the coroutine that ran last; 0: not found yet
 	coroutine  uint64 // of the coroutine in such a record
+	records    bool   // that offset is known
 }
 
 // luaDirectives are the bits of context (NGX_HTTP_LUA_CONTEXT_…), in the words of luaPhases.
@@ -128,9 +129,18 @@ func (w *Worker) findCoroutines(context, request uint64) {
 			continue
 		}
 		l.entry = entry
+		within := func(record uint64) bool { return record <= context+entry && context+entry-record < recordSize }
+		if record, err := w.VM.Record(co); err == nil && record > context && within(record) { // the coroutine knows its record
+			l.coroutine, l.records = context+entry-record, true
+		}
 		for at := uint64(8); at < entry; at += 8 {
-			if record := word(at); record > context+at && record <= context+entry && context+entry-record < recordSize {
-				l.current, l.coroutine = at, context+entry-record
+			record := word(at)
+			if l.records && w.isRecord(record, request) {
+				l.current = at
+				return
+			}
+			if !l.records && record > context+at && within(record) {
+				l.current, l.coroutine, l.records = at, context+entry-record, true
 				return
 			}
 		}

@@ -18,6 +18,8 @@ type LuaTimers struct {
 	Next         *time.Duration `json:"next_ns"`      // until the next one is due; none: not known
 	NextFunction *Frame         `json:"next_function,omitempty"`
 	Events       int            `json:"nginx_timers"` // timers of nginx's of all kinds: timeouts, sleeps, these
+	Functions    []TimerGroup   `json:"functions"`    // that the timers call, the most timers first
+	Unread       int            `json:"unread"`       // pending ones whose function was not found
 }
 
 const (
@@ -35,6 +37,9 @@ func (w *Worker) LuaTimers() (LuaTimers, error) {
 		return t, err
 	}
 	now, err := monotonic()
+	if w.Core != nil { // what was due when it was written
+		now, err = w.Nginx.Clock()
+	}
 	if err != nil {
 		return t, err
 	}
@@ -43,16 +48,8 @@ func (w *Worker) LuaTimers() (LuaTimers, error) {
 		return t, err
 	}
 	t.Events = len(events)
-	for _, e := range events {
-		if co, ok := w.timerCoroutine(e.Data); ok {
-			t.Next = &e.Due
-			if f, err := w.VM.Entry(co); err == nil {
-				named := w.luaFrame(f)
-				t.NextFunction = &named
-			}
-			break
-		}
-	}
+	t.Unread, t.Functions = t.Pending, []TimerGroup{}
+	w.functions(events, &t)
 	return t, nil
 }
 
@@ -83,21 +80,6 @@ func (w *Worker) timerCounts() (t LuaTimers, err error) {
 		}
 	}
 	return t, errTimers
-}
-
-// timerCoroutine returns the coroutine of a timer of Lua's. What such a timer's event is about knows
-// the module's configuration and a coroutine that has not begun.
-func (w *Worker) timerCoroutine(data uint64) (coroutine uint64, ok bool) {
-	r := w.reader()
-	ours := false
-	for i := range uint64(timerWords) {
-		word := r.U64(data + 8*i)
-		ours = ours || word == w.luaConf
-		if coroutine == 0 && w.VM.Coroutine(word) {
-			coroutine = word
-		}
-	}
-	return coroutine, ours && coroutine != 0
 }
 
 // monotonic is nginx's time now in milliseconds: that of the coarse clock where there is one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -289,6 +290,9 @@ func (w *Worker) nameFrame(f luajit.Frame) Frame {
 	out := Frame{
 		Kind: f.Kind, Function: w.sources.Name(f), File: f.File,
 		FirstLine: f.FirstLn, Line: f.Line, Compiled: f.Compiled,
+	}
+	if name, ok := strings.CutPrefix(out.Function, "coroutine.__"); ok { // the Lua module's own, which coroutine.resume and the others call
+		out.Function = "coroutine." + name
 	}
 	w.unnamed = w.unnamed || f.Unnamed && w.program != nil // nginx has loaded its libraries long since
 	if f.Kind == luajit.C && out.Function == "" {

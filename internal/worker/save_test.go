@@ -24,6 +24,7 @@ func TestSaveWatched(t *testing.T) {
 	}
 	w, client := watched(t)
 	begin(t, client, "/content")
+	begin(t, client, "/thread")
 	get(t, client, "/timers")
 	get(t, client, "/fill")
 	get(t, client, "/blacklist")
@@ -91,7 +92,8 @@ func TestSaveWatched(t *testing.T) {
 		vm.Memory = r
 		recorded := *w
 		recorded.VM, recorded.Nginx, recorded.memory = &vm, n, r
-		recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current = requestLayout{}, 0, 0
+		recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current, recorded.luaCtx.records = requestLayout{}, 0, 0, false
+		recorded.threadCtx, recorded.timers = threadLayout{}, timerLayout{}
 		recorded.InFlight()
 		recorded.LuaTimers()
 		vm.Memory = nil
@@ -99,7 +101,10 @@ func TestSaveWatched(t *testing.T) {
 
 		open, saved := loadWorker(t, filepath.Join(folder, "inflight.image"))
 		all, err := open(saved).InFlight()
-		if err == nil && slices.ContainsFunc(all, func(f InFlight) bool { return f.URI == "/content" && f.Lua != nil && f.Lua.Line == 5 }) {
+		waits := func(uri string, threads bool) bool {
+			return slices.ContainsFunc(all, func(f InFlight) bool { return f.URI == uri && f.Lua != nil && (f.Threads != nil) == threads })
+		}
+		if err == nil && waits("/content", false) && waits("/thread", true) {
 			return
 		}
 		if try == tries {

@@ -32,6 +32,10 @@ type Worker struct {
 
 	request requestLayout
 	luaCtx  luaContext
+
+	threadCtx threadLayout
+	timers    timerLayout
+
 	sources luajit.Sources
 	frames  map[luajit.Frame]Frame // those seen, with their names
 	stacks  stacks
