@@ -88,7 +88,8 @@ local function publish()
     end
 end
 
--- A finalizer that ran meanwhile might use what is being loaded.
+-- A finalizer that ran meanwhile might use what is being loaded. To start the collector again
+-- begins a collection: nothing tells how far it had got, and to put it off might double the heap.
 local function load(module)
     local collects = collectgarbage "isrunning"
     collectgarbage "stop"
