@@ -19,7 +19,7 @@ const duty, slot = 3, 30 * time.Millisecond
 const parts = 10
 
 // flat watches the profiler itself for a while: its CPU time and memory, which may not grow with time.
-func flat(moonlap, path string, length time.Duration) error {
+func flat(moonlap, path string, flags []string, length time.Duration) error {
 	s, err := startNginx(1)
 	if err != nil {
 		return err
@@ -29,8 +29,7 @@ func flat(moonlap, path string, length time.Duration) error {
 	defer cancel()
 	loaded := make(chan error, 1)
 	go func() { loaded <- s.inParts(ctx, path) }()
-	const hz = 99
-	profiler := exec.Command(moonlap, "profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--hz", fmt.Sprint(hz), "--duration", "24h")
+	profiler := exec.Command(moonlap, s.arguments(flags)...)
 	var said bytes.Buffer
 	profiler.Stdout = &said
 	if err := profiler.Start(); err != nil {
@@ -40,7 +39,7 @@ func flat(moonlap, path string, length time.Duration) error {
 	if err := attached(profiler.Process.Pid); err != nil {
 		return err
 	}
-	fmt.Printf("%s, %d looks a second of CPU time, %v, load of the machine %.1f\n\n", path, hz, length, outcomes.Load())
+	fmt.Printf("%s, `%s`, %v, load of the machine %.1f\n\n", path, strings.Join(flags, " "), length, outcomes.Load())
 	fmt.Println("| after | the profiler's CPU time | of a processor | its memory | the worker's CPU time |")
 	fmt.Println("| --- | --- | --- | --- | --- |")
 	var cpu, worker time.Duration
@@ -68,7 +67,9 @@ func flat(moonlap, path string, length time.Duration) error {
 	}
 	profiler.Process.Signal(os.Interrupt)
 	profiler.Wait()
-	fmt.Println("\nThe profiler's own summary:")
+	if said.Len() > 0 {
+		fmt.Println("\nThe profiler's own summary:")
+	}
 	for line := range strings.Lines(said.String()) {
 		if strings.TrimSpace(line) == "" {
 			break

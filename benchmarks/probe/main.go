@@ -24,11 +24,11 @@ func main() {
 	pairs := flag.Int("pairs", 60, "pairs of slices of cost with each worker")
 	length := flag.Duration("length", 150*time.Millisecond, "length of a slice of cost")
 	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks")
-	long := flag.Duration("time", 10*time.Minute, "time for flat")
+	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|system|calls|complete|locks|flat|heap")
+		log.Println("usage: probe [flags] cost|allocations|system|captures|calls|complete|locks|flat|ring|heap")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -45,7 +45,11 @@ func main() {
 	case "allocations":
 		err = allocations(*moonlap, *pairs, *length)
 	case "system":
-		err = system(*moonlap, *pairs, *length)
+		err = system(*moonlap, modes, *pairs, *length)
+	case "captures":
+		err = system(*moonlap, captureModes, *pairs, *length)
+	case "ring":
+		err = flat(*moonlap, paths[0], captureModes[0].flags, *long)
 	case "calls":
 		err = calls(*moonlap)
 	case "complete":
@@ -53,7 +57,7 @@ func main() {
 	case "locks":
 		err = locks(*moonlap, *whole)
 	case "flat":
-		err = flat(*moonlap, paths[0], *long)
+		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
 	case "heap":
 		var counts []int
 		for _, word := range strings.Split(*objects, ",") {
@@ -66,7 +70,7 @@ func main() {
 		err = heaps(*moonlap, counts)
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, system, calls, complete, locks, flat or heap?")
+		log.Fatal("cost, allocations, system, captures, calls, complete, locks, flat, ring or heap?")
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -6,24 +6,35 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// modes are those whose programs see every switch of the machine, or every system call: so there is no
-// second worker that they cost nothing.
-var modes = []struct {
+// A mode is what a worker is looked at with.
+type mode struct {
 	flags  []string
 	points int // tracepoints that the programs are at
-}{
+}
+
+// modes are those whose programs see every switch of the machine, or every system call: so there is no
+// second worker that they cost nothing.
+var modes = []mode{
 	{[]string{"--off-cpu"}, 2},
 	{[]string{"--wall"}, 2},
 	{[]string{"--stalls", "50ms"}, 4},
 }
 
+// captureModes are those that run for days: what `moonlap watch --capture` costs while nothing happens.
+var captureModes = []mode{
+	{[]string{"watch", "--when", "sleep>10s", "--when", "held>10s", "--when", "heap>1GB", "--when", "ended"}, 2},
+	{[]string{"watch", "--when", "request>1m"}, 2},
+	{[]string{"watch", "--when", "turn>10s"}, 4},
+}
+
 // system measures what these modes cost a worker: one worker, with a profiler and without in turns, in
 // random order, for a moment each.
-func system(moonlap string, pairs int, length time.Duration) error {
+func system(moonlap string, modes []mode, pairs int, length time.Duration) error {
 	s, err := startNginx(1)
 	if err != nil {
 		return err
@@ -82,14 +93,21 @@ func (s *server) inTurn(moonlap, path string, flags []string, ready func(profile
 	return plain()
 }
 
-// profiler starts one with these flags; ready waits until it looks.
+// profiler starts one with these flags, or another command of moonlap's that begins them; ready waits until it looks.
 func (s *server) profiler(moonlap string, flags []string, ready func(profiler int) error) (*exec.Cmd, error) {
-	flags = append([]string{"profile", "--by", "ebpf", "--pid", fmt.Sprint(s.worker), "--duration", "1h"}, flags...)
-	p := exec.Command(moonlap, flags...)
+	p := exec.Command(moonlap, s.arguments(flags)...)
 	if err := p.Start(); err != nil {
 		return nil, err
 	}
 	return p, ready(p.Process.Pid)
+}
+
+func (s *server) arguments(flags []string) []string {
+	worker := []string{"--pid", fmt.Sprint(s.worker), "--duration", "1h"}
+	if flags[0] == "watch" {
+		return slices.Concat(flags, worker, []string{"--capture", filepath.Join(s.folder, "captures")})
+	}
+	return slices.Concat([]string{"profile", "--by", "ebpf"}, worker, flags)
 }
 
 // pointed waits until a profiler has programs at so many tracepoints.

@@ -100,7 +100,10 @@ func (o *Lookout) Look(t *worker.Tail, now time.Time) {
 	if p == nil {
 		return
 	}
-	p.refresh(t)
+	p.Event = p.now(t)
+	for i, e := range p.Also {
+		p.Also[i] = e.now(t)
+	}
 	waits := p.Open && t.Now-p.From < o.Keep // its end is worth waiting for as long as its beginning is kept
 	if waits {
 		p.due = t.Now + o.After

@@ -146,7 +146,9 @@ func TestHeld(t *testing.T) {
 	s.want(t)
 	s.pass(50*ms, runs(true, turn))
 	s.want(t)
-	s.pass(50*ms, runs(true, turn), runs(true, turn+1))
+	s.tail.Rest.Waits = true // the turn has ended
+	s.pass(50*ms, runs(true, turn))
+	s.tail.Rest.Waits = false
 	s.want(t, "Lua held the event loop for at least 250ms")
 	s.pass(sec)
 	s.want(t)

@@ -137,23 +137,29 @@ func (e Event) ofHeld(t *worker.Tail) Event {
 			e.To = max(e.To, s.Until())
 		}
 	}
-	if e.Open = t.Now-e.To < still && (len(t.Samples) == 0 || t.Samples[len(t.Samples)-1].Turn == e.Turn); t.Asleep != nil && t.Asleep.Turn == e.Turn {
+	switch last := len(t.Samples) - 1; {
+	case t.Asleep != nil && t.Asleep.Turn == e.Turn:
 		e.Open, e.To = true, t.Now
+	case t.Rest.Waits:
+		e.Open = false
+	default:
+		e.Open = t.Now-e.To < still && (last < 0 || t.Samples[last].Turn == e.Turn)
 	}
 	e.Amount = float64(e.To - e.From - coarse)
 	return e
 }
 
-// refresh brings an event that may go on up to now.
-func (p *Pending) refresh(t *worker.Tail) {
-	switch p.Condition.What {
+// now brings an event that may go on up to now.
+func (e Event) now(t *worker.Tail) Event {
+	switch e.Condition.What {
 	case Turn:
-		p.Event = p.ofTurn(t)
+		return e.ofTurn(t)
 	case Sleep:
-		p.Event = p.ofSleep(t)
+		return e.ofSleep(t)
 	case Held:
-		p.Event = p.ofHeld(t)
+		return e.ofHeld(t)
 	}
+	return e
 }
 
 func (w *wait) requested(e Event, all []worker.InFlight, long time.Duration) (Event, bool) {

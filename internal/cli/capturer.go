@@ -78,6 +78,9 @@ func (c *capturer) run(ctx context.Context, pids []int) error {
 			return nil
 		case <-tick.C:
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		if !c.expects() {
 			return errors.New("no worker is left")
 		}

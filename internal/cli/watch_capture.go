@@ -39,21 +39,22 @@ func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.hz, "hz", 99, "looks at each worker in a second of its CPU time, for captures")
 }
 
-// captureFlags are those that say nothing without --capture, and drawingFlags those that say nothing with it.
+// captureFlags are those that say nothing without --capture; with it only these and commonFlags do.
 var (
 	captureFlags = []string{"when", "keep", "after", "pause", "limit", "duration", "hz"}
-	drawingFlags = []string{"every", "once", "listen", "dicts", "top", "locks", "budget"}
+	commonFlags  = []string{"capture", "pid", "master", "all", "json"}
 )
 
 func (o *captureOptions) check(f *pflag.FlagSet) error {
-	given := func(names []string) string {
-		i := slices.IndexFunc(names, f.Changed)
-		if i < 0 {
-			return ""
+	only, other := "", ""
+	f.Visit(func(f *pflag.Flag) {
+		switch {
+		case slices.Contains(captureFlags, f.Name):
+			only = f.Name
+		case !slices.Contains(commonFlags, f.Name):
+			other = f.Name
 		}
-		return names[i]
-	}
-	only, other := given(captureFlags), given(drawingFlags)
+	})
 	switch {
 	case o.folder == "" && only != "":
 		return usageErrorf("--%s is for captures: into which folder? --capture FOLDER", only)

@@ -15,6 +15,9 @@ type Rest struct {
 	UnseenFor time.Duration // how long those took
 	Turns     Histogram     // of the event loop
 
+	Waits  bool          // for events, now
+	Asleep time.Duration // since when it is put to sleep, since the machine started; 0: it is not
+
 	// The turn that had not ended: when it began, since the machine started, and what became of it so
 	// far. Turn is 0 where the worker waited for events.
 	Turn, TurnSlept, TurnQueued time.Duration
@@ -28,6 +31,7 @@ const (
 	Running Whereabouts = 0
 	Idle    Whereabouts = 1 // it waits for events
 	Asleep  Whereabouts = 2 // in anything else
+	unseen  Whereabouts = 3 // the same, not told
 )
 
 // And is what became of the time of both.

@@ -173,6 +173,12 @@ func (s *Source) Rest() (Rest, error) {
 		Halted: time.Duration(state.Halted), Slept: time.Duration(state.Slept), Sleeps: int(state.Sleeps),
 		Unseen: int(state.Unseen), UnseenFor: time.Duration(state.UnseenFor),
 	}
+	switch Whereabouts(state.Away) {
+	case Idle:
+		r.Waits = true
+	case Asleep, unseen:
+		r.Asleep = time.Duration(state.Since)
+	}
 	r.Turn = time.Duration(state.Turn)
 	r.TurnSlept, r.TurnQueued = time.Duration(state.TurnTimes.Blocked), time.Duration(state.TurnTimes.Queued)
 	r.goOn(state.Away, max(0, now-time.Duration(state.Since)))

@@ -57,7 +57,7 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 		t.Every = time.Duration(float64(time.Second) / wants.Hz)
 	}
 	tell := func() {
-		t.Asleep = diary.asleep
+		t.Asleep = diary.asleepNow(t.Rest)
 		t.Now = probe.Now()
 		t.forget(t.Now - keep)
 		each(t)
@@ -115,8 +115,21 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 		t.End = &how
 	}
 	t.Last = true
+	if rest, failed := source.Rest(); failed == nil {
+		t.Rest = rest
+	}
 	tell()
 	return err
+}
+
+// asleepNow is what the worker is asleep in, where that is what is known of it: what the kernel tells of a sleep's end comes
+// a little late, and its sums don't.
+func (d *diary) asleepNow(r probe.Rest) *Sample {
+	const apart = 20 * time.Millisecond // that the two may take the same beginning for
+	if d.asleep == nil || r.Asleep == 0 || r.Asleep > d.asleep.Time+apart {
+		return nil
+	}
+	return d.asleep
 }
 
 // ending is how the worker ended, which its master may need a moment to take notice of.

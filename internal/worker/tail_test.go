@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -51,6 +52,21 @@ func TestForget(t *testing.T) {
 	tail.forget(3)
 	if len(tail.Samples) != mostInTail || tail.Samples[0].Time != 10 || tail.Since != 9 || tail.New != 20 {
 		t.Errorf("%d samples from %v on, whole since %v, %d new", len(tail.Samples), tail.Samples[0].Time, tail.Since, tail.New)
+	}
+}
+
+// TestAsleepNow: a sleep whose end has not been heard of yet is none that goes on.
+func TestAsleepNow(t *testing.T) {
+	d := &diary{asleep: &Sample{Time: time.Second}}
+	for since, want := range map[time.Duration]*Sample{
+		0: nil, time.Second - time.Microsecond: d.asleep, time.Second + time.Millisecond: d.asleep, time.Second + 50*time.Millisecond: nil,
+	} {
+		if got := d.asleepNow(probe.Rest{Asleep: since}); got != want {
+			t.Errorf("asleep since %v: %v", since, got)
+		}
+	}
+	if got := new(diary).asleepNow(probe.Rest{Asleep: time.Second}); got != nil {
+		t.Errorf("nothing is known: %v", got)
 	}
 }
 
