@@ -90,8 +90,8 @@ local function wilson(p, n)
 end
 
 -- watched has the worker profiled while work runs, and returns what was seen, and how often work
--- has run a second in the time that was looked at.
-local function watched(budget, work)
+-- has run a second in the time that was looked at, counted by so many at once.
+local function watched(budget, work, often)
     local out = os.tmpname()
     local command = "%s profile --allocations --budget %s --pid %d --duration %ds --out %s.json"
     command = command:format(program, budget, ngx.worker.pid(), seconds, out) .. " >/dev/null"
@@ -99,8 +99,10 @@ local function watched(budget, work)
     local times, file = { now() }, nil
     os.remove(out)
     while not file do
-        for _ = 1, 100 do work() end
-        times[#times + 1] = now()
+        for _ = 1, 10 do
+            for _ = 1, often do work() end
+            times[#times + 1] = now()
+        end
         file = io.open(out)
     end
     local seen = json.decode(file:read("*a"))
@@ -114,7 +116,7 @@ local function watched(budget, work)
     local count, elapsed = 0, seen.allocated.elapsed_ns / 1e9
     for _, at in ipairs(times) do
         local ago = (ended - at + day / 2) % zone -- whatever the time zone
-        if ago < elapsed then count = count + 100 end
+        if ago < elapsed then count = count + often end
     end
     return seen, count / elapsed
 end
@@ -154,7 +156,7 @@ local function measure(compile, between, budget)
         for i = 1, 3 do list[i](counts[i]) end
         compute(between)
     end
-    local seen, rounds = watched(budget, work)
+    local seen, rounds = watched(budget, work, between == 100 and 100 or 3)
     os.remove(file)
     local there = inPlace(work)
     if math.abs(there / round - 1) > 0.001 then

@@ -25,6 +25,7 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p.watchServing(s)
 	p.watchMasters(s)
 	p.watchLua(s)
+	p.watchCollector(s)
 	p.watchStream(s)
 	p.watchRequests(s)
 	p.watchTimers(s)

@@ -34,6 +34,10 @@ func seen() watch.Snapshot {
 		JIT: &watch.JIT{Blacklisted: []watch.Abort{
 			{Function: "bad", File: "/srv/app.lua", Line: 4, Loop: true, Reason: "NYI: bytecode"}, {File: "/srv/app.lua", Line: 9},
 		}, Aborts: []watch.Abort{{Function: "main chunk", File: "/srv/app.lua", Line: 12, Loop: true, Reason: "inner loop in root trace"}}},
+		Collector: &watch.Collector{
+			Share: watch.Share{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []watch.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
+			Lowest: 3e6, Highest: 5e6, Allocated: watch.Share{Estimate: 3e5}, Longest: &watch.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
+		},
 		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512}, InFlight: 207, Requests: requests,
 		Loop:    &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
 		Timers:  &worker.LuaTimers{Pending: 3, Next: &next},
@@ -91,6 +95,9 @@ func TestWatch(t *testing.T) {
 		"what Lua did, of the interval and of the 2 before",
 		"worker heap compiled interpreted compiler",
 		"42 367 kB ▄▆█ 50 % ··▄ 0 % ·▁· 0 % ·█·",
+		"garbage collection",
+		"worker allocates cycles/s collects longest step last cycle freed heap",
+		"42 300 kB/s ≥ 2.0 25 % (17 %–35 %) 3.00 ms–4.00 ms 40.0 ms 4.00 MB → 3.00 MB 3.00 MB–5.00 MB",
 		"requests in flight",
 		"42 2.50 s access GET /slow",
 		"_M.sleep app.lua:11 in ngx.sleep",

@@ -8,7 +8,7 @@ import (
 )
 
 // snapshot writes all families. What could not be read is left out.
-func (e *exposition) snapshot(s Snapshot, loops map[int]*histogram) {
+func (e *exposition) snapshot(s Snapshot, since map[int]*totals) {
 	e.family("watched_workers", "gauge", "Workers that were watched in the last interval.")
 	e.value(float64(s.Seen()))
 	e.family("unwatched_workers", "gauge", "Workers that could not be watched.")
@@ -17,7 +17,7 @@ func (e *exposition) snapshot(s Snapshot, loops map[int]*histogram) {
 	if !s.At.IsZero() {
 		e.value(float64(s.At.UnixMilli()) / 1000)
 	}
-	e.workers(s.Workers, loops)
+	e.workers(s.Workers, since)
 	e.masters(s.Masters)
 }
 
@@ -35,7 +35,7 @@ func (e *exposition) each(rows []Row, name, kind, help string, values func(r Row
 
 type put = func(v float64, labels ...string)
 
-func (e *exposition) workers(rows []Row, loops map[int]*histogram) {
+func (e *exposition) workers(rows []Row, since map[int]*totals) {
 	gauge := func(name, help string, values func(Row, put)) { e.each(rows, name, "gauge", help, values) }
 	counter := func(name, help string, values func(Row, put)) { e.each(rows, name, "counter", help, values) }
 
@@ -70,12 +70,13 @@ func (e *exposition) workers(rows []Row, loops map[int]*histogram) {
 		}
 	})
 	e.lua(gauge)
+	e.collector(gauge, counter, since)
 	e.nginx(gauge)
 	e.family("worker_event_loop_wait_seconds", "histogram",
 		"How long an event that comes at a random moment waits for the event loop; sampled since the worker is watched.")
 	for _, r := range rows {
-		if h := loops[r.PID]; h != nil && r.Loop != nil {
-			e.histogram(h, "pid", strconv.Itoa(r.PID))
+		if t := since[r.PID]; t != nil && r.Loop != nil {
+			e.histogram(&t.loop, "pid", strconv.Itoa(r.PID))
 		}
 	}
 }

@@ -9,13 +9,20 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Metrics keeps what a page for Prometheus shows: the last snapshot, a histogram for each worker's
-// event loop since it was first seen, and the times of each nginx's locks.
+// Metrics keeps what a page for Prometheus shows: the last snapshot, totals for each worker since it was first seen, and the
+// times of each nginx's locks.
 type Metrics struct {
-	lock  sync.Mutex
-	last  Snapshot
-	loops map[int]*histogram       // by process ID
-	locks map[int]worker.LockTimes // by the master's
+	lock   sync.Mutex
+	last   Snapshot
+	totals map[int]*totals          // by process ID
+	locks  map[int]worker.LockTimes // by the master's
+}
+
+// totals are what was seen of a worker since it is watched.
+type totals struct {
+	loop      histogram
+	cycles    int     // of the collector
+	allocated float64 // bytes
 }
 
 // waitBounds are the upper bounds of the histogram's buckets; nginx's clock ticks by 1 to 10 ms.
@@ -46,16 +53,18 @@ func (h *histogram) add(values []time.Duration) {
 func (m *Metrics) Observe(s Snapshot) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	loops := map[int]*histogram{}
+	all := map[int]*totals{}
 	for _, r := range s.Workers {
-		h := m.loops[r.PID]
-		if h == nil {
-			h = &histogram{}
+		t := m.totals[r.PID]
+		if t == nil {
+			t = &totals{}
 		}
-		h.add(r.moment.waits)
-		loops[r.PID] = h
+		t.loop.add(r.moment.waits)
+		t.cycles += r.moment.cycles
+		t.allocated += r.moment.allocated
+		all[r.PID] = t
 	}
-	m.last, m.loops = s, loops // workers that ended are forgotten
+	m.last, m.totals = s, all // workers that ended are forgotten
 	m.locks = addLocks(m.locks, s.Workers)
 }
 
@@ -63,7 +72,7 @@ func (m *Metrics) Observe(s Snapshot) {
 func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
 	m.lock.Lock()
 	var e exposition
-	e.snapshot(m.last, m.loops)
+	e.snapshot(m.last, m.totals)
 	if len(m.locks) > 0 {
 		e.locks(m.locks)
 	}

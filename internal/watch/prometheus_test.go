@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
@@ -113,6 +114,10 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}, InFlight: 3, Timers: &worker.LuaTimers{Pending: 2},
 		Requests: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
 	}
+	r.collector(worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
+		Seen: 9 * time.Second, Missed: time.Second, Resolution: time.Millisecond, Cycles: 18, Allocated: 3e6, Guessed: 1e6, Lowest: 1000, Highest: 5000,
+		Last: []worker.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: worker.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
+	}})
 	r.Pools = []worker.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
 	r.usage(worker.Usage{At: start}, worker.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
 	r.count(nil, map[process.Event]uint64{process.Cycles: 12345678901})
@@ -152,6 +157,13 @@ func TestMetrics(t *testing.T) {
 		{"worker_events_total", 12345678901, []string{"event", "cycles"}},
 		{"worker_resident_memory_bytes", 1 << 20, nil},
 		{"worker_phase_ratio", 0.4, []string{"phase", "access"}},
+		{"worker_lua_gc_cycles_total", 36, []string{"pid", "42"}}, // of two intervals
+		{"worker_lua_allocated_bytes_total", 6e6, nil},
+		{"worker_lua_gc_ratio", 0.25, nil},
+		{"worker_lua_heap_lowest_bytes", 1000, nil},
+		{"worker_lua_heap_highest_bytes", 5000, nil},
+		{"worker_lua_gc_longest_step_seconds", 0.003, nil},
+		{"worker_lua_gc_last_cycle_seconds", 1, nil},
 		{"worker_jit_traces", 2, []string{"kind", "side"}},
 		{"worker_jit_blacklisted", 1, nil},
 		{"worker_connections", 2.5, nil},

@@ -21,10 +21,13 @@ type Row struct {
 	Phases  map[string]Share   `json:"phases"`          // of the interval, by phase of the request whose Lua ran
 	Busiest string             `json:"busiest_request"` // URI that Lua ran for most often; "": none
 
-	Heap   uint64 `json:"lua_heap_bytes"`
-	GC     *GC    `json:"gc"`
-	Traces int    `json:"traces"`
-	JIT    *JIT   `json:"jit"`
+	Heap uint64 `json:"lua_heap_bytes"`
+	GC   *GC    `json:"gc"`
+
+	Collector *Collector `json:"collector"` // of that machine, over the interval
+
+	Traces int  `json:"traces"`
+	JIT    *JIT `json:"jit"`
 
 	Stream *LuaMachine `json:"stream_lua,omitempty"` // of the stream block, where the fields above are of the http block
 
@@ -77,6 +80,8 @@ type moment struct {
 	waits               []time.Duration // for the event loop, at single moments
 	span                span
 	locks               *worker.LockTimes // nil: nobody asked
+	cycles              int               // of the collector, and bytes that were allocated, in the interval
+	allocated           float64
 }
 
 // A Share is an estimate with its interval at 95 %.

@@ -171,6 +171,7 @@ func (r *Row) glances(g worker.Glances) {
 		r.Loop = loopOf(g.Loop)
 	}
 	r.moment.waits = g.Loop.Wait
+	r.collector(g)
 }
 
 func loopOf(l worker.Loop) *Loop {

@@ -102,6 +102,31 @@ func TestMasters(t *testing.T) {
 	}
 }
 
+// TestCollector: rates are those of the time in which no cycle can have been missed; what is not known of the bytes stands in
+// their bounds.
+func TestCollector(t *testing.T) {
+	var r Row
+	r.collector(worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
+		Seen: 8 * time.Second, Missed: 2 * time.Second, Cycles: 16, Allocated: 3e6, Guessed: 1e6,
+		Last: []worker.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: worker.Step{Least: 3, Most: 4, Phase: 2},
+	}})
+	c := r.Collector
+	if c == nil || c.Cycles != 2 || c.Missed != 0.2 || c.Allocated != (Share{3e5, 2e5, 4e5}) || c.Last[0] != (Cycle{time.Second, 4000, 3000}) {
+		t.Errorf("%+v", c)
+	}
+	if s := c.Share; s.Estimate != 0.25 || s.Low > 0.2 || s.Low < 0.15 || s.High < 0.3 || s.High > 0.36 {
+		t.Errorf("%+v", s)
+	}
+	if *c.Longest != (Step{3, 4, "atomic"}) {
+		t.Errorf("%+v", c.Longest)
+	}
+	var none Row
+	none.collector(worker.Glances{Collections: worker.Collections{Err: errors.New("gone")}})
+	if none.Collector != nil || len(none.Unknown) != 1 {
+		t.Errorf("%+v", none)
+	}
+}
+
 // TestRemember: the last intervals are kept, as shares of their time.
 func TestRemember(t *testing.T) {
 	var w Watcher

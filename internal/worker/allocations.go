@@ -35,6 +35,8 @@ type allocationProbe struct {
 	collector *collectorWatch
 	began     Ledger // at the beginning
 	over      Ledger // at the end
+	start     time.Time
+	elapsed   time.Duration // between these two
 
 	ended      chan struct{}
 	heapBefore uint64 // bytes in use
@@ -51,15 +53,15 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 	a.served = a.requests()
 	a.keepHeap()
 	a.heapBefore = a.heapNow
-	a.collector = a.watchCollector()
-	a.began = a.collector.read()
+	a.collector = a.watchCollector(time.Millisecond)
+	a.start, a.began = time.Now(), a.collector.read()
 	var reading sync.WaitGroup
 	reading.Go(func() { a.collector.run(ctx) })
 	go func() {
 		defer close(a.ended)
 		a.run(ctx)
 		reading.Wait()
-		a.over = a.collector.read()
+		a.over, a.elapsed = a.collector.read(), time.Since(a.start)
 		if a.err != nil {
 			stop()
 		}
@@ -108,7 +110,7 @@ func (a *allocationProbe) requests() uint64 {
 // sum puts what was seen into the looks.
 func (a *allocationProbe) sum(l *Looks) error {
 	all := Allocations{
-		Elapsed: l.Elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heapNow,
+		Elapsed: a.elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heapNow,
 	}
 	all.Served = map[int]Served{}
 	if a.served > 0 {

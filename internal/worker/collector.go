@@ -65,6 +65,7 @@ func (l Ledger) Bytes() (bytes, guessed float64) {
 // A collector follows a garbage collector from one reading to the next.
 type collector struct {
 	Ledger
+	cycles  cycles
 	last    collectorReading
 	began   bool
 	end     time.Duration   // CPU time when a cycle had marked, the last time; 0: none was seen
@@ -78,6 +79,9 @@ type collectorReading struct {
 	luajit.GC
 	Collecting bool // right now, rather than between two steps
 }
+
+// sinceMarked is how many bytes were allocated since a cycle has marked what is in use.
+func (r *collectorReading) sinceMarked() float64 { return float64(r.InUse) - float64(r.Estimate) }
 
 // shortest is the CPU time of the shortest cycle of late; 0: not known.
 func (c *collector) shortest() time.Duration {
@@ -105,21 +109,22 @@ func (c *collector) next(r collectorReading) {
 		return
 	}
 	used := r.Used - before.Used
-	since := func(r collectorReading) float64 { return float64(r.InUse) - float64(r.Estimate) }
 	marked := r.White != before.White
-	switch twice := !marked && r.Estimate > before.Estimate; {
-	case twice: // it only falls within a cycle
+	twice := !marked && r.Estimate > before.Estimate // it only falls within a cycle
+	if twice {
 		c.length(used / 2)
-		c.blind += used
-		return
-	case c.blindIn(used):
+	}
+	blind := twice || c.blindIn(used)
+	c.cycles.next(before, r, blind)
+	switch {
+	case blind:
 		c.blind += used
 		return
 	case marked:
 		// Since the end of the marking, and before it: nothing is freed until then, and the estimate has only fallen since.
-		c.Ledger.marked.add(since(r)+max(0, float64(r.Estimate)-float64(before.InUse)), used)
+		c.Ledger.marked.add(r.sinceMarked()+max(0, float64(r.Estimate)-float64(before.InUse)), used)
 	default:
-		bytes := since(r) - since(before)
+		bytes := r.sinceMarked() - before.sinceMarked()
 		if r.Phase == luajit.Finalize && before.Phase == luajit.Finalize { // here the estimate falls for other reasons, too
 			bytes = float64(r.InUse) - float64(before.InUse)
 		}
@@ -144,8 +149,8 @@ func (c *collector) length(used time.Duration) {
 }
 
 // pause is how long the next reading can wait: there are some in each cycle, and those that are close together cost this program.
-func (c *collector) pause() time.Duration {
-	const readings, least, most = 16, 200 * time.Microsecond, time.Millisecond
+func (c *collector) pause(most time.Duration) time.Duration {
+	const readings, least = 16, 200 * time.Microsecond
 	if c.last.Collecting {
 		return least
 	}

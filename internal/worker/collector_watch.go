@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,14 +18,35 @@ import (
 type collectorWatch struct {
 	worker *Worker
 	vm     *luajit.VM
+	seldom time.Duration // from one reading to the next, at most, as long as moonlap has a processor
 
 	lock sync.Mutex
 	collector
-	err error // of the last reading
+	taken Ledger // at the last take
+	err   error  // of the last reading
 }
 
-func (w *Worker) watchCollector() *collectorWatch {
-	return &collectorWatch{worker: w, vm: w.VM.At(w.Fresh())}
+func (w *Worker) watchCollector(seldom time.Duration) *collectorWatch {
+	return &collectorWatch{worker: w, vm: w.VM.At(w.Fresh()), seldom: seldom}
+}
+
+// followCollector reads the collector until ctx ends or what it returns is called, which tells what was seen. What a cycle or
+// a step was at goes on from one call to the next.
+func (w *Worker) followCollector(ctx context.Context, seen *Collections) (end func()) {
+	if w.collector == nil {
+		w.collector = w.watchCollector(2 * time.Millisecond)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.collector.run(ctx)
+	}()
+	return func() {
+		stop()
+		<-ended
+		*seen = w.collector.take()
+	}
 }
 
 // run reads until ctx ends. It ends its thread.
@@ -34,7 +56,7 @@ func (c *collectorWatch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.read()
 		c.lock.Lock()
-		pause := c.pause()
+		pause := c.pause(c.seldom)
 		c.lock.Unlock()
 		wait := unix.NsecToTimespec(pause.Nanoseconds())
 		unix.Nanosleep(&wait, nil) // a timer of Go's would have to wake this thread from another one
@@ -55,7 +77,7 @@ func (c *collectorWatch) read() Ledger {
 		}
 	}
 	if c.err = err; err == nil {
-		c.next(r)
+		c.collector.next(r)
 	}
 	return c.Ledger
 }

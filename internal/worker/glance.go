@@ -17,6 +17,7 @@ type Glances struct {
 	Phases      map[string]int       // of those, by phase of the request
 	Loop        Loop
 	Connections Use
+	Collections Collections
 }
 
 // Use is how much of something was in use over the turns of an event loop that were seen.
@@ -39,12 +40,13 @@ const glanceEvery = 10 * time.Millisecond
 // Glance reads what the worker does, again and again for a while, without stopping it. Single glances
 // may fail, as when one hits a change; they are not counted. The pauses between them are irregular, so
 // that they never keep step with the worker.
-func (w *Worker) Glance(ctx context.Context, duration time.Duration) Glances {
-	g := Glances{States: map[luajit.State]int{}, Requests: map[string]int{}, Phases: map[string]int{}}
+func (w *Worker) Glance(ctx context.Context, duration time.Duration) (g Glances) {
+	g = Glances{States: map[luajit.State]int{}, Requests: map[string]int{}, Phases: map[string]int{}}
 	loop, err := w.watchLoop()
 	g.Loop.Err, g.Loop.Resolution = err, clockResolution()
 	defer loop.close()
 	_, g.Connections.Limit, g.Connections.Err = w.Nginx.Connections()
+	defer w.followCollector(ctx, &g.Collections)()
 	var clock uint64
 	for end := time.Now().Add(duration); time.Now().Before(end); {
 		lua := w.glance(&g)

@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+)
+
+// Collections is what a worker's garbage collector has done over a while, by readings of its state between which the worker
+// was not stopped.
+type Collections struct {
+	Seen       time.Duration // time between readings that are so close together that no cycle was missed
+	Missed     time.Duration // the rest
+	Resolution time.Duration // from one reading to the next, on average
+	Cycles     int           // that have marked what is in use, in Seen
+	Last       []Cycle       // the last ones that ended, the latest last
+	Allocated  float64       // bytes, in all the time; of these, Guessed is guessed: see Ledger
+	Guessed    float64
+	Lowest     uint64 // bytes in use
+	Highest    uint64
+	Longest    Step // of those seen
+	Err        error
+}
+
+// A Cycle is one of the collector's, from its first step to its last. Times are known to the resolution of the readings, and
+// bytes to what was allocated in it.
+type Cycle struct {
+	Length time.Duration
+	Marked uint64 // bytes in use when all was marked
+	Left   uint64 // of these, what was not freed
+}
+
+// A Step is what the collector does without a break: between two steps the program allocates. Its CPU time is told, so that a
+// worker that waits for a processor meanwhile is not the collector's fault.
+type Step struct {
+	Least, Most time.Duration // that it took, at least and at most
+	Phase       luajit.Phase  // at its end
+}
+
+// cycles follows the collector's cycles and steps.
+type cycles struct {
+	Collections
+	readings int
+
+	running bool // a cycle is under way, and its beginning was seen
+	began   time.Duration
+	marked  uint64 // 0: it has not come to that
+
+	stepping             bool
+	before, first, final time.Duration // CPU time at the last reading outside of the step, and at the first and the last one in it
+	phase                luajit.Phase
+}
+
+const mostCycles = 8 // that are kept
+
+// next takes in the next reading; blind tells that there may have been several cycles since the one before.
+func (c *cycles) next(before, r collectorReading, blind bool) {
+	c.readings++
+	if c.Lowest == 0 || r.InUse < c.Lowest {
+		c.Lowest = r.InUse
+	}
+	c.Highest = max(c.Highest, r.InUse)
+	c.step(before, r)
+	if blind {
+		c.Missed += r.At - before.At
+		c.running = false
+		return
+	}
+	c.Seen += r.At - before.At
+	marked := r.White != before.White
+	const sweep = 3 // sweep strings, and all that comes after it
+	if c.running && (r.Phase == luajit.Pause && before.Phase != luajit.Pause || r.Phase < before.Phase || marked && before.Phase >= sweep) {
+		left := before.Estimate
+		if !marked {
+			left = r.Estimate
+		}
+		if c.marked > 0 {
+			c.Last = append(c.Last, Cycle{r.At - c.began, c.marked, min(left, c.marked)})
+			c.Last = c.Last[max(0, len(c.Last)-mostCycles):]
+		}
+		c.running = false
+	}
+	if begun := before.Phase == luajit.Pause || r.Phase < before.Phase || marked && before.Phase >= sweep; begun && (r.Phase != luajit.Pause || marked) {
+		c.running, c.began, c.marked = true, before.At, 0
+	}
+	if marked {
+		c.Cycles++
+		c.marked = max(before.InUse, r.Estimate)
+		if r.Phase == luajit.Pause && c.running { // all of it between two readings
+			c.Last = append(c.Last, Cycle{r.At - c.began, c.marked, min(r.Estimate, c.marked)})
+			c.Last = c.Last[max(0, len(c.Last)-mostCycles):]
+			c.running = false
+		}
+	}
+}
+
+// step follows the step that the collector is in. Where it is in one at both readings, it is the same one if nothing was
+// allocated between them: a step is due when some was, as a rule 1 kB. While it sweeps, the estimate lags behind what is in
+// use by what a part of a step frees; where that is much, a step seems to end, and its length is told too short.
+func (c *cycles) step(before, r collectorReading) {
+	if !r.Collecting {
+		c.endStep(r.Used)
+		return
+	}
+	const due, firstSweep, lastSweep = 1 << 10, 3, 4
+	same := before.sinceMarked() == r.sinceMarked()
+	if before.Phase >= firstSweep && r.Phase <= lastSweep {
+		same = r.sinceMarked()-before.sinceMarked() < due
+	}
+	if before.White != r.White || before.Phase == luajit.Finalize {
+		same = r.InUse <= before.InUse
+	}
+	if !c.stepping || !same {
+		c.endStep(r.Used)
+		c.stepping, c.before, c.first = true, before.Used, r.Used
+	}
+	c.final, c.phase = r.Used, r.Phase
+}
+
+// endStep ends the step, if there is one, no later than when the worker had used so much CPU time.
+func (c *cycles) endStep(used time.Duration) {
+	if !c.stepping {
+		return
+	}
+	c.stepping = false
+	s := Step{c.final - c.first, used - c.before, c.phase}
+	if s.Least > c.Longest.Least || c.Longest.Most == 0 || s.Least == c.Longest.Least && s.Most < c.Longest.Most {
+		c.Longest = s
+	}
+}
+
+// take returns what there was since the last take, and begins anew; cycles and steps go on.
+func (c *collectorWatch) take() Collections {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	all := c.cycles.Collections
+	all.Last = slices.Clone(all.Last)
+	since := c.Ledger.Minus(c.taken)
+	all.Allocated, all.Guessed = since.Bytes()
+	if c.cycles.readings > 0 {
+		all.Resolution = (all.Seen + all.Missed) / time.Duration(c.cycles.readings)
+	}
+	all.Err = c.err
+	c.taken, c.cycles.readings = c.Ledger, 0
+	c.cycles.Collections = Collections{}
+	return all
+}
