@@ -7,7 +7,8 @@ import (
 )
 
 // TestCheapAt: what the kernel would single-step is passed over as long as each call comes by, the lock's address stays in its
-// register, and, for a function whose return is probed as well, its return address on top of the stack.
+// register, and, for a function whose return is probed as well, the other arguments in theirs and its return address on top of the
+// stack.
 func TestCheapAt(t *testing.T) {
 	const refused = -1
 	for code, at := range map[string]struct{ entry, within int }{
@@ -18,7 +19,8 @@ func TestCheapAt(t *testing.T) {
 		"\xf3\x0f\x1e\xfa\x55":     {4, 4}, // endbr64; push %rbp
 		"\xf3\x0f\x1e\xfa\x48\x8b": {refused, refused},
 		"\x48\x8b\x17":             {refused, refused}, // mov (%rdi),%rdx
-		"\x41\x8b\x17\x53":         {3, 3},             // mov (%r15),%edx; push %rbx
+		"\x41\x8b\x17\x53":         {refused, 3},       // mov (%r15),%edx; push %rbx
+		"\x89\xfe\x53":             {refused, 2},       // mov %edi,%esi; push %rbx
 		"\x41\x90\x53":             {refused, refused}, // xchg %eax,%r8d; push %rbx
 		"\x48\x89\xfb\x53":         {3, 3},             // mov %rdi,%rbx; push %rbx
 		"\x48\x89\xdf\x53":         {refused, refused}, // mov %rbx,%rdi; push %rbx
@@ -32,9 +34,9 @@ func TestCheapAt(t *testing.T) {
 		"\x48\x89\xfb\x53\x90\x75\xfc\xc3": {refused, refused},
 		"\x48\x89\xfb\x53\x90\x75\xfd\xc3": {3, 3},
 		// ngx_shmtx_unlock of an nginx without --with-debug: by gcc 12 -O1; -O2, PIC and not; clang 14 -O2.
-		"\x48\x8b\x17\x48\x63\x05\x38\xe5\x1c\x00\xb9\x00\x00\x00\x00\xf0\x48\x0f\xb1\x0a\x75\x0e\x48\x83\xec\x08\xe8\x60\xfd\xff\xff\x48\x83\xc4\x08\xc3\xc3": {20, 20},
-		"\xf3\x0f\x1e\xfa\x48\x8b\x17\x48\x63\x05\xf2\x88\x1f\x00\x31\xc9\xf0\x48\x0f\xb1\x0a\x75\x05\xe9\x08\xfd\xff\xff\xc3":                                 {21, 21},
-		"\x48\x8b\x05\x39\x0d\x1d\x00\x48\x8b\x17\x31\xc9\x48\x63\x00\xf0\x48\x0f\xb1\x0a\x75\x05\xe9\x05\xfd\xff\xff\xc3":                                     {20, 20},
+		"\x48\x8b\x17\x48\x63\x05\x38\xe5\x1c\x00\xb9\x00\x00\x00\x00\xf0\x48\x0f\xb1\x0a\x75\x0e\x48\x83\xec\x08\xe8\x60\xfd\xff\xff\x48\x83\xc4\x08\xc3\xc3": {refused, 20},
+		"\xf3\x0f\x1e\xfa\x48\x8b\x17\x48\x63\x05\xf2\x88\x1f\x00\x31\xc9\xf0\x48\x0f\xb1\x0a\x75\x05\xe9\x08\xfd\xff\xff\xc3":                                 {refused, 21},
+		"\x48\x8b\x05\x39\x0d\x1d\x00\x48\x8b\x17\x31\xc9\x48\x63\x00\xf0\x48\x0f\xb1\x0a\x75\x05\xe9\x05\xfd\xff\xff\xc3":                                     {refused, 20},
 		"\x53\x48\x8b\x0f\x48\x8b\x05\xa5\x0d\x1d\x00\x48\x63\x00\x31\xd2\xf0\x48\x0f\xb1\x11\x75\x64":                                                         {0, 0},
 	} {
 		check := func(what string, want int, f LockFunction, err error) {

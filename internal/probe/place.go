@@ -15,13 +15,14 @@ var ErrDear = errors.New("a probe would single-step its instructions, which take
 var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
 // CheapAtEntry finds where a probe at a function sits best, for its return, too: at the first instruction that is emulated, that
-// each call comes by once, and where the first argument is still in its register and the return address on top of the stack.
+// each call comes by once, and where all is as at the call: the first three arguments in their registers, and the return address
+// on top of the stack, where the kernel replaces it.
 func CheapAtEntry(name string, code []byte) (LockFunction, error) {
-	return cheapAt(name, code, x86asm.RDI, x86asm.RSP)
+	return cheapAt(name, code, x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RSP)
 }
 
-// CheapAt is CheapAtEntry for a probe that leaves the return alone. In a function that gives a lock back, that may be the
-// jump behind the instruction that does: what the function was called with is all that matters.
+// CheapAt finds one for a probe that leaves the return alone and looks at the first argument. In a function that gives a lock
+// back, that may be the jump behind the instruction that does.
 func CheapAt(name string, code []byte) (LockFunction, error) { return cheapAt(name, code, x86asm.RDI) }
 
 func cheapAt(name string, code []byte, kept ...x86asm.Reg) (LockFunction, error) {

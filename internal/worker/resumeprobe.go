@@ -75,7 +75,7 @@ func (w *Worker) addRuns(t *probe.RunTarget, name string, given probe.Given, pha
 	if err != nil {
 		return err
 	}
-	at, err := probe.CheapAt(name, place.Code)
+	at, err := probe.CheapAtEntry(name, place.Code)
 	if err != nil {
 		return err
 	}
