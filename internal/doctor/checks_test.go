@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,14 +154,40 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
+// TestUnmounted: where /proc or /sys is missing, that is said, once, before what seems to be missing for it.
+func TestUnmounted(t *testing.T) {
+	names := func(files map[string]string) (all []string) {
+		for name := range made(t, files, nil) {
+			if strings.HasPrefix(name, "/") {
+				all = append(all, name)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	for _, c := range []struct {
+		files map[string]string
+		want  []string
+	}{
+		{nil, []string{"/proc", "/sys"}},
+		{map[string]string{"proc/self/status": ""}, []string{"/sys"}},
+		{map[string]string{"proc/self/status": "", "sys/kernel/notes": ""}, nil},
+	} {
+		if diff := cmp.Diff(c.want, names(c.files)); diff != "" {
+			t.Errorf("%v:\n%s", c.files, diff)
+		}
+	}
+}
+
 // TestProbe: what the kernel refuses is told, though its files promise it.
 func TestProbe(t *testing.T) {
 	for want, checked := range map[string][]probe.Checked{
 		"moonlap's programs were loaded": {{Name: "load"}, {Name: probe.NameKernel, Err: errors.New("hidden")}},
 		"attach: no such event":          {{Name: "load"}, {Name: "attach", Err: errors.New("no such event")}},
+		"--locks":                        {{Name: "load"}, {Name: probe.ProbeFunctions, Err: errors.New("no uprobes")}},
 	} {
 		m := Machine{Probe: func() []probe.Checked { return checked }}
-		if c := m.tryProbe(); !strings.Contains(c.Text, want) || (c.Status == Problem) != (c.Remedy != "") {
+		if c := m.tryProbe(); !strings.Contains(c.Text, want) || (c.Status == OK) != (c.Remedy == "") {
 			t.Errorf("%+v, want %q", c, want)
 		}
 	}

@@ -40,11 +40,26 @@ type Machine struct {
 
 // Checks looks at the machine.
 func (m Machine) Checks() []Check {
-	checks := m.frequency()
+	checks := append(m.unmounted(), m.frequency()...)
 	for _, check := range []func() Check{
 		m.smt, m.aslr, m.load, m.steal, m.quota, m.clock, m.counters, m.perf, m.ebpf, m.ptrace, m.kernelNames,
 	} {
 		checks = append(checks, check())
+	}
+	return checks
+}
+
+// unmounted tells what of /proc and /sys is missing altogether, as in a plain chroot: other checks would seem to say
+// what this kernel lacks.
+func (m Machine) unmounted() []Check {
+	var checks []Check
+	for _, c := range []struct{ name, sign, without, remedy string }{
+		{"/proc", "proc/self", "load, perf, ptrace, kernel names and workers can't be told, and may seem to be missing", "mount -t proc proc /proc"},
+		{"/sys", "sys/kernel", "frequency, SMT, clock and eBPF can't be told, and may seem to be missing", "mount -t sysfs sys /sys; into a chroot or container, bind the host's read-only"},
+	} {
+		if _, err := os.Stat(filepath.Join(m.Root, c.sign)); err != nil {
+			checks = append(checks, problem(c.name, "it is not mounted here: "+c.without, c.remedy))
+		}
 	}
 	return checks
 }

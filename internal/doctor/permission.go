@@ -132,11 +132,15 @@ func (m Machine) tryProbe() Check {
 		return ok("eBPF", "programs may be loaded, and the kernel tells its types (BTF)")
 	}
 	for _, c := range m.Probe() {
-		if c.Err != nil && c.Name != probe.NameKernel { // names are a check of their own
+		switch {
+		case c.Err == nil, c.Name == probe.NameKernel: // names are a check of their own
+		case c.Name == probe.ProbeFunctions:
+			return note("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile does the rest: --on-cpu, --off-cpu, --wall, --stalls")
+		default:
 			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each look")
 		}
 	}
-	return ok("eBPF", "moonlap's programs were loaded and attached, and the kernel tells its types (BTF)")
+	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel tells its types (BTF) and lets functions be probed (uprobes)")
 }
 
 // ptrace is about who may look into other processes; see ptrace_scope in the kernel's
@@ -183,7 +187,7 @@ func (m Machine) kernelNames() Check {
 		}
 	}
 	restrict, _ := m.read("proc/sys/kernel/kptr_restrict")
-	remedy := "run as root: else kernel functions have no names in a profile"
+	remedy := "run as root, in a container with CAP_SYSLOG: else kernel functions have no names in a profile"
 	text := "the kernel hides its functions' addresses: kptr_restrict is " + restrict
 	switch restrict {
 	case "0": // as the kernel's kallsyms_show_value decides

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 )
 
@@ -93,6 +94,21 @@ func Check() []Checked {
 	return []Checked{
 		{"sample through eBPF", err},
 		{"tell when workers sleep, and turns of the event loop", sleeps},
-		{"name kernel functions", names},
+		{ProbeFunctions, uprobes()},
+		{NameKernel, names},
 	}
+}
+
+// uprobeEvents is where a kernel tells that it has uprobes.
+var uprobeEvents = "/sys/bus/event_source/devices/uprobe/type"
+
+// uprobes tells whether functions of programs can be probed.
+func uprobes() error {
+	if features.HaveBPFLinkUprobeMulti() == nil {
+		return nil
+	}
+	if _, err := os.Stat(uprobeEvents); err != nil {
+		return fmt.Errorf("it takes a kernel with CONFIG_UPROBE_EVENTS (%w)", err)
+	}
+	return nil
 }

@@ -61,6 +61,9 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 // NameKernel is the name of the one check without which sampling works all the same.
 const NameKernel = "name kernel functions"
 
+// ProbeFunctions is the name of the check of what timing locks and counting allocations take beyond sampling.
+const ProbeFunctions = "probe functions, for --locks, --allocations and --resumes"
+
 // A Checked is one thing that sampling takes.
 type Checked struct {
 	Name string // "sample through eBPF"

@@ -79,7 +79,7 @@ func reason(err error) string {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "this machine does not offer it: no " + filepath.Base(path.Path)
+		return "there is no file " + filepath.Base(path.Path) + " of the kernel's"
 	case errors.Is(err, fs.ErrPermission):
 		return "not allowed to read " + filepath.Base(path.Path)
 	}
