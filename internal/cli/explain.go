@@ -27,7 +27,8 @@ func newExplainCommand(sys Sys) *cobra.Command {
 		Use:   "explain --pid PID|CORE",
 		Short: "Say what a running nginx worker is doing, and in which Lua line",
 		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or idle; in which
-Lua line, for which request, with its Lua and C stack; and what to try.
+Lua line, for which request, with its Lua and C stack; and what to try. Then the requests in
+flight, with their light threads and where each waits, and Lua's timers by what they call.
 
 It looks at the worker about a hundred times a second, and stops it each time, mostly for less
 than a millisecond, longer on an overloaded machine; how long is shown. Nothing is written into

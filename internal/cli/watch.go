@@ -43,8 +43,8 @@ func newWatchCommand(sys Sys) *cobra.Command {
 		Short: "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
 		Long: `Watch running nginx workers, again and again until Ctrl-C: what share of a processor they use and
 wait for, what Lua does in them, in which phase and for which request; the requests in flight and
-the line where each waits; connections; how long events wait for the event loop; timers; how full
-shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
+the line where each waits, with their light threads; connections; how long events wait for the event
+loop; timers by what they call; how full shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
 I/O, and what the kernel and the processor count for each request. With --dicts what is in the
 dictionaries of Lua's: entries, those that have expired, what is thrown out alive, how often.
 With --locks how long locks of shared memory are waited for and held, by zone: that takes eBPF, and
