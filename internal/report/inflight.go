@@ -109,6 +109,8 @@ func waitsAt(q worker.InFlight) string {
 	switch {
 	case q.Running:
 		return "runs"
+	case q.Lua == nil && len(q.Tries) > 0:
+		return upstream(q.Tries)
 	case q.Lua == nil:
 		return "outside of Lua"
 	}
@@ -128,4 +130,27 @@ func (p *page) timerGroups(t *worker.LuaTimers, most int) [][]string {
 		rows = append(rows, []string{fmt.Sprint(g.Pending), fmt.Sprint(g.Running), next, last, clean(placeAt(&g.Function, ""))})
 	}
 	return rows
+}
+
+// upstream is what the last try at an upstream server waits for, and that others failed before it.
+func upstream(tries []worker.Try) string {
+	last := tries[len(tries)-1]
+	at := last.Peer
+	switch {
+	case last.Total != nil:
+		at += ", which has ended"
+	case last.Header != nil:
+		at += ", its body"
+	case last.Connect != nil:
+		at += ", its answer"
+	default:
+		at += ", to be connected"
+	}
+	if n := len(tries) - 1; n > 0 {
+		at += fmt.Sprintf("; try %d", n+1)
+		if status := tries[n-1].Status; status != 0 {
+			at += fmt.Sprintf(" after %d", status)
+		}
+	}
+	return at
 }

@@ -25,6 +25,7 @@ func seen() watch.Snapshot {
 		{Method: "POST", URI: "/busy", Age: time.Millisecond, Phase: "content", Running: true},
 		{Method: "GET", URI: "/\x1b[2Jevil" + strings.Repeat("/long", 50)},
 		{Phase: "timer", Lua: &at},
+		{Method: "GET", URI: "/proxied", Age: 2 * time.Millisecond, Tries: []worker.Try{{Peer: "127.0.0.1:81", Status: 502, Total: &over}, {Peer: "unix:/b\x1b[2J", Connect: &over}}},
 		{}, {}, {},
 	}
 	r := watch.Row{
@@ -101,6 +102,7 @@ func TestWatch(t *testing.T) {
 		"requests in flight",
 		"42 2.50 s access GET /slow",
 		"_M.sleep app.lua:11 in ngx.sleep",
+		"2.00 ms GET /proxied unix:/b, its answer; try 2 after 502",
 		"runs",
 		"and 202 more",
 		"cosocket pools",

@@ -17,8 +17,9 @@ type InFlight struct {
 	Waits   string        `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
 	Lua     *Frame        `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
 
-	Timer   *Frame  `json:"timer,omitempty"`   // the function that ngx.timer has called; nil: it is none, or that is not known
-	Threads *Thread `json:"threads,omitempty"` // the entry coroutine and what it has begun; nil: it has begun nothing
+	Timer   *Frame  `json:"timer,omitempty"`    // the function that ngx.timer has called; nil: it is none, or that is not known
+	Threads *Thread `json:"threads,omitempty"`  // the entry coroutine and what it has begun; nil: it has begun nothing
+	Tries   []Try   `json:"upstream,omitempty"` // at upstream servers, the one that goes on last
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
@@ -89,6 +90,7 @@ func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool)
 	if start, ok := w.started(address); ok {
 		f.Began, f.Age = start, max(0, now.Sub(start))
 	}
+	f.Tries = w.tries(address)
 	co, ok := w.coroutine(address)
 	if !ok {
 		return f, true

@@ -19,6 +19,7 @@ type Request struct {
 type requestLayout struct {
 	uri   uint64 // offset of uri; 0: not found yet
 	main  uint64 // of main; 0: not found yet
+	pool  uint64 // of pool; 0: not found yet
 	tried int
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -60,6 +61,7 @@ func begin(t *testing.T, client *http.Client, path string) {
 		defer close(ended)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path, nil)
 		if res, err := client.Do(req); err == nil {
+			io.Copy(io.Discard, res.Body) // else the request ends when its answer begins
 			res.Body.Close()
 		}
 	}()
