@@ -138,13 +138,13 @@ func upstream(tries []worker.Try) string {
 	at := last.Peer
 	switch {
 	case last.Total != nil:
-		at += ", which has ended"
+		at += ", ended"
 	case last.Header != nil:
-		at += ", its body"
+		at += ", body"
 	case last.Connect != nil:
-		at += ", its answer"
+		at += ", answer"
 	default:
-		at += ", to be connected"
+		at += ", connecting"
 	}
 	if n := len(tries) - 1; n > 0 {
 		at += fmt.Sprintf("; try %d", n+1)

@@ -102,7 +102,7 @@ func TestWatch(t *testing.T) {
 		"requests in flight",
 		"42 2.50 s access GET /slow",
 		"_M.sleep app.lua:11 in ngx.sleep",
-		"2.00 ms GET /proxied unix:/b, its answer; try 2 after 502",
+		"2.00 ms GET /proxied unix:/b, answer; try 2 after 502",
 		"runs",
 		"and 202 more",
 		"cosocket pools",
