@@ -17,6 +17,9 @@ type timing struct {
 	probes  uint32 // that there were
 }
 
+// haveMulti tells whether the kernel is Linux 6.6 or newer.
+var haveMulti = func() bool { return features.HaveBPFLinkUprobeMulti() == nil }
+
 func (s *Session) loadTiming() (*timing, error) {
 	if s.timing != nil {
 		return s.timing, nil
@@ -25,7 +28,7 @@ func (s *Session) loadTiming() (*timing, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded := timing{multi: features.HaveBPFLinkUprobeMulti() == nil}
+	loaded := timing{multi: haveMulti()}
 	if loaded.multi {
 		for _, p := range spec.Programs {
 			p.AttachType = ebpf.AttachTraceUprobeMulti

@@ -22,20 +22,33 @@ func TestLockPlaces(t *testing.T) {
 		{"clang-14", "-O0"}, {"clang-14", "-O2"}, {"clang-14", "-Os", "-fcf-protection"},
 	} {
 		t.Run(strings.Join(c, " "), func(t *testing.T) {
-			compiler, err := exec.LookPath(c[0])
-			if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-				t.Fatal(err)
-			} else if err != nil {
-				t.Skip(err)
-			}
-			program := filepath.Join(t.TempDir(), "shmtx")
-			out, err := exec.Command(compiler, append(c[1:], "-pthread", "-o", program, "testdata/shmtx.c")...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			countLocks(t, session, program)
+			countLocks(t, session, compiled(t, c[0], c[1:]...))
 		})
 	}
+}
+
+// TestLockPlacesBefore: the same as older kernels have it.
+func TestLockPlacesBefore(t *testing.T) {
+	defer probe.OneByOne()()
+	session := open(t)
+	countLocks(t, session, compiled(t, "gcc", "-O2"))
+}
+
+// compiled is the program of testdata/shmtx.c.
+func compiled(t *testing.T, compiler string, flags ...string) (program string) {
+	t.Helper()
+	path, err := exec.LookPath(compiler)
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Skip(err)
+	}
+	program = filepath.Join(t.TempDir(), "shmtx")
+	out, err := exec.Command(path, append(flags, "-pthread", "-o", program, "testdata/shmtx.c")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 func countLocks(t *testing.T, session *probe.Session, program string) {

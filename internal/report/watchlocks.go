@@ -22,7 +22,7 @@ func (p *page) watchLocks(s watch.Snapshot) {
 		}
 		p.section(title)
 		if len(l.Zones) > 0 {
-			p.lockTable(l.Zones)
+			p.lockTable(l)
 		}
 		said := fmt.Sprintf("timed in %s of the interval, at a cost of at most %s of the workers' time (--budget %s)", percent(l.Probed), percent(l.Cost), percent(l.Budget))
 		switch {
@@ -35,11 +35,15 @@ func (p *page) watchLocks(s watch.Snapshot) {
 	}
 }
 
-func (p *page) lockTable(zones []watch.ZoneLock) {
-	zones = slices.SortedStableFunc(slices.Values(zones), func(a, b watch.ZoneLock) int { return cmp.Compare(b.Wait.Total, a.Wait.Total) })
+func (p *page) lockTable(l *watch.Locks) {
+	zones := slices.SortedStableFunc(slices.Values(l.Zones), func(a, b watch.ZoneLock) int { return cmp.Compare(b.Wait.Total, a.Wait.Total) })
 	var table [][]string
 	for _, z := range zones[:min(len(zones), mostListed)] {
-		row := []string{clean(z.Zone), p.rate(z.Rate)}
+		rate := p.rate(z.Rate)
+		if l.AtLeast {
+			rate = p.atLeast + rate
+		}
+		row := []string{clean(z.Zone), rate}
 		for _, s := range []explain.Spans{z.Wait, z.Hold} {
 			if s.Count == 0 {
 				row = append(row, p.none, p.none, p.none, p.none)

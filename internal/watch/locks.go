@@ -13,11 +13,13 @@ import (
 // Locks is how long locks of shared memory were waited for and held, while the probe that times them was attached: its
 // budget may have kept it from being so all the time.
 type Locks struct {
-	Probed float64    `json:"probed_share"` // of the interval
-	Bursts int        `json:"bursts"`       // that began in it
-	Cost   float64    `json:"cost_share"`   // of the workers' time, at most, that timing took
-	Budget float64    `json:"budget_share"`
-	Zones  []ZoneLock `json:"zones"` // by name
+	Probed float64 `json:"probed_share"` // of the interval
+	Bursts int     `json:"bursts"`       // that began in it
+	Cost   float64 `json:"cost_share"`   // of the workers' time, at most, that timing took
+	Budget float64 `json:"budget_share"`
+	// AtLeast: timing took a good part of the time that was probed, and a worker that takes locks all the while takes fewer then.
+	AtLeast bool       `json:"rates_at_least,omitempty"`
+	Zones   []ZoneLock `json:"zones"` // by name
 }
 
 // A ZoneLock is the lock of one zone of shared memory.
@@ -47,6 +49,8 @@ func locksOf(workers []worker.LockTimes) *Locks {
 		return min(1, float64(d)/float64(max(1, all.Elapsed)))
 	}
 	locks := &Locks{Probed: share(all.Probed), Bursts: all.Bursts, Cost: share(all.Cost), Budget: all.Budget, Zones: []ZoneLock{}}
+	const good = 4 // a quarter
+	locks.AtLeast = all.Cost > all.Probed/good
 	for _, z := range all.Zones {
 		locks.Zones = append(locks.Zones, ZoneLock{
 			Zone: z.Zone, Wait: explain.SpansOf(z.Waits, all.Probed), Hold: explain.SpansOf(z.Holds, all.Probed),

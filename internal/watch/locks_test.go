@@ -40,6 +40,13 @@ func TestLocksOf(t *testing.T) {
 	if dogs.Zone != "dogs" || dogs.Wait.Count != 1 || dogs.Wait.Total != 1000 {
 		t.Errorf("%+v", dogs)
 	}
+	if got.AtLeast {
+		t.Error("9 µs of a second slowed the workers down")
+	}
+	slowed := lockTimes(10*time.Microsecond, "cats", waits...)
+	if !locksOf([]worker.LockTimes{*slowed}).AtLeast {
+		t.Error("4 of 10 µs were timing")
+	}
 	if none := locksOf([]worker.LockTimes{{}}); none.Probed != 0 || none.Zones == nil || len(none.Zones) != 0 {
 		t.Errorf("%+v", none)
 	}
