@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,14 @@ func TestCoreOfWorker(t *testing.T) {
 		}
 		if c.PID != pid || c.Core.Signal != syscall.SIGABRT {
 			t.Errorf("%s is of process %d, not %d, ended by %v", name, c.PID, pid, c.Core.Signal)
+		}
+		// A core does not tell when it was written, so not how old they are.
+		is := func(f InFlight) bool { return f.URI == "/stuck" && f.Running && f.Phase == "content" && f.Age == 0 }
+		if all, err := c.InFlight(); err != nil || !slices.ContainsFunc(all, is) {
+			t.Errorf("%s: %+v, %v", name, all, err)
+		}
+		if timers, err := c.LuaTimers(); err != nil || timers.Running != 1 { // what the test's nginx was started for
+			t.Errorf("%s: %+v, %v", name, timers, err)
 		}
 		h := heapOf(t, c)
 		if h.Total != h.Accounted() || h.Broken != 0 || h.Cut != 0 {
