@@ -104,13 +104,17 @@ func (c *capturer) expects() bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	switch {
-	case len(c.active) > 0 || c.o.all && c.seen > 0:
+	case len(c.active) > 0:
 		return true
-	case c.o.master != 0 && c.seen > 0:
-		stat, err := (&process.Process{PID: c.o.master}).Stat()
-		return err == nil && !stat.Ended()
+	case len(c.o.pids) > 0 || c.seen == 0 && len(c.refused) > 0:
+		return false
 	}
-	return false
+	return c.o.all || runs(c.o.master)
+}
+
+func runs(pid int) bool {
+	stat, err := (&process.Process{PID: pid}).Stat()
+	return err == nil && !stat.Ended()
 }
 
 // start begins to watch a worker that is not watched yet. A young one may not be ready.
@@ -123,13 +127,17 @@ func (c *capturer) start(ctx context.Context, pid int, young bool) {
 	c.active[pid] = true
 	c.wait.Go(func() {
 		err := c.watch(ctx, pid, young)
+		if len(c.o.pids) == 0 && !runs(pid) {
+			err = nil // it ended while it was opened, as in a reload; others come
+		}
 		if err != nil {
 			c.fail(fmt.Errorf("worker %d: %w", pid, err))
 		}
 		c.lock.Lock()
 		defer c.lock.Unlock()
-		delete(c.active, pid)
-		c.refused[pid] = err != nil
+		if delete(c.active, pid); err != nil {
+			c.refused[pid] = true
+		}
 	})
 }
 

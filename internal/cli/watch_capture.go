@@ -111,14 +111,14 @@ func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.capture.intoFolder(); err != nil {
-		return err
-	}
 	c, err := newCapturer(sys, o)
 	if err != nil {
 		return err
 	}
 	defer c.sampler.Close()
+	if err := o.capture.intoFolder(); err != nil {
+		return err
+	}
 	during := ctx
 	if d := o.capture.duration; d > 0 {
 		var cancel context.CancelFunc
@@ -131,8 +131,8 @@ func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
 	c.stop = stop
 	err = c.run(during, pids)
 	c.wait.Wait() // captures are written whole, also after Ctrl-C
-	if c.captures == 0 && c.seen == 0 && len(c.errs) > 0 {
-		return errors.Join(c.errs...)
+	if c.seen == 0 && len(c.errs) > 0 {
+		return exitWith(ExitError, nil) // it was told why
 	}
 	switch cause := context.Cause(during); {
 	case ctx.Err() != nil:
