@@ -158,6 +158,8 @@ func (e Event) now(t *worker.Tail) Event {
 		return e.ofSleep(t)
 	case Held:
 		return e.ofHeld(t)
+	case Heap, Growth: // it was noticed early, and goes on
+		e.To = t.Now
 	}
 	return e
 }
