@@ -250,6 +250,40 @@ inlined u64 machine(const struct worker *w) {
     return coroutine && word(coroutine + w->cframe) & ~3ULL ? w->other : w->global;
 }
 
+#define FAR_BLOCK 512
+#define FAR_BLOCKS 24
+#define FAR_BELOW 4096 /* what Lua called: a trace's spill slots, and the C functions that it went through */
+
+/* A far is a part of the machine stack that is copied block by block. */
+struct far {
+    struct scratch *s;
+    u64 at, end;
+};
+
+static long far_block(u32 i, void *context) {
+    struct far *f = context;
+
+    (void)i;
+    if (f->at >= f->end || keep(f->s, MEMORY, f->at, FAR_BLOCK) == 0)
+        return 1;
+    f->at += FAR_BLOCK;
+    return 0;
+}
+
+/* keep_far copies the machine stack around the interpreter's C frame, and what is outside of it, where what
+ * Lua called takes so much of the stack that its copy does not reach there: machine code of PCRE's takes 32 kB. */
+inlined void keep_far(struct scratch *s, const struct worker *w, u64 cframe) {
+    const struct chunk *stack = (struct chunk *)s->chunks;
+    u64 copied = stack->address + stack->size;
+    struct far f = {.s = s, .at = (cframe - FAR_BELOW) & ~7ULL, .end = w->stack_end};
+
+    if (!(s->moment.flags & CUT) || copied > cframe + CFRAME_SIZE || cframe < stack->address)
+        return;
+    if (f.at < copied)
+        f.at = copied;
+    loop(FAR_BLOCKS, far_block, &f);
+}
+
 /* keep_lua copies what the frames of the running coroutine, and of those that resumed it, consist of. */
 inlined void keep_lua(struct scratch *s, const struct worker *w) {
     struct walk k = {.s = s, .w = w, .global = machine(w)};
@@ -269,6 +303,7 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
         keep(s, COROUTINE, k.coroutine, COROUTINE_SIZE);
         return;
     }
+    keep_far(s, w, k.cframe);
     k.base = base;
     if (runs_interpreter(&k, (s32)*state)) {
         k.second = word(k.coroutine + w->base);

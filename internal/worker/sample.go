@@ -208,6 +208,11 @@ func (w *Worker) unwind(memory process.Memory, r process.Registers, after, inLua
 		case err == process.ErrOutermost:
 			return all, nil
 		case err != nil:
+			if len(all) == 1 && !after {
+				if rest, ok := w.foreign(memory, r, inLua); ok {
+					return append(all, rest...), nil
+				}
+			}
 			_, known := w.Mapped(r.RIP)
 			w.unmapped = w.unmapped || !known
 			return all, err
