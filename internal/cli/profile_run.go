@@ -90,6 +90,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		f := explain.Find(together, o.stalls)
 		found, out.Found = &f, f
 	}
+	if regexes := explain.Regexes(chosen); len(regexes) > 0 && together.Allocations == nil {
+		out.Regexes = regexes
+	}
 	var locks *explain.LockTimes
 	if together.Locks != nil {
 		locks = explain.Locks(*together.Locks)

@@ -30,6 +30,7 @@ type Explanation struct {
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
 	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
 	Served   *Served        `json:"served,omitempty"`          // by nginx; nil: not looked up
+	Regexes  []Regex        `json:"regular_expressions"`       // that were worked on
 	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
 	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
 	Heap     uint64         `json:"lua_heap_bytes"`
@@ -100,6 +101,7 @@ func Shares(l worker.Looks) Explanation {
 	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
 	e.Locks = LockWaits(l)
+	e.Regexes = Regexes(l)
 	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack

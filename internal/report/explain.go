@@ -78,6 +78,7 @@ func (p *page) looks(e explain.Explanation) {
 
 func (p *page) allShares(e explain.Explanation) {
 	p.locks(e.Locks)
+	p.regexes(e.Regexes)
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
 	p.shares("Lua of the blocks", e.Machines)

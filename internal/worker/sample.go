@@ -45,6 +45,7 @@ type Sample struct {
 
 	Uncompiled *Uncompiled // it was interpreted, and why; nil: it was not
 	Exit       *Exit       // it left a trace; nil: it did not, or that is not known
+	Regex *Regex // it works on a regular expression, or a pattern of Lua's; nil: it doesn't
 
 	Allocation *Allocation // Lua asked for memory at this moment; nil: that is not what is looked at
 }
@@ -152,7 +153,9 @@ func (w *Worker) describe(s *Sample, v view) {
 	for _, r := range v.outer {
 		stack = append(stack, w.cFrame(r.RIP, true))
 	}
+	namePCRE(stack)
 	s.Stack = w.stacks.shared(stack)
+	w.regex(s, v.lua.Frames)
 	s.Phase = cmp.Or(v.phase, phaseOf(stack))
 	w.judge(s, v)
 }
@@ -269,7 +272,7 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 	}
 	o, err := w.ObjectAt(address)
 	if err != nil {
-		f.Function = "(machine code of no file)" // its address would be another one in each look
+		f.Function = noFile // its address would be another one in each look
 		return f
 	}
 	f.File = o.Name()

@@ -38,8 +38,10 @@ type Worker struct {
 
 	sources luajit.Sources
 	frames  map[luajit.Frame]Frame // those seen, with their names
-	stacks  stacks
-	locks   locks
+
+	arguments map[lineCall][]string // that lines of Lua give to what they call, where these are constants
+	stacks    stacks
+	locks     locks
 
 	compilers map[uint64]*compiler // by the address of their machine
 	collector *collectorWatch      // that Glance reads; nil: it has not yet
