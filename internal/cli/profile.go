@@ -48,7 +48,7 @@ prints to stdout goes to stderr.
 
 Where Lua was interpreted, the summary says why: which loop or function LuaJIT has not compiled, for
 which reason, and what to try.
-The summary also tells lines that match regular expressions, or Lua's own patterns, and whether they
+It also tells lines that match regular expressions, or Lua's own patterns, and whether they
 are compiled, interpreted or compiled again and again.
 
 --locks, with any of them, times how long locks of shared memory are waited for and held, by zone;

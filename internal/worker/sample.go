@@ -45,7 +45,7 @@ type Sample struct {
 
 	Uncompiled *Uncompiled // it was interpreted, and why; nil: it was not
 	Exit       *Exit       // it left a trace; nil: it did not, or that is not known
-	Regex *Regex // it works on a regular expression, or a pattern of Lua's; nil: it doesn't
+	Regex      *Regex      // it works on a regular expression, or a pattern of Lua's; nil: it doesn't
 
 	Allocation *Allocation // Lua asked for memory at this moment; nil: that is not what is looked at
 }
