@@ -74,10 +74,10 @@ binaries are built once, with what GOFLAGS says.`,
 		Example: `  moonlap bench examples/re_find.lua
   moonlap bench -e 'ngx.re.find("hello", "l+", "jo")' --setup 'require "resty.core"'
   moonlap bench --runtime luajit --filter concat --laps examples/string_concat.lua
-  moonlap bench -e 's:sub(1, 1)' -e 's:byte(1)' --setup 'local s = ...' --min-effect 5%
+  moonlap bench -e 'ngx.md5(s)' -e 'ngx.crc32_long(s)' --setup 'local s = "hello"' --min-effect 5%
   moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
   moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl
-  moonlap bench --profile --out today.jsonl app.lua && moonlap profile today.jsonl --out app.html
+  moonlap bench --profile --out today.jsonl app.lua && moonlap profile today.jsonl --case upper --out app.html
   moonlap bench --compare --filter 'Digits/' ./examples/go_digits`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.complete(cmd, args); err != nil {

@@ -44,7 +44,7 @@ are not moved.`,
   moonlap compare bench.lua --luajit /usr/bin/luajit --luajit ./luajit
   moonlap compare bench.lua --jit '' --jit off
   moonlap compare shm.lua --http-conf 'lua_shared_dict d 1m;' --http-conf @big.conf
-  moonlap compare -e 's:sub(1, 1)' -e 's:byte(1)' --setup 'local s = ...'
+  moonlap compare -e 'ngx.md5(s)' -e 'ngx.crc32_long(s)' --setup 'local s = "hello"'
   moonlap compare bench.lua --rev origin/main --rev HEAD --fail-if-slower 3%`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompare(cmd, sys, &o, args)
