@@ -40,8 +40,9 @@ func allocations(moonlap string, pairs int, length time.Duration) error {
 }
 
 // loaded waits until a profiler has loaded the program for allocations, beside the two that every profile has.
-func loaded(profiler int) error {
-	const programs = 3
+func loaded(profiler int) error { return hasPrograms(profiler, 3) }
+
+func hasPrograms(profiler, programs int) error {
 	for range 400 {
 		time.Sleep(50 * time.Millisecond)
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", profiler))

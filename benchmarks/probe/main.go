@@ -23,12 +23,12 @@ func main() {
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "the program to measure")
 	pairs := flag.Int("pairs", 60, "pairs of slices of cost with each worker")
 	length := flag.Duration("length", 150*time.Millisecond, "length of a slice of cost")
-	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks")
+	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks, of each length for resumes")
 	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|system|captures|calls|complete|locks|flat|ring|heap")
+		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -44,6 +44,8 @@ func main() {
 		err = cost(*moonlap, *pairs, *length)
 	case "allocations":
 		err = allocations(*moonlap, *pairs, *length)
+	case "resumes":
+		err = resumes(*moonlap, *pairs, *length, *whole)
 	case "system":
 		err = system(*moonlap, modes, *pairs, *length)
 	case "captures":
@@ -70,7 +72,7 @@ func main() {
 		err = heaps(*moonlap, counts)
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, system, captures, calls, complete, locks, flat, ring or heap?")
+		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring or heap?")
 	}
 	if err != nil {
 		log.Fatal(err)

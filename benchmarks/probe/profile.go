@@ -12,6 +12,16 @@ import (
 type profile struct {
 	Failed, Lost int // looks without a stack, and those that were not taken in time
 	Stacks       []stack
+	Resumes      struct {
+		Phases []struct {
+			Phase string
+			Own   struct {
+				Count   int
+				Median  float64 `json:"p50_ns"`
+				Longest float64 `json:"longest_ns"`
+			}
+		}
+	}
 }
 
 // A stack was looked at so many times; the outermost frame is its first.

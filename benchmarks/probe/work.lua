@@ -75,6 +75,24 @@ local function clock()
     return tonumber(now.s) * 1e9 + tonumber(now.ns)
 end
 
+local took = {}
+
+--- Computes for so many ns by its own clock, and notes how long that was.
+function _M.known()
+    local from = clock()
+    local stop = from + tonumber(ngx.var.args)
+    local at
+    repeat at = clock() until at >= stop
+    took[#took + 1] = at - from
+end
+
+--- Prints how many of those there were, and their median, ns; and forgets them.
+function _M.noted()
+    table.sort(took)
+    ngx.print(#took, " ", took[math.ceil(#took / 2)] or 0, "\n")
+    took = {}
+end
+
 --- Reads the clock for 0.1 s and prints the longest time between two readings, ns.
 function _M.spin()
     local longest, last = 0, clock()
