@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/explain"
@@ -43,7 +44,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return err
 	}
 	defer by.close()
-	start := sys.Now()
 	var all []looked
 	var errs []error
 	who := plainPIDs(pids)
@@ -59,7 +59,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	} else {
 		all = lookAtAll(ctx, sys, pids, o, by)
 	}
-	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which(), Start: start, Duration: sys.Now().Sub(start)}
+	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which()}
 	if out.Title == "" {
 		out.Title = who + ", " + o.which()
 		if o.command == nil {
@@ -67,6 +67,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		}
 	}
 	var together worker.Looks
+	var end time.Time
 	var seen []int
 	for _, l := range all {
 		if l.err != nil {
@@ -74,6 +75,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		}
 		if l.looks.Elapsed > 0 {
 			seen = append(seen, l.pid)
+			if e := l.looks.Start.Add(l.looks.Elapsed); e.After(end) {
+				end = e
+			}
 		}
 		together = together.And(l.looks)
 	}
@@ -81,6 +85,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	chosen := together.Only(o.which())
+	out.Start, out.Duration = together.Start, end.Sub(together.Start)
 	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
 	out.Period = together.Period()
 	chosen.AddTo(out)

@@ -14,7 +14,8 @@ import (
 // Looks is what was seen of a worker over some time.
 type Looks struct {
 	Samples []Sample
-	Elapsed time.Duration
+	Start   time.Time     // of the looks; that of the first worker, where there are several
+	Elapsed time.Duration // of all workers together
 	Used    time.Duration // CPU time of the worker meanwhile, with all its threads
 	CPU     float64       // that as a share of one processor
 	Pause   time.Duration // mean time that a look stopped the worker for, at most
@@ -59,7 +60,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 	start := time.Now()
 	last := before // an ended worker's can't be read any more
 	finish := func(err error) (Looks, error) {
-		l.Elapsed = time.Since(start)
+		l.Start, l.Elapsed = start, time.Since(start)
 		l.average()
 		if after, e := w.Stat(); e == nil {
 			last = after
@@ -140,6 +141,9 @@ func (l Looks) And(other Looks) Looks {
 		l.Compilation = &both
 	}
 	l.Resumes = append(l.Resumes, other.Resumes...)
+	if l.Start.IsZero() || !other.Start.IsZero() && other.Start.Before(l.Start) {
+		l.Start = other.Start
+	}
 	l.Paused += other.Paused
 	l.average()
 	l.Elapsed += other.Elapsed

@@ -12,10 +12,11 @@ import (
 func TestAnd(t *testing.T) {
 	sample := Sample{Lua: true}
 	// A worker that ended early, and one that took its place and failed half of its looks.
-	one := Looks{Samples: []Sample{sample}, Elapsed: time.Second, Used: time.Second, CPU: 1, Paused: 2 * time.Millisecond}
-	two := Looks{Samples: []Sample{sample}, Failed: 2, Elapsed: 3 * time.Second, Paused: 6 * time.Millisecond}
+	began := time.Unix(1e9, 0)
+	one := Looks{Samples: []Sample{sample}, Start: began.Add(time.Second), Elapsed: time.Second, Used: time.Second, CPU: 1, Paused: 2 * time.Millisecond}
+	two := Looks{Samples: []Sample{sample}, Failed: 2, Start: began, Elapsed: 3 * time.Second, Paused: 6 * time.Millisecond}
 	both := Looks{}.And(one).And(two)
-	if len(both.Samples) != 2 || both.Failed != 2 || both.Period() != time.Second || both.Pause != 2*time.Millisecond || both.CPU != 0.25 {
+	if len(both.Samples) != 2 || both.Failed != 2 || both.Period() != time.Second || both.Pause != 2*time.Millisecond || both.CPU != 0.25 || !both.Start.Equal(began) {
 		t.Errorf("%+v, period %v", both, both.Period())
 	}
 }

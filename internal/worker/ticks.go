@@ -127,7 +127,7 @@ func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, 
 			allocations.end()
 			resumes.end()
 			source.Detach()
-			l.Elapsed = time.Since(start)
+			l.Start, l.Elapsed = start, time.Since(start)
 			if after, e := w.Stat(); e == nil {
 				last = after
 			}
