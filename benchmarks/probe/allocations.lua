@@ -109,14 +109,14 @@ local function watched(budget, work, often)
     file:close()
     pipe:close()
     os.remove(out)
-    local clock, fraction = seen.start:match("T(%d+:%d+:%d+)(%.%d+)")
+    local clock, fraction = seen.allocated.began:match("T(%d+:%d+:%d+)(%.?%d*)")
     local h, m, s = clock:match("(%d+):(%d+):(%d+)")
-    local ended = h * 3600 + m * 60 + s + fraction + seen.duration_ns / 1e9
-    local day, zone = 86400, 3600
+    local began = h * 3600 + m * 60 + s + (tonumber(fraction) or 0)
+    local hour = 3600
     local count, elapsed = 0, seen.allocated.elapsed_ns / 1e9
     for _, at in ipairs(times) do
-        local ago = (ended - at + day / 2) % zone -- whatever the time zone
-        if ago < elapsed then count = count + often end
+        local since = (at - began) % hour -- of any day
+        if since < elapsed then count = count + often end
     end
     return seen, count / elapsed
 end

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// dearer: what a trap costs is measured in a loop that does nothing else. In programs it was 0.8 to 1.3 times that, see
+// dearer: what a trap costs is measured in a loop that does nothing else. In programs it was 1.2 to 1.3 times that, see
 // benchmarks/probe/README.md. It counts for the budget alone.
 const dearer = 1.2
 

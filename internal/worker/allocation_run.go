@@ -126,7 +126,7 @@ func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
 	e.at = probe.Now()
 	var err, failed error
 	e.used, err = a.CPU()
-	e.books = a.collector.read()
+	e.books, _ = a.collector.read()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
 	return e, probe.Now()-e.at < slack

@@ -33,10 +33,11 @@ type allocationProbe struct {
 	last           edge // the end of the last window
 
 	collector *collectorWatch
-	began     Ledger // at the beginning
-	over      Ledger // at the end
-	start     time.Time
-	elapsed   time.Duration // between these two
+	began     Ledger        // at the beginning
+	over      Ledger        // at the end
+	start     time.Time     // when it began
+	since     time.Duration // the same, since the machine started
+	elapsed   time.Duration // from then to the end
 
 	ended      chan struct{}
 	heapBefore uint64 // bytes in use
@@ -54,14 +55,17 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 	a.keepHeap()
 	a.heapBefore = a.heapNow
 	a.collector = a.watchCollector(time.Millisecond)
-	a.start, a.began = time.Now(), a.collector.read()
+	a.began, a.since = a.collector.read()
+	a.start = time.Now().Add(a.since - probe.Now())
 	var reading sync.WaitGroup
 	reading.Go(func() { a.collector.run(ctx) })
 	go func() {
 		defer close(a.ended)
 		a.run(ctx)
 		reading.Wait()
-		a.over, a.elapsed = a.collector.read(), time.Since(a.start)
+		var now time.Duration
+		a.over, now = a.collector.read()
+		a.elapsed = now - a.since
 		if a.err != nil {
 			stop()
 		}
@@ -110,7 +114,7 @@ func (a *allocationProbe) requests() uint64 {
 // sum puts what was seen into the looks.
 func (a *allocationProbe) sum(l *Looks) error {
 	all := Allocations{
-		Elapsed: a.elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heapNow,
+		Began: a.start, Elapsed: a.elapsed, Cost: a.cost, Each: a.each(), Budget: a.budget, HeapBefore: a.heapBefore, HeapAfter: a.heapNow,
 	}
 	all.Served = map[int]Served{}
 	if a.served > 0 {
@@ -160,7 +164,8 @@ func (w *Worker) probeAllocations(source *probe.Source, hz, budget float64) (*al
 
 // Allocations is what workers' Lua has allocated, and what it took to know.
 type Allocations struct {
-	Elapsed time.Duration // of all workers together
+	Began   time.Time
+	Elapsed time.Duration // since then, of all workers together
 	Probed  time.Duration // of that: in windows
 	Windows int
 	Traps   int           // into the kernel, one for each allocation
@@ -191,6 +196,9 @@ type Served struct {
 func (a Allocations) And(o Allocations) Allocations {
 	// As if what is not known of both went the same way: an upper bound.
 	a.Low, a.High = a.Low+o.Low, a.High+o.High
+	if !o.Began.IsZero() && o.Began.Before(a.Began) {
+		a.Began = o.Began
+	}
 	a.Elapsed += o.Elapsed
 	a.Probed += o.Probed
 	a.Windows += o.Windows

@@ -174,7 +174,8 @@ func TestCollectorOfScript(t *testing.T) {
 			awaitFile(t, done, 1)
 			cancel()
 			wait.Wait()
-			bytes, guessed := watch.read().Bytes()
+			ledger, _ := watch.read()
+			bytes, guessed := ledger.Bytes()
 			t.Logf("%.0f bytes, %.0f of them guessed; %.0f by the script", bytes, guessed, right)
 			if watch.err != nil || len(watch.lengths) == 0 {
 				t.Fatalf("no cycle was seen: %v", watch.err)

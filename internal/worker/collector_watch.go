@@ -63,8 +63,8 @@ func (c *collectorWatch) run(ctx context.Context) {
 	}
 }
 
-// read reads the collector now, and returns what it has come to. In a worker that has ended, that stays.
-func (c *collectorWatch) read() Ledger {
+// read reads the collector now, and returns what it has come to, and when. In a worker that has ended, that stays.
+func (c *collectorWatch) read() (Ledger, time.Duration) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	r := collectorReading{At: probe.Now()}
@@ -79,5 +79,5 @@ func (c *collectorWatch) read() Ledger {
 	if c.err = err; err == nil {
 		c.collector.next(r)
 	}
-	return c.Ledger
+	return c.Ledger, r.At
 }
