@@ -178,8 +178,8 @@ local function measure(compile, between, budget)
         budget, ("%.1f %%"):format(100 * a.cost),
         ("%.1f %%"):format(100 * a.probed_ns / a.elapsed_ns),
         ("%.0f %%"):format(100 * a.cost_in_probed), ("%d"):format(a.looks),
-        table.concat(row, " · "), ("%.1f"):format(rounds * round / 1e6),
-        ("%.1f (%.1f–%.1f)"):format(
+        table.concat(row, " · "), ("%.2f"):format(rounds * round / 1e6),
+        ("%.2f (%.2f–%.2f)"):format(
             a.bytes / second, a.bytes_low / second, a.bytes_high / second),
     }
     print("| " .. table.concat(columns, " | ") .. " |")
