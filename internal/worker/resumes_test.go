@@ -189,9 +189,8 @@ func TestResumes(t *testing.T) {
 		if p.Whole.Count() != p.Own.Count() || p.Own.Sum <= 0 || p.Own.Sum > p.Whole.Sum {
 			t.Errorf("%s: %d runs took %v, with what they entered %d took %v", p.Phase, p.Own.Count(), p.Own.Sum, p.Whole.Count(), p.Whole.Sum)
 		}
-		const slept = time.Millisecond
-		if strings.HasPrefix(p.Phase, "rewrite") && p.Waits.Least < slept {
-			t.Errorf("it sleeps %v in %s", p.Waits.Least, p.Phase)
+		if n := p.Waits.Count(); (n > 0) != (p.Waits.Sum > 0) || p.Waits.Longest > p.Waits.Sum { // how long a timer takes depends on other events
+			t.Errorf("%s: %d waits of %v, the longest %v", p.Phase, n, p.Waits.Sum, p.Waits.Longest)
 		}
 		all += p.Own.Count()
 	}
