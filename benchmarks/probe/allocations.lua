@@ -90,7 +90,8 @@ local function wilson(p, n)
 end
 
 -- watched has the worker profiled while work runs, and returns what was seen, and how often work
--- has run a second in the time that was looked at, counted by so many at once.
+-- has run a second in the time that was looked at, counted by so many at once: what counts and
+-- takes the time allocates, too.
 local function watched(budget, work, often)
     local out = os.tmpname()
     local command = "%s profile --allocations --budget %s --pid %d --duration %ds --out %s.json"
@@ -156,7 +157,7 @@ local function measure(compile, between, budget)
         for i = 1, 3 do list[i](counts[i]) end
         compute(between)
     end
-    local seen, rounds = watched(budget, work, between == 100 and 100 or 3)
+    local seen, rounds = watched(budget, work, 100)
     os.remove(file)
     local there = inPlace(work)
     if math.abs(there / round - 1) > 0.001 then
