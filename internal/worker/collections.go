@@ -68,31 +68,40 @@ func (c *cycles) next(before, r collectorReading, blind bool) {
 		return
 	}
 	c.Seen += r.At - before.At
-	marked := r.White != before.White
 	const sweep = 3 // sweep strings, and all that comes after it
-	if c.running && (r.Phase == luajit.Pause && before.Phase != luajit.Pause || r.Phase < before.Phase || marked && before.Phase >= sweep) {
-		left := before.Estimate
-		if !marked {
-			left = r.Estimate
-		}
-		if c.marked > 0 {
-			c.Last = append(c.Last, Cycle{r.At - c.began, c.marked, min(left, c.marked)})
-			c.Last = c.Last[max(0, len(c.Last)-mostCycles):]
-		}
-		c.running = false
-	}
-	if begun := before.Phase == luajit.Pause || r.Phase < before.Phase || marked && before.Phase >= sweep; begun && (r.Phase != luajit.Pause || marked) {
-		c.running, c.began, c.marked = true, before.At, 0
-	}
+	marked := r.White != before.White
+	another := marked && (before.Phase == luajit.Pause || before.Phase >= sweep) // than the one that was under way
 	if marked {
 		c.Cycles++
+	}
+	if marked && !another {
 		c.marked = max(before.InUse, r.Estimate)
-		if r.Phase == luajit.Pause && c.running { // all of it between two readings
-			c.Last = append(c.Last, Cycle{r.At - c.began, c.marked, min(r.Estimate, c.marked)})
-			c.Last = c.Last[max(0, len(c.Last)-mostCycles):]
-			c.running = false
+	}
+	if before.Phase != luajit.Pause && (r.Phase < before.Phase || another) {
+		left := r.Estimate
+		if another {
+			left = before.Estimate
+		}
+		c.end(r.At, left)
+	}
+	if before.Phase == luajit.Pause && r.Phase != luajit.Pause || r.Phase < before.Phase && r.Phase != luajit.Pause || another {
+		c.running, c.began, c.marked = true, before.At, 0
+	}
+	if another {
+		c.marked = max(before.InUse, r.Estimate)
+		if r.Phase == luajit.Pause { // all of it between two readings
+			c.end(r.At, r.Estimate)
 		}
 	}
+}
+
+// end ends the cycle; it counts if its beginning was seen.
+func (c *cycles) end(at time.Duration, left uint64) {
+	if c.running && c.marked > 0 {
+		c.Last = append(c.Last, Cycle{at - c.began, c.marked, min(left, c.marked)})
+		c.Last = c.Last[max(0, len(c.Last)-mostCycles):]
+	}
+	c.running = false
 }
 
 // step follows the step that the collector is in. Where it is in one at both readings, it is the same one if nothing was

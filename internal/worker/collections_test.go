@@ -43,6 +43,12 @@ func TestCycles(t *testing.T) {
 			[]collectorReading{at(10*ms, 0, 1, 100, 50, false), at(12*ms, 0, 2, 60, 55, false)},
 			Collections{Seen: 2 * ms, Cycles: 1, Last: []Cycle{{2 * ms, 100, 55}}, Lowest: 60, Highest: 60},
 		},
+		"marked and swept between two readings": {
+			[]collectorReading{
+				at(10*ms, 0, 1, 100, 50, false), at(11*ms, 1, 1, 110, 50, false), at(12*ms, 0, 2, 60, 55, false),
+			},
+			Collections{Seen: 2 * ms, Cycles: 1, Last: []Cycle{{2 * ms, 110, 55}}, Lowest: 60, Highest: 110},
+		},
 		"a step, in which nothing is allocated, and another one right after it": {
 			[]collectorReading{
 				at(10*ms, 1, 1, 100, 50, false), at(11*ms, 1, 1, 101, 50, true), at(13*ms, 1, 1, 101, 50, true), at(15*ms, 4, 2, 101, 101, true),

@@ -45,6 +45,7 @@ func (w *Worker) followCollector(ctx context.Context, seen *Collections) (end fu
 	return func() {
 		stop()
 		<-ended
+		w.collector.read()
 		*seen = w.collector.take()
 	}
 }
