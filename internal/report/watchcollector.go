@@ -25,7 +25,10 @@ func (p *page) watchCollector(s watch.Snapshot) {
 			freed = fmt.Sprintf("%s %s %s", p.size(float64(last.Marked)), p.arrow, p.size(float64(last.Left)))
 		}
 		if l := c.Longest; l != nil {
-			step = p.time(float64(l.Least)) + p.dash + p.time(float64(l.Most))
+			step = "< " + p.time(float64(l.Most))
+			if l.Least > 0 {
+				step = p.time(float64(l.Least)) + p.dash + p.time(float64(l.Most))
+			}
 		}
 		table = append(table, []string{fmt.Sprint(r.PID), p.size(c.Allocated.Estimate) + "/s", cycles,
 			fmt.Sprintf("%s (%s%s%s)", percent(c.Share.Estimate), percent(c.Share.Low), p.dash, percent(c.Share.High)),

@@ -29,7 +29,7 @@ type Cycle struct {
 	Left   uint64        `json:"left_bytes"`        // of these, what was not freed
 }
 
-// A Step is what the collector did without a break: its CPU time.
+// A Step is the longest that the collector did without a break.
 type Step struct {
 	Least time.Duration `json:"at_least_ns"`
 	Most  time.Duration `json:"at_most_ns"`

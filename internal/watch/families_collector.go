@@ -26,7 +26,7 @@ func (e *exposition) collector(gauge, counter func(name, help string, values fun
 		of(func(c *Collector, v put) { v(float64(c.Lowest)) }))
 	gauge("worker_lua_heap_highest_bytes", "Most that Lua's heap had in the last interval.",
 		of(func(c *Collector, v put) { v(float64(c.Highest)) }))
-	gauge("worker_lua_gc_longest_step_seconds", "CPU time, at least, of the longest that the garbage collector did without a break in the last interval; 0: it was never seen twice in a step.",
+	gauge("worker_lua_gc_longest_step_seconds", "How long, at least, the longest took that the garbage collector did without a break in the last interval; 0: less than can be told.",
 		of(func(c *Collector, v put) {
 			if c.Longest != nil {
 				v(c.Longest.Least.Seconds())

@@ -54,7 +54,7 @@ func (a *allocationProbe) begin(ctx context.Context, stop func()) {
 	a.served = a.requests()
 	a.keepHeap()
 	a.heapBefore = a.heapNow
-	a.collector = a.watchCollector(time.Millisecond)
+	a.collector = a.watchCollector(time.Millisecond, time.Millisecond)
 	a.began, a.since = a.collector.read()
 	a.start = time.Now().Add(a.since - probe.Now())
 	var reading sync.WaitGroup

@@ -19,7 +19,7 @@ type Collections struct {
 	Guessed    float64
 	Lowest     uint64 // bytes in use
 	Highest    uint64
-	Longest    Step // of those seen
+	Longest    Step // of those seen, at least and at most
 	Err        error
 }
 
@@ -31,8 +31,8 @@ type Cycle struct {
 	Left   uint64 // of these, what was not freed
 }
 
-// A Step is what the collector does without a break: between two steps the program allocates. Its CPU time is told, so that a
-// worker that waits for a processor meanwhile is not the collector's fault.
+// A Step is what the collector does without a break: between two steps the program allocates. Where that is known its CPU time
+// is told, so that a worker that waits for a processor meanwhile is not the collector's fault.
 type Step struct {
 	Least, Most time.Duration // that it took, at least and at most
 	Phase       luajit.Phase  // at its end
@@ -48,9 +48,12 @@ type cycles struct {
 	marked  uint64 // 0: it has not come to that
 
 	stepping             bool
-	before, first, final time.Duration // CPU time at the last reading outside of the step, and at the first and the last one in it
-	phase                luajit.Phase
+	before, first, final collectorReading // the last one outside of the step, and the first and the last one in it
 }
+
+// untold is how much CPU time of a process that runs the kernel may not have told yet: it adds it up at each tick of its clock, of
+// which there are 100 a second at least.
+const untold = 10 * time.Millisecond
 
 const mostCycles = 8 // that are kept
 
@@ -109,7 +112,7 @@ func (c *cycles) end(at time.Duration, left uint64) {
 // use by what a part of a step frees; where that is much, a step seems to end, and its length is told too short.
 func (c *cycles) step(before, r collectorReading) {
 	if !r.Collecting {
-		c.endStep(r.Used)
+		c.endStep(r)
 		return
 	}
 	const due, firstSweep, lastSweep = 1 << 10, 3, 4
@@ -121,21 +124,23 @@ func (c *cycles) step(before, r collectorReading) {
 		same = r.InUse <= before.InUse
 	}
 	if !c.stepping || !same {
-		c.endStep(r.Used)
-		c.stepping, c.before, c.first = true, before.Used, r.Used
+		c.endStep(r)
+		c.stepping, c.before, c.first = true, before, r
 	}
-	c.final, c.phase = r.Used, r.Phase
+	c.final = r
 }
 
-// endStep ends the step, if there is one, no later than when the worker had used so much CPU time.
-func (c *cycles) endStep(used time.Duration) {
+// endStep ends the step, if there is one, no later than at a reading.
+func (c *cycles) endStep(r collectorReading) {
 	if !c.stepping {
 		return
 	}
 	c.stepping = false
-	s := Step{c.final - c.first, used - c.before, c.phase}
-	if s.Least > c.Longest.Least || c.Longest.Most == 0 || s.Least == c.Longest.Least && s.Most < c.Longest.Most {
-		c.Longest = s
+	least := max(0, min(c.final.At-c.first.At, c.final.Used-c.first.Used-untold))
+	most := min(r.At-c.before.At, r.Used-c.before.Used+untold)
+	c.Longest.Least = max(c.Longest.Least, least)
+	if most > c.Longest.Most {
+		c.Longest.Most, c.Longest.Phase = most, c.final.Phase
 	}
 }
 

@@ -21,6 +21,10 @@ func TestCycles(t *testing.T) {
 			At: when, Used: when / 10, Collecting: collecting, GC: luajit.GC{InUse: inUse, Estimate: estimate, Phase: phase, White: white},
 		}
 	}
+	waiting := func(r collectorReading, used time.Duration) collectorReading {
+		r.Used = used
+		return r
+	}
 	for name, c := range map[string]struct {
 		readings []collectorReading
 		want     Collections
@@ -55,7 +59,16 @@ func TestCycles(t *testing.T) {
 				at(16*ms, 4, 2, 90, 90, true), at(17*ms, 4, 2, 2000, 80, true), at(18*ms, 4, 2, 2000, 80, false),
 			},
 			Collections{
-				Seen: 8 * ms, Cycles: 1, Lowest: 90, Highest: 2000, Longest: Step{ms / 2, ms * 7 / 10, 4},
+				Seen: 8 * ms, Cycles: 1, Lowest: 90, Highest: 2000, Longest: Step{0, 7 * ms, 4}, // of less CPU time than the kernel may not have told yet
+			},
+		},
+		"a long step, and one in which the worker mostly waited for a processor": {
+			[]collectorReading{
+				at(100*ms, 1, 1, 100, 50, false), at(200*ms, 1, 1, 101, 50, true), at(400*ms, 1, 1, 101, 50, true), at(450*ms, 1, 1, 102, 50, false),
+				at(500*ms, 1, 1, 103, 50, true), waiting(at(900*ms, 1, 1, 103, 50, false), 52*ms),
+			},
+			Collections{
+				Seen: 500 * ms, Missed: 300 * ms, Lowest: 101, Highest: 103, Longest: Step{10 * ms, 45 * ms, 1},
 			},
 		},
 		"readings so far apart that there may have been several cycles": {

@@ -68,6 +68,7 @@ type collector struct {
 	cycles  cycles
 	last    collectorReading
 	began   bool
+	moved   time.Duration   // when CPU time was seen to have grown, the last time
 	end     time.Duration   // CPU time when a cycle had marked, the last time; 0: none was seen
 	lengths []time.Duration // of the last cycles, in CPU time
 }
@@ -109,6 +110,9 @@ func (c *collector) next(r collectorReading) {
 		return
 	}
 	used := r.Used - before.Used
+	if used > 0 {
+		c.moved = r.At
+	}
 	marked := r.White != before.White
 	twice := !marked && r.Estimate > before.Estimate // it only falls within a cycle
 	if twice {
@@ -149,8 +153,12 @@ func (c *collector) length(used time.Duration) {
 }
 
 // pause is how long the next reading can wait: there are some in each cycle, and those that are close together cost this program.
-func (c *collector) pause(most time.Duration) time.Duration {
+// Of a worker that does nothing there are fewer.
+func (c *collector) pause(most, idle time.Duration) time.Duration {
 	const readings, least = 16, 200 * time.Microsecond
+	if c.last.At-c.moved > untold {
+		return idle
+	}
 	if c.last.Collecting {
 		return least
 	}

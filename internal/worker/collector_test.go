@@ -165,7 +165,7 @@ func TestCollectorOfScript(t *testing.T) {
 			const rounds = 10000
 			w := awaitMachine(t, script(t, fmt.Sprintf(churning, c.prelude, ready, start, done, rounds, c.compute)).Process.Pid)
 			right := awaitFile(t, ready, 2)[0] * rounds
-			watch := w.watchCollector(time.Millisecond)
+			watch := w.watchCollector(time.Millisecond, time.Millisecond)
 			watch.read()
 			ctx, cancel := context.WithCancel(t.Context())
 			var wait sync.WaitGroup

@@ -19,6 +19,7 @@ type collectorWatch struct {
 	worker *Worker
 	vm     *luajit.VM
 	seldom time.Duration // from one reading to the next, at most, as long as moonlap has a processor
+	idle   time.Duration // the same while the worker does nothing
 
 	lock sync.Mutex
 	collector
@@ -26,15 +27,15 @@ type collectorWatch struct {
 	err   error  // of the last reading
 }
 
-func (w *Worker) watchCollector(seldom time.Duration) *collectorWatch {
-	return &collectorWatch{worker: w, vm: w.VM.At(w.Fresh()), seldom: seldom}
+func (w *Worker) watchCollector(seldom, idle time.Duration) *collectorWatch {
+	return &collectorWatch{worker: w, vm: w.VM.At(w.Fresh()), seldom: seldom, idle: idle}
 }
 
 // followCollector reads the collector until ctx ends or what it returns is called, which tells what was seen. What a cycle or
 // a step was at goes on from one call to the next.
 func (w *Worker) followCollector(ctx context.Context, seen *Collections) (end func()) {
 	if w.collector == nil {
-		w.collector = w.watchCollector(2 * time.Millisecond)
+		w.collector = w.watchCollector(2*time.Millisecond, 8*time.Millisecond)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -57,7 +58,7 @@ func (c *collectorWatch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.read()
 		c.lock.Lock()
-		pause := c.pause(c.seldom)
+		pause := c.pause(c.seldom, c.idle)
 		c.lock.Unlock()
 		wait := unix.NsecToTimespec(pause.Nanoseconds())
 		unix.Nanosleep(&wait, nil) // a timer of Go's would have to wake this thread from another one
