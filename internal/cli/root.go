@@ -122,6 +122,9 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return usageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
 }
 
+// ofEnvironment is the annotation of a flag that came from the environment: it may be meant for other commands.
+const ofEnvironment = "environment"
+
 // flagsFromEnvironment sets the flags that the command line left alone from their
 // MOONLAP_ variables.
 func flagsFromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
@@ -135,6 +138,7 @@ func flagsFromEnvironment(flags *pflag.FlagSet, getenv func(string) string) erro
 		if err := flags.Set(f.Name, value); err != nil {
 			first = usageErrorf("environment variable %s: %w", name, wrongValue(err))
 		}
+		f.Annotations = map[string][]string{ofEnvironment: {name}}
 	})
 	return first
 }

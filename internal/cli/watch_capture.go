@@ -49,6 +49,7 @@ func (o *captureOptions) check(f *pflag.FlagSet) error {
 	only, other := "", ""
 	f.Visit(func(f *pflag.Flag) {
 		switch {
+		case f.Annotations[ofEnvironment] != nil:
 		case slices.Contains(captureFlags, f.Name):
 			only = f.Name
 		case !slices.Contains(commonFlags, f.Name):
