@@ -44,9 +44,10 @@ func newWatchCommand(sys Sys) *cobra.Command {
 		Long: `Watch running nginx workers, again and again until Ctrl-C: what share of a processor they use and
 wait for, what Lua does in them, in which phase and for which request; the requests in flight and
 the line where each waits, with their light threads; connections; how long events wait for the event
-loop; timers by what they call; how full shared memory is; Lua's heap, traces, and what LuaJIT will not compile; memory, context switches,
-I/O, and what the kernel and the processor count for each request. With --dicts what is in the
-dictionaries of Lua's: entries, those that have expired, what is thrown out alive, how often.
+loop; timers by what they call; how full shared memory is; Lua's heap, traces, and what LuaJIT will
+not compile; memory, context switches, I/O, and what the kernel and the processor count for each
+request. With --dicts what is in the dictionaries of Lua's: entries, those that have expired, what
+is thrown out alive, how often.
 With --locks how long locks of shared memory are waited for and held, by zone: that takes eBPF, and
 adds some microseconds to each lock while they are timed; where it exceeds --budget, timing rests.
 
