@@ -29,17 +29,18 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
 	vm.Layout.Total = layout.totalBehind(vm.Global - mainThread)
-	// The machine may run meanwhile: one that is just about to add a trace does not fit, but soon does.
-	const tries = 10
-	for n := 1; ; n++ {
+	// The machine may run meanwhile: one that is just about to add a trace does not fit, but soon does; on a busy machine, when
+	// it gets a processor again.
+	const longest = 256 * time.Millisecond // pause; all of them come to twice that
+	for pause := time.Millisecond; ; pause *= 2 {
 		_, err := vm.verify(mainThread)
 		if err == nil {
 			return vm, nil
 		}
-		if n == tries {
+		if pause > longest {
 			return nil, err
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 
