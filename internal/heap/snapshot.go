@@ -1,6 +1,7 @@
 package heap
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -105,10 +106,27 @@ func (s Snapshot) Write(to io.Writer) error {
 	return encode.Encode(s)
 }
 
-// Read reads what Write wrote.
+// Bounds of a snapshot's file. What Census and Prune leave is far below them; a file beyond them was made by
+// something else, and reading it could take any amount of memory.
+const (
+	mostBytes   = 64 << 20
+	mostObjects = 1 << 20 // in JSON's meaning
+	mostDepth   = 2 * maxDepth
+	mostInner   = 20 * maxInner
+)
+
+// Read reads what Write wrote, in bounded memory whatever the file holds.
 func Read(from io.Reader, schema string) (*Snapshot, error) {
+	b, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > mostBytes || bytes.Count(b, []byte("{")) > mostObjects {
+		return nil, fmt.Errorf("not a heap snapshot, as 'moonlap heap --save' writes it: it is larger than %d MB, or has more than %d entries",
+			mostBytes>>20, mostObjects)
+	}
 	var s Snapshot
-	if err := json.NewDecoder(from).Decode(&s); err != nil {
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
 		return nil, fmt.Errorf("not a heap snapshot, as 'moonlap heap --save' writes it: %w", err)
 	}
 	if s.Kind != Kind || s.Schema != schema {
@@ -118,8 +136,30 @@ func Read(from io.Reader, schema string) (*Snapshot, error) {
 		if h.Holders == nil {
 			return nil, fmt.Errorf("heap %d of the snapshot has no holders: was the file cut?", i)
 		}
+		if err := h.Holders.check(mostDepth); err != nil {
+			return nil, fmt.Errorf("heap %d of the snapshot: %w", i, err)
+		}
 	}
 	return &s, nil
+}
+
+// check refuses holders that Census cannot have made. They may be nested so deep.
+func (h *Holder) check(depth int) error {
+	if len(h.Inner) > mostInner {
+		return fmt.Errorf("the holder %q has %d others in it, more than 'moonlap heap' writes: the file is damaged", h.Name, len(h.Inner))
+	}
+	for i, inner := range h.Inner {
+		switch {
+		case inner == nil:
+			return fmt.Errorf("number %d in the holder %q is null: the file is damaged", i, h.Name)
+		case depth == 0:
+			return fmt.Errorf("holders are nested deeper than 'moonlap heap' writes them: the file is damaged")
+		}
+		if err := inner.check(depth - 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Holders are those of all heaps together.
