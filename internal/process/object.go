@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // An Object is an ELF file, the program or a library, as it is mapped into a process.
@@ -23,6 +24,7 @@ type Object struct {
 	ELF  *elf.File
 
 	file    elfFile
+	written time.Time    // when file was written to last, as it was opened; zero: it is no file
 	symbols []elf.Symbol // functions and data that it exports, sorted by address
 	byName  map[string]elf.Symbol
 
@@ -108,11 +110,13 @@ func (p *Process) object(m Mapping) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	written := writtenAt(f)
 	o, err := newObject(f, m)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
+	o.written = written
 	p.objects[key] = o
 	return o, nil
 }
@@ -132,7 +136,7 @@ func (p *Process) openMapped(m Mapping) (elfFile, error) {
 	if err == nil || m.Deleted() {
 		return f, err
 	}
-	return os.Open(p.Path(m.Path))
+	return openUnreplaced(p.Path(m.Path), m)
 }
 
 // OpenObject opens a program or library as a file, as if it were mapped at its own addresses.

@@ -103,15 +103,16 @@ func (w *Worker) ProbeLocks(s *Sampler, budget float64) (*LockProbe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--locks: %w", err)
 	}
-	t := probe.LockTarget{PID: w.PID, Program: w.exe()}
+	t := probe.LockTarget{PID: w.PID}
 	for _, f := range []struct {
 		name string
 		at   *probe.LockFunction
 		find func(string, []byte) (probe.LockFunction, error)
 	}{{lock, &t.Lock, probe.CheapAtEntry}, {unlock, &t.Unlock, probe.CheapAt}} {
-		code, _, err := program.Code(f.name)
+		place, err := w.PlaceOf(program, f.name)
 		if err == nil {
-			*f.at, err = f.find(f.name, code)
+			t.Program = place.File // not /proc/PID/exe: a library may have the functions
+			*f.at, err = f.find(f.name, place.Code)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--locks: %w", err)
