@@ -15,6 +15,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -179,7 +180,7 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 // write writes a capture, and tells of it.
 func (c *capturer) write(one *capture.Capture) {
 	one.Missed = c.gate.Missed()
-	err := one.Write(c.o.capture.folder, func(b *bytes.Buffer) error { return report.Capture(b, one, report.Options{Width: 100}) })
+	err := one.Write(c.o.capture.folder, func(b *bytes.Buffer) error { return report.Capture(b, one, ui.Options{Width: 100}) })
 	if err != nil {
 		c.gate.Failed()
 		c.fail(err)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // reportOptions say for whom reports are drawn in sys.
-func reportOptions(sys Sys) report.Options {
-	return report.Options{
+func reportOptions(sys Sys) ui.Options {
+	return ui.Options{
 		Width: sys.Width(),
 		Color: sys.StdoutTerminal && sys.Getenv("NO_COLOR") == "",
 		ASCII: !knowsUnicode(sys.Getenv),

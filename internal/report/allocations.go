@@ -4,41 +4,42 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // allocated is about what Lua allocated, and what it took to know.
 func (s Profile) allocated(p *page) {
 	a := s.Allocations
 	seconds := s.Duration.Seconds()
-	rate := p.size(a.Bytes/seconds) + "/s"
+	rate := p.Size(a.Bytes/seconds) + "/s"
 	switch {
 	case a.Bytes == 0:
 		rate = "nothing"
 	case vague(a):
-		rate = fmt.Sprintf("at least %s/s; LuaJIT collected garbage too often for its books to be read", p.size(a.Low/seconds))
+		rate = fmt.Sprintf("at least %s/s; LuaJIT collected garbage too often for its books to be read", p.Size(a.Low/seconds))
 	case a.High > a.Low:
-		rate += fmt.Sprintf(" (%s%s%s)", p.size(a.Low/seconds), p.dash, p.size(a.High/seconds))
+		rate += fmt.Sprintf(" (%s%s%s)", p.Size(a.Low/seconds), p.Dash, p.Size(a.High/seconds))
 	}
 	if !vague(a) {
-		rate = p.join(rate, few(a.Objects/seconds)+" objects/s")
+		rate = p.Join(rate, few(a.Objects/seconds)+" objects/s")
 	}
-	p.fact("rate", rate)
+	p.Fact("rate", rate)
 	if n := float64(a.Requests); n > 0 && !vague(a) {
-		p.fact("request", fmt.Sprintf("%s in %s objects, by %s", p.size(a.Bytes/n), few(a.Objects/n), plural(int(a.Requests), "request", "requests")))
+		p.Fact("request", fmt.Sprintf("%s in %s objects, by %s", p.Size(a.Bytes/n), few(a.Objects/n), ui.Plural(int(a.Requests), "request", "requests")))
 	}
-	p.fact("heap", p.size(float64(a.HeapBefore))+" "+p.arrow+" "+p.size(float64(a.HeapAfter)))
-	p.fact("looks", p.join(
-		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
-		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", plural(int(a.Blocks), "object", "objects"))))
+	p.Fact("heap", p.Size(float64(a.HeapBefore))+" "+p.Arrow+" "+p.Size(float64(a.HeapAfter)))
+	p.Fact("looks", p.Join(
+		fmt.Sprintf("%s in %s", ui.Count(s.Looks+s.Lost), p.Time(float64(s.Duration))),
+		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", ui.Plural(int(a.Blocks), "object", "objects"))))
 	over := ""
 	const rounding = 1.1
 	if a.Cost > rounding*a.Budget {
 		over = "more than the budget"
 	}
-	p.fact("probed", p.join(
-		fmt.Sprintf("%s of the time, in %s", percent(float64(a.Probed)/float64(max(1, a.Elapsed))), plural(a.Windows, "window", "windows")),
-		fmt.Sprintf("an allocation takes %s more in one", p.time(float64(a.Each))),
-		fmt.Sprintf("%s of the workers' time (--budget %s)", percent(a.Cost), percent(a.Budget)), over))
+	p.Fact("probed", p.Join(
+		fmt.Sprintf("%s of the time, in %s", ui.Percent(float64(a.Probed)/float64(max(1, a.Elapsed))), ui.Plural(a.Windows, "window", "windows")),
+		fmt.Sprintf("an allocation takes %s more in one", p.Time(float64(a.Each))),
+		fmt.Sprintf("%s of the workers' time (--budget %s)", ui.Percent(a.Cost), ui.Percent(a.Budget)), over))
 	s.missing(p)
 }
 
@@ -53,7 +54,7 @@ func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 	if len(a.Lines) == 0 {
 		return
 	}
-	p.section("Lua lines that allocate")
+	p.Section("Lua lines that allocate")
 	rates := ""
 	if !vague(a) {
 		rates = fmt.Sprintf(" %10s %10s", "bytes/s", "objects/s")
@@ -61,19 +62,19 @@ func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 			rates += fmt.Sprintf(" %10s", "a request")
 		}
 	}
-	p.line(p.faint.Render(fmt.Sprintf("  %6s%s", "share", rates)))
+	p.Line(p.Faint.Render(fmt.Sprintf("  %6s%s", "share", rates)))
 	for i, l := range a.Lines {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(a.Lines)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(a.Lines)-i)))
 			break
 		}
 		if !vague(a) {
-			rates = fmt.Sprintf(" %10s %10s", p.size(l.Bytes/seconds), few(l.Objects/seconds))
+			rates = fmt.Sprintf(" %10s %10s", p.Size(l.Bytes/seconds), few(l.Objects/seconds))
 			if a.Requests > 0 {
-				rates += fmt.Sprintf(" %10s", p.size(l.Bytes/float64(a.Requests)))
+				rates += fmt.Sprintf(" %10s", p.Size(l.Bytes/float64(a.Requests)))
 			}
 		}
-		p.line(p.shorten(fmt.Sprintf("  %6s%s  %s", percent(l.Share), rates, clean(l.Name)), p.opt.Width))
+		p.Line(p.Shorten(fmt.Sprintf("  %6s%s  %s", ui.Percent(l.Share), rates, ui.Clean(l.Name)), p.Options.Width))
 	}
 }
 
@@ -83,5 +84,5 @@ func few(n float64) string {
 	if n > 0 && n < small {
 		return fmt.Sprintf("%.1f", n)
 	}
-	return count(int64(n))
+	return ui.Count(int64(n))
 }

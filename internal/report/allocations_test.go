@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestVagueRate: where LuaJIT's books could not be read, no rate is told but the least there was.
@@ -23,7 +24,7 @@ func TestVagueRate(t *testing.T) {
 			s := Profile{PIDs: []int{4711}, Which: "allocations", By: "ebpf", Duration: 2 * time.Second, Allocations: &explain.Allocations{
 				Bytes: 3e6, Low: 2e6, High: c.high, Objects: 2e4, Requests: 100, Lines: []explain.Line{{Name: "f@a.lua:1", Share: 1, Bytes: 3e6, Objects: 2e4}},
 			}}
-			if err := s.Write(&out, Options{Width: 80}); err != nil {
+			if err := s.Write(&out, ui.Options{Width: 80}); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, strings.Join(strings.Fields(c.has), " ")) ||

@@ -5,67 +5,68 @@ import (
 	"io"
 
 	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
 // Capture draws what is kept of an event. Its only error is that of w.
-func Capture(w io.Writer, c *capture.Capture, opt Options) error {
+func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap watch") + p.faint.Render(p.dot+fmt.Sprintf("worker %d", c.PID)+p.dot+clean(c.Condition)))
-	p.fact("what", sentence(clean(c.Text)))
-	p.fact("when", c.At.Format("2006-01-02 15:04:05.000 UTC"))
-	p.fact("line", clean(c.Line))
-	p.fact("request", clean(c.Request))
+	p.Line(p.Strong.Render("moonlap watch") + p.Faint.Render(p.Dot+fmt.Sprintf("worker %d", c.PID)+p.Dot+ui.Clean(c.Condition)))
+	p.Fact("what", ui.Sentence(ui.Clean(c.Text)))
+	p.Fact("when", c.At.Format("2006-01-02 15:04:05.000 UTC"))
+	p.Fact("line", ui.Clean(c.Line))
+	p.Fact("request", ui.Clean(c.Request))
 	if s := c.Stall; s != nil {
-		p.fact("turn", p.join("computed "+p.time(float64(s.ComputedNS)), "blocked "+p.time(float64(s.SleptNS)),
-			"without a processor "+p.time(float64(s.QueuedNS)), plural(s.Events, "event", "events")+" served"))
+		p.Fact("turn", p.Join("computed "+p.Time(float64(s.ComputedNS)), "blocked "+p.Time(float64(s.SleptNS)),
+			"without a processor "+p.Time(float64(s.QueuedNS)), ui.Plural(s.Events, "event", "events")+" served"))
 	}
 	if a := c.Around; a != nil {
-		p.fact("time", p.join("computed "+p.time(float64(a.ComputedNS)), "blocked "+p.time(float64(a.SleptNS)),
-			"without a processor "+p.time(float64(a.QueuedNS)), "of "+p.time(float64(a.NS))+" around it"))
+		p.Fact("time", p.Join("computed "+p.Time(float64(a.ComputedNS)), "blocked "+p.Time(float64(a.SleptNS)),
+			"without a processor "+p.Time(float64(a.QueuedNS)), "of "+p.Time(float64(a.NS))+" around it"))
 	}
-	p.fact("kept", p.join(p.time(float64(c.BeforeNS))+" before", p.time(float64(c.LengthNS))+" of it", p.time(float64(c.AfterNS))+" after"))
+	p.Fact("kept", p.Join(p.Time(float64(c.BeforeNS))+" before", p.Time(float64(c.LengthNS))+" of it", p.Time(float64(c.AfterNS))+" after"))
 	if c.Advice != "" {
-		p.para("  "+p.arrow+" ", sentence(clean(c.Advice)), p.faint)
+		p.Para("  "+p.Arrow+" ", ui.Sentence(ui.Clean(c.Advice)), p.Faint)
 	}
 	for _, also := range c.Also {
-		p.fact("also", clean(also))
+		p.Fact("also", ui.Clean(also))
 	}
 	if c.More > 0 {
-		p.fact("also", fmt.Sprintf("%d more", c.More))
+		p.Fact("also", fmt.Sprintf("%d more", c.More))
 	}
 	if c.Missed > 0 {
-		p.fact("missed", plural(c.Missed, "event", "events")+" in the pause before this one")
+		p.Fact("missed", ui.Plural(c.Missed, "event", "events")+" in the pause before this one")
 	}
 	p.captureLines(c)
 	p.shares("requests, of its time", c.Requests)
 	p.blocks(c.Blocks)
 	p.captureHeap(c)
 	p.watchRequests(watch.Snapshot{Workers: []watch.Row{{PID: c.PID, InFlight: len(c.InFlight), Requests: c.InFlight}}})
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // captureLines shows what the lines of an event had before it.
 func (p *page) captureLines(c *capture.Capture) {
-	p.section("Lua lines, and what part of the time they took before")
+	p.Section("Lua lines, and what part of the time they took before")
 	if len(c.Lines) == 0 {
-		p.para("  ", fmt.Sprintf("None: Lua was on the stack in no look of %d.", c.Looks), p.faint)
+		p.Para("  ", fmt.Sprintf("None: Lua was on the stack in no look of %d.", c.Looks), p.Faint)
 		return
 	}
-	p.line(p.faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
+	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
 	for i, l := range c.Lines {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(c.Lines)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Lines)-i)))
 			break
 		}
-		before := p.none
+		before := p.None
 		if l.Before > 0 {
-			before = percent(l.Before)
+			before = ui.Percent(l.Before)
 		}
-		p.line(p.shorten(fmt.Sprintf("  %7s %7s  %s", percent(l.In), before, clean(l.Name)), p.opt.Width))
+		p.Line(p.Shorten(fmt.Sprintf("  %7s %7s  %s", ui.Percent(l.In), before, ui.Clean(l.Name)), p.Options.Width))
 	}
-	p.para("  ", fmt.Sprintf("by %s in it and %s before, computing or blocked",
-		plural(c.Looks, "look", "looks"), count(c.LooksOf)), p.faint)
+	p.Para("  ", fmt.Sprintf("by %s in it and %s before, computing or blocked",
+		ui.Plural(c.Looks, "look", "looks"), ui.Count(c.LooksOf)), p.Faint)
 }
 
 // captureHeap draws the course of Lua's heap.
@@ -84,13 +85,13 @@ func (p *page) captureHeap(c *capture.Capture) {
 		}
 		least, most = min(least, r.Bytes), max(most, r.Bytes)
 	}
-	p.section("Lua's heap")
-	p.line(fmt.Sprintf("  %s to %s%s", p.size(float64(least)), p.size(float64(most)), p.spark(course, float64(most))))
+	p.Section("Lua's heap")
+	p.Line(fmt.Sprintf("  %s to %s%s", p.Size(float64(least)), p.Size(float64(most)), p.spark(course, float64(most))))
 }
 
 // CaptureLine is a capture in short, for a list of them.
-func CaptureLine(c *capture.Capture, opt Options) string {
+func CaptureLine(c *capture.Capture, opt ui.Options) string {
 	p := newPage(opt)
-	text := p.join(c.At.Format("2006-01-02 15:04:05.000Z"), fmt.Sprintf("worker %d", c.PID), clean(c.Text), clean(c.Line), clean(c.Request))
-	return unglue.Replace(text) + "\n  " + p.arrow + " " + clean(c.Folder)
+	text := p.Join(c.At.Format("2006-01-02 15:04:05.000Z"), fmt.Sprintf("worker %d", c.PID), ui.Clean(c.Text), ui.Clean(c.Line), ui.Clean(c.Request))
+	return ui.Unglued(text) + "\n  " + p.Arrow + " " + ui.Clean(c.Folder)
 }

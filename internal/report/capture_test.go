@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -23,7 +24,7 @@ func TestCapture(t *testing.T) {
 		Folder: "caps/x",
 	}
 	var b bytes.Buffer
-	if err := Capture(&b, c, Options{Width: 100}); err != nil {
+	if err := Capture(&b, c, ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.String()
@@ -38,13 +39,13 @@ func TestCapture(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
-	if line := CaptureLine(c, Options{}); line != "2026-11-22 01:02:03.004Z · worker 7 · a turn of the event loop took 305ms · f@a.lua:3 os.execute · GET /x\n  → caps/x" {
+	if line := CaptureLine(c, ui.Options{}); line != "2026-11-22 01:02:03.004Z · worker 7 · a turn of the event loop took 305ms · f@a.lua:3 os.execute · GET /x\n  → caps/x" {
 		t.Errorf("%q", line)
 	}
 	c.Lines, c.Looks, c.Stall = nil, 0, nil
 	c.Around = &capture.Around{NS: 5e8, ComputedNS: 2e6, SleptNS: 301e6, QueuedNS: 7e6}
 	b.Reset()
-	if err := Capture(&b, c, Options{}); err != nil || !strings.Contains(b.String(), "None: Lua was on the stack in no look of 0.") ||
+	if err := Capture(&b, c, ui.Options{}); err != nil || !strings.Contains(b.String(), "None: Lua was on the stack in no look of 0.") ||
 		!strings.Contains(b.String(), "without a processor 7.00 ms · of\n           500 ms around it") {
 		t.Errorf("%v\n%s", err, b.String())
 	}

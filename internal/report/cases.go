@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // nameWidth is how much of a case's name the table shows before it says less of what
@@ -36,18 +36,18 @@ func (p *page) cases(cases []record.CaseResult) {
 				rows = append(rows, row[:len(headers)])
 			}
 		}
-		room = p.opt.Width
+		room = p.Options.Width
 		for col := 1; col < len(headers); col++ {
-			room -= columnWidth(headers, rows, col)
+			room -= ui.ColumnWidth(headers, rows, col)
 		}
-		if room >= min(nameWidth, columnWidth(headers, rows, 0)) {
+		if room >= min(nameWidth, ui.ColumnWidth(headers, rows, 0)) {
 			break
 		}
 	}
 	for _, row := range rows {
-		row[0] = p.shorten(row[0], room-2)
+		row[0] = p.Shorten(row[0], room-2)
 	}
-	p.table(headers, rows, 5)
+	p.Table(headers, rows, 5)
 }
 
 // anyLua tells whether there is a JIT to tell of.
@@ -57,21 +57,12 @@ func anyLua(cases []record.CaseResult) bool {
 
 func goCode(c record.CaseResult) bool { return c.Case.Runtime == "go" }
 
-// columnWidth is with the margin.
-func columnWidth(headers []string, rows [][]string, col int) int {
-	w := lipgloss.Width(headers[col])
-	for _, row := range rows {
-		w = max(w, lipgloss.Width(row[col]))
-	}
-	return w + 2
-}
-
 // caseRow is the line of a case and those of its further modes; jit says what the JIT
 // did.
 func (p *page) caseRow(c record.CaseResult, jit func(record.JITSummary) string) [][]string {
-	memory := p.none
+	memory := p.None
 	if c.BytesPerCall != nil {
-		memory = p.size(*c.BytesPerCall)
+		memory = p.Size(*c.BytesPerCall)
 	}
 	did := ""
 	if c.Processes > 0 {
@@ -79,18 +70,18 @@ func (p *page) caseRow(c record.CaseResult, jit func(record.JITSummary) string) 
 	}
 	d := c.NSPerCall
 	if d == nil {
-		p50, p99 := p.none, p.none
+		p50, p99 := p.None, p.None
 		if q := singleCalls(c.Laps); q != nil {
-			p50, p99 = p.time(q.P50), p.time(q.P99)
+			p50, p99 = p.Time(q.P50), p.Time(q.P99)
 		}
-		return [][]string{{clean(c.Name), noFigure(c), p50, p99, memory, did}}
+		return [][]string{{ui.Clean(c.Name), noFigure(c), p50, p99, memory, did}}
 	}
-	rows := [][]string{{clean(c.Name), p.interval(d.Interval), p.time(d.P50), p.time(d.P99), memory, did}}
+	rows := [][]string{{ui.Clean(c.Name), p.Interval(d.Interval), p.Time(d.P50), p.Time(d.P99), memory, did}}
 	if len(c.Modes) > 1 {
 		main := mainMode(c.Modes)
 		for i, m := range c.Modes {
 			if i != main {
-				rows = append(rows, []string{"  " + percent(m.Share) + " of processes", p.time(m.NS), "", "", "", ""})
+				rows = append(rows, []string{"  " + ui.Percent(m.Share) + " of processes", p.Time(m.NS), "", "", "", ""})
 			}
 		}
 	}
@@ -166,16 +157,16 @@ func traces(j record.JITSummary) string {
 // median shows a median of counts, which may lie between two.
 func median(x float64) string {
 	if x == float64(int64(x)) {
-		return count(int64(x))
+		return ui.Count(int64(x))
 	}
-	return fixed(x, 1)
+	return ui.Fixed(x, 1)
 }
 
 // abortText names what could not be compiled: "NYI FNEW app.lua:12".
 func abortText(a record.Abort, name func(string) string) string {
-	s := clean(a.Reason)
+	s := ui.Clean(a.Reason)
 	if a.NYI != "" {
-		s = "NYI " + clean(a.NYI)
+		s = "NYI " + ui.Clean(a.NYI)
 	}
 	if at := place(a.Source, name); at != "" {
 		s += " " + at
@@ -189,7 +180,7 @@ func place(s record.Source, name func(string) string) string {
 		return ""
 	}
 	if s.Line == 0 {
-		return clean(name(s.File))
+		return ui.Clean(name(s.File))
 	}
-	return clean(name(s.File)) + ":" + strconv.Itoa(s.Line)
+	return ui.Clean(name(s.File)) + ":" + strconv.Itoa(s.Line)
 }

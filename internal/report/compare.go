@@ -6,6 +6,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // comparisons draws each A/B in words.
@@ -13,19 +14,19 @@ func (p *page) comparisons(list []record.Comparison) {
 	if len(list) == 0 {
 		return
 	}
-	p.section("comparisons")
+	p.Section("comparisons")
 	for _, c := range list {
-		p.para("  ", clean(c.B)+" against "+clean(c.A), lipgloss.NewStyle())
-		style := map[string]lipgloss.Style{record.Faster: p.good, record.Slower: p.bad}[c.Verdict]
-		p.para("    ", p.join(p.verdict(c), p.evidence(c)), style)
+		p.Para("  ", ui.Clean(c.B)+" against "+ui.Clean(c.A), lipgloss.NewStyle())
+		style := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}[c.Verdict]
+		p.Para("    ", p.Join(p.verdict(c), p.evidence(c)), style)
 		for _, d := range c.Differences {
-			p.para("      ", p.difference(d), p.faint)
+			p.Para("      ", p.difference(d), p.Faint)
 		}
 	}
 }
 
 // verdict is what a comparison says, as of B: "1.031× slower (1.024–1.038)".
-func (g glyphs) verdict(c record.Comparison) string {
+func (g *page) verdict(c record.Comparison) string {
 	r := c.Ratio
 	switch c.Verdict {
 	case record.Slower:
@@ -35,11 +36,11 @@ func (g glyphs) verdict(c record.Comparison) string {
 		return g.ratio(r) + " faster " + g.ratioRange(r)
 	case record.NoDifference:
 		within := math.Max(math.Abs(r.Low-1), math.Abs(r.High-1))
-		return fmt.Sprintf("no measurable difference (within %s%s)", g.within, percent(within))
+		return fmt.Sprintf("no measurable difference (within %s%s)", g.Within, ui.Percent(within))
 	}
 	text := "undecided"
 	if c.Needs > 0 {
-		text += ": needs about " + plural(roundUp(c.Needs), "more process", "more processes")
+		text += ": needs about " + ui.Plural(roundUp(c.Needs), "more process", "more processes")
 	}
 	switch {
 	case r.Estimate == 0:
@@ -60,34 +61,34 @@ func roundUp(n int) int {
 }
 
 // difference is what else differs between the sides: "side traces 1 → 4".
-func (g glyphs) difference(d record.Difference) string {
-	return clean(d.What) + ": " + clean(d.A) + " " + g.arrow + " " + clean(d.B)
+func (g *page) difference(d record.Difference) string {
+	return ui.Clean(d.What) + ": " + ui.Clean(d.A) + " " + g.Arrow + " " + ui.Clean(d.B)
 }
 
-func (g glyphs) ratio(r record.Interval) string {
-	return fixed(r.Estimate, ratioDecimals(r)) + g.times
+func (g *page) ratio(r record.Interval) string {
+	return ui.Fixed(r.Estimate, ratioDecimals(r)) + g.Times
 }
 
-func (g glyphs) ratioRange(r record.Interval) string {
+func (g *page) ratioRange(r record.Interval) string {
 	d := ratioDecimals(r)
-	return "(" + fixed(r.Low, d) + g.dash + fixed(r.High, d) + ")"
+	return "(" + ui.Fixed(r.Low, d) + g.Dash + ui.Fixed(r.High, d) + ")"
 }
 
 // ratioDecimals follow the interval, as in [glyphs.interval].
 func ratioDecimals(r record.Interval) int {
 	arm := math.Max(r.High-r.Estimate, r.Estimate-r.Low)
-	if !finite(arm) || arm <= 0 {
+	if !ui.Finite(arm) || arm <= 0 {
 		return 3
 	}
-	return decimalsOf(arm)
+	return ui.DecimalsOf(arm)
 }
 
 func change(ratio float64) string {
 	switch {
 	case ratio > 1:
-		return percent(ratio-1) + " slower"
+		return ui.Percent(ratio-1) + " slower"
 	case ratio < 1:
-		return percent(1-ratio) + " faster"
+		return ui.Percent(1-ratio) + " faster"
 	}
 	return "equal"
 }
@@ -96,12 +97,12 @@ func change(ratio float64) string {
 func (p *page) evidence(c record.Comparison) string {
 	pairs, smallest := "", ""
 	if c.Pairs > 0 {
-		pairs = plural(c.Pairs, "pair of processes", "pairs of processes")
+		pairs = ui.Plural(c.Pairs, "pair of processes", "pairs of processes")
 	} else if len(c.Processes) == 2 {
-		pairs = fmt.Sprintf("%d against %s", c.Processes[1], plural(c.Processes[0], "process", "processes"))
+		pairs = fmt.Sprintf("%d against %s", c.Processes[1], ui.Plural(c.Processes[0], "process", "processes"))
 	}
 	if c.Smallest > 0 && c.Needs == 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
-		smallest = "would have seen " + percent(c.Smallest)
+		smallest = "would have seen " + ui.Percent(c.Smallest)
 	}
-	return p.join(pairs, smallest)
+	return p.Join(pairs, smallest)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // compiler is one line about traces.
@@ -23,12 +24,12 @@ func (p *page) compiler(c *explain.Compiler) {
 	}
 	area, flushed := "", ""
 	if c.Area > 0 {
-		area = p.size(float64(c.Area)) + of(p.size(float64(c.MaxArea)), c.MaxArea > 0) + " for machine code"
+		area = p.Size(float64(c.Area)) + of(p.Size(float64(c.MaxArea)), c.MaxArea > 0) + " for machine code"
 	}
 	if c.Flushes > 0 {
-		flushed = fmt.Sprintf("thrown away at least %s", plural(c.Flushes, "time", "times"))
+		flushed = fmt.Sprintf("thrown away at least %s", ui.Plural(c.Flushes, "time", "times"))
 	}
-	p.fact("traces", p.join(count(c.Traces)+of(count(c.MaxTraces)+" at most", c.MaxTraces > 0), area, flushed))
+	p.Fact("traces", p.Join(ui.Count(c.Traces)+of(ui.Count(c.MaxTraces)+" at most", c.MaxTraces > 0), area, flushed))
 }
 
 // interpreted shows why Lua was interpreted, and where traces are left.
@@ -37,24 +38,24 @@ func (p *page) interpreted(c *explain.Compiler) {
 		return
 	}
 	if len(c.Roots) > 0 {
-		p.section(fmt.Sprintf("interpreted: %s, because of", percent(c.Interpreted)))
+		p.Section(fmt.Sprintf("interpreted: %s, because of", ui.Percent(c.Interpreted)))
 		advised := map[string]bool{}
 		for i, r := range c.Roots {
 			if i == mostLines {
-				p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(c.Roots)-i)))
+				p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Roots)-i)))
 				break
 			}
-			p.para(fmt.Sprintf("  %5s  ", percent(r.Share)), p.root(r), lipgloss.NewStyle())
+			p.Para(fmt.Sprintf("  %5s  ", ui.Percent(r.Share)), p.root(r), lipgloss.NewStyle())
 			if r.Remedy != "" && !advised[r.Remedy] {
 				advised[r.Remedy] = true
-				p.para("         "+p.arrow+" ", r.Remedy, p.faint)
+				p.Para("         "+p.Arrow+" ", r.Remedy, p.Faint)
 			}
 		}
 	}
 	if len(c.Causes) > 1 {
 		var list []explain.Share
 		for _, cause := range c.Causes {
-			list = append(list, explain.Share{Name: p.join(causes[cause.Cause], cause.Reason), Share: cause.Share})
+			list = append(list, explain.Share{Name: p.Join(causes[cause.Cause], cause.Reason), Share: cause.Share})
 		}
 		p.shares("by cause", list)
 	}
@@ -63,11 +64,11 @@ func (p *page) interpreted(c *explain.Compiler) {
 		for _, e := range c.Exits {
 			name := fmt.Sprintf("trace %d of %s", e.Trace, e.Begins)
 			if e.To != "" {
-				name += " " + p.arrow + " " + e.To
+				name += " " + p.Arrow + " " + e.To
 			}
 			list = append(list, explain.Share{Name: name, Share: e.Share})
 		}
-		p.shares(fmt.Sprintf("leaving traces: %s", percent(c.Leaving)), list)
+		p.shares(fmt.Sprintf("leaving traces: %s", ui.Percent(c.Leaving)), list)
 	}
 	p.ends(c.Ends)
 }
@@ -87,7 +88,7 @@ var causes = map[luajit.Why]string{
 
 // root is what kept code from being compiled, in words.
 func (p *page) root(r explain.Root) string {
-	name := clean(r.Name())
+	name := ui.Clean(r.Name())
 	if r.Loop {
 		name += ", a loop"
 	}
@@ -105,7 +106,7 @@ func (p *page) root(r explain.Root) string {
 		if what != "" && (r.Reason == "" || r.Reason == "NYI: bytecode") {
 			reason += " (it has " + what + ")"
 		}
-		reason = p.join(reason, causes[r.Cause])
+		reason = p.Join(reason, causes[r.Cause])
 	case luajit.Left:
 		reason = causes[r.Cause]
 		switch {
@@ -114,7 +115,7 @@ func (p *page) root(r explain.Root) string {
 		case r.Branch != 0:
 			reason = fmt.Sprintf("its trace was left for a branch that was given up, from line %d on", r.Branch)
 		case r.Call != nil:
-			reason = fmt.Sprintf("its trace ends where %s calls %s", clean(r.Call.Line), clean(r.Call.Function))
+			reason = fmt.Sprintf("its trace ends where %s calls %s", ui.Clean(r.Call.Line), ui.Clean(r.Call.Function))
 		case r.Full:
 			reason = "its trace was left, and may have no more side traces"
 		default:
@@ -134,16 +135,16 @@ func (p *page) ends(all []explain.End) {
 	if len(all) == 0 {
 		return
 	}
-	p.section("calls that end traces")
+	p.Section("calls that end traces")
 	for i, e := range all {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}
 		then := ""
 		if e.GoesOn {
 			then = "another trace goes on behind it"
 		}
-		p.para(fmt.Sprintf("  %5s  ", count(e.Traces)), clean(p.join(p.call(e.Line, e.Function), then)), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %5s  ", ui.Count(e.Traces)), ui.Clean(p.Join(p.call(e.Line, e.Function), then)), lipgloss.NewStyle())
 	}
 }

@@ -8,31 +8,32 @@ import (
 
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // caseDetail draws one case on its own: how it ran, its distribution, its modes, and
 // what the JIT and the collector did.
 func (p *page) caseDetail(c record.CaseResult) {
-	p.blank()
-	p.line(p.strong.Render(p.shorten(clean(c.Name), p.opt.Width)))
-	p.fact("ran", p.ran(c))
+	p.Blank()
+	p.Line(p.Strong.Render(p.Shorten(ui.Clean(c.Name), p.Options.Width)))
+	p.Fact("ran", p.ran(c))
 	if d := c.NSPerCall; d != nil {
-		p.fact("time", p.interval(d.Interval)+" per call"+p.taken(c))
-		p.fact("batches", batches(c.Batches))
-		p.fact("spread", p.join("min "+p.time(d.Min), "p50 "+p.time(d.P50), "p90 "+p.time(d.P90),
-			"p99 "+p.time(d.P99), "max "+p.time(d.Max)))
+		p.Fact("time", p.Interval(d.Interval)+" per call"+p.taken(c))
+		p.Fact("batches", batches(c.Batches))
+		p.Fact("spread", p.Join("min "+p.Time(d.Min), "p50 "+p.Time(d.P50), "p90 "+p.Time(d.P90),
+			"p99 "+p.Time(d.P99), "max "+p.Time(d.Max)))
 	} else {
-		p.fact("time", p.without(c))
+		p.Fact("time", p.without(c))
 	}
 	p.modes(c)
 	p.laps(c)
-	p.fact("memory", p.memory(c))
-	p.fact("metrics", p.metrics(c.Metrics))
+	p.Fact("memory", p.memory(c))
+	p.Fact("metrics", p.metrics(c.Metrics))
 	if c.Processes > 0 {
-		p.fact("JIT", p.jitLong(c.JIT))
+		p.Fact("JIT", p.jitLong(c.JIT))
 	}
-	p.fact("profile", p.hotLines(c.Profile))
-	p.bars(c.Bins)
+	p.Fact("profile", p.hotLines(c.Profile))
+	p.Bars(c.Bins)
 }
 
 // hotLines are the Lua lines that took the most of a case's time, as its profile has it.
@@ -42,7 +43,7 @@ func (p *page) hotLines(kept *record.Profile) string {
 	}
 	seen, err := profile.ReadJSON(kept.Profile, record.Schema)
 	if err != nil {
-		return "it cannot be read: " + clean(err.Error())
+		return "it cannot be read: " + ui.Clean(err.Error())
 	}
 	const most = 3
 	var parts []string
@@ -50,9 +51,9 @@ func (p *page) hotLines(kept *record.Profile) string {
 		if i == most {
 			break
 		}
-		parts = append(parts, percent(line.Share)+" "+clean(line.Name))
+		parts = append(parts, ui.Percent(line.Share)+" "+ui.Clean(line.Name))
 	}
-	return p.join(append(parts, "of "+count(seen.Total())+" looks")...)
+	return p.Join(append(parts, "of "+ui.Count(seen.Total())+" looks")...)
 }
 
 func (p *page) ran(c record.CaseResult) string {
@@ -65,10 +66,10 @@ func (p *page) ran(c record.CaseResult) string {
 	if c.NSPerCall == nil && c.Processes == 0 {
 		steady = ""
 	}
-	ran, workers, gc := plural(c.Processes, "process", "processes"), "", ""
+	ran, workers, gc := ui.Plural(c.Processes, "process", "processes"), "", ""
 	switch {
 	case c.Failed > 0 && c.Processes == 0:
-		ran = fmt.Sprintf("none of %s finished", plural(c.Failed, "process", "processes"))
+		ran = fmt.Sprintf("none of %s finished", ui.Plural(c.Failed, "process", "processes"))
 	case c.Failed > 0:
 		ran += fmt.Sprintf(" and %d that failed", c.Failed)
 	}
@@ -81,7 +82,7 @@ func (p *page) ran(c record.CaseResult) string {
 	case "full":
 		gc = "full collection before each batch"
 	}
-	return p.join(place(record.Source{File: c.Case.File, Line: c.Case.Line}, clean),
+	return p.Join(place(record.Source{File: c.Case.File, Line: c.Case.Line}, ui.Clean),
 		ran, workers, gc, steady)
 }
 
@@ -99,10 +100,10 @@ func batches(b record.BatchTally) string {
 		{b.Switched, "interrupted"}, {b.Stolen, "without CPU (steal)"},
 	} {
 		if r.n > 0 {
-			out = append(out, count(r.n)+" "+r.text)
+			out = append(out, ui.Count(r.n)+" "+r.text)
 		}
 	}
-	s := count(b.Measured)
+	s := ui.Count(b.Measured)
 	if len(out) > 0 {
 		s += ", left out: " + strings.Join(out, ", ")
 	}
@@ -113,7 +114,7 @@ func (p *page) taken(c record.CaseResult) string {
 	if c.EmptyNS == nil {
 		return ""
 	}
-	return p.dot + "empty loop " + p.interval(*c.EmptyNS) + " taken off"
+	return p.Dot + "empty loop " + p.Interval(*c.EmptyNS) + " taken off"
 }
 
 // without explains a missing figure; of processes that disagree it gives the range,
@@ -129,7 +130,7 @@ func (p *page) without(c record.CaseResult) string {
 	case noFigure(c) == "failed":
 		return "no figure: no process finished; see the faults below"
 	case c.Steady == record.SteadyNone && low < high:
-		return fmt.Sprintf("no figure: it never settled; processes lie from %s to %s", p.time(low), p.time(high))
+		return fmt.Sprintf("no figure: it never settled; processes lie from %s to %s", p.Time(low), p.Time(high))
 	case c.Steady == record.SteadyNone:
 		return "no figure: it never settled on a level"
 	}
@@ -145,45 +146,45 @@ func (p *page) modes(c record.CaseResult) {
 		if i == 0 {
 			label = "modes"
 		}
-		text := fmt.Sprintf("%s of processes  %s", percent(m.Share), p.time(m.NS))
+		text := fmt.Sprintf("%s of processes  %s", ui.Percent(m.Share), p.Time(m.NS))
 		if m.Trace != "" {
-			text += p.dot + clean(m.Trace)
+			text += p.Dot + ui.Clean(m.Trace)
 		}
 		if !goCode(c) { // there, hardly anything follows from the seed
-			text += p.dot + fmt.Sprintf("replay with seed %.0f", m.Seed)
+			text += p.Dot + fmt.Sprintf("replay with seed %.0f", m.Seed)
 		}
-		p.fact(label, text)
+		p.Fact(label, text)
 	}
 }
 
 func (p *page) memory(c record.CaseResult) string {
 	bytes, gc := "", ""
 	if c.BytesPerCall != nil {
-		bytes = p.size(*c.BytesPerCall) + " allocated per call"
+		bytes = p.Size(*c.BytesPerCall) + " allocated per call"
 	}
 	if g := c.GCShare; g != nil {
-		gc = fmt.Sprintf("collecting garbage takes %s of the time (%s%s%s)", percent(g.Estimate), percent(g.Low), p.dash, percent(g.High))
+		gc = fmt.Sprintf("collecting garbage takes %s of the time (%s%s%s)", ui.Percent(g.Estimate), ui.Percent(g.Low), p.Dash, ui.Percent(g.High))
 	}
-	return p.join(bytes, gc)
+	return p.Join(bytes, gc)
 }
 
 // metrics are what a Go benchmark reports beside its time, in its own units.
 func (p *page) metrics(metrics []record.MetricResult) string {
 	var parts []string
 	for _, m := range metrics {
-		text := clean(m.Unit) + " " + amount(m.Estimate)
+		text := ui.Clean(m.Unit) + " " + amount(m.Estimate)
 		if low, high := amount(m.Low), amount(m.High); low != high {
-			text += " (" + low + p.dash + high + ")"
+			text += " (" + low + p.Dash + high + ")"
 		}
 		parts = append(parts, text)
 	}
-	return p.join(parts...)
+	return p.Join(parts...)
 }
 
 // amount shows a number of any unit with four digits, or all before the point.
 func amount(x float64) string {
 	if size := math.Abs(x); size >= 1e4 && size < 1e15 {
-		return count(int64(math.Round(x)))
+		return ui.Count(int64(math.Round(x)))
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
@@ -200,7 +201,7 @@ func (p *page) jitLong(j record.JITSummary) string {
 		}
 	}
 	if j.MCodeBytes > 0 {
-		mcode = p.size(j.MCodeBytes) + " of machine code"
+		mcode = p.Size(j.MCodeBytes) + " of machine code"
 	}
 	if j.Flushes > 0 {
 		flushes = "all traces flushed " + p.timesText(j.Flushes)
@@ -208,20 +209,20 @@ func (p *page) jitLong(j record.JITSummary) string {
 	parts := []string{ran, tr, mcode, flushes}
 	for i, a := range j.Aborts {
 		if i == 3 {
-			parts = append(parts, plural(len(j.Aborts)-i, "more place", "more places"))
+			parts = append(parts, ui.Plural(len(j.Aborts)-i, "more place", "more places"))
 			break
 		}
-		parts = append(parts, "gave up "+p.timesText(a.Count)+": "+abortText(a, clean))
+		parts = append(parts, "gave up "+p.timesText(a.Count)+": "+abortText(a, ui.Clean))
 	}
 	for _, b := range j.Blacklisted {
-		parts = append(parts, strings.TrimSpace("blacklisted "+clean(b.What)+" "+place(b.Source, clean)))
+		parts = append(parts, strings.TrimSpace("blacklisted "+ui.Clean(b.What)+" "+place(b.Source, ui.Clean)))
 	}
-	return p.join(parts...)
+	return p.Join(parts...)
 }
 
 func (p *page) timesText(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return count(n) + p.times
+	return ui.Count(n) + p.Times
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -18,22 +19,22 @@ const (
 )
 
 // Explain draws what an nginx worker is doing. Its only error is that of w.
-func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
+func Explain(w io.Writer, pid int, e explain.Explanation, opt ui.Options) error {
 	p := newPage(opt)
 	who := "worker"
 	if e.Core != nil {
 		who = "process" // of any program
 	}
-	p.line(p.strong.Render("moonlap explain") + p.faint.Render(p.dot+fmt.Sprintf("%s %d", who, pid)))
+	p.Line(p.Strong.Render("moonlap explain") + p.Faint.Render(p.Dot+fmt.Sprintf("%s %d", who, pid)))
 	if e.Core != nil {
 		p.core(e)
 	} else {
 		p.looks(e)
 	}
-	p.blank()
+	p.Blank()
 	for _, f := range e.Findings {
-		p.para("  ", clean(f.Text), p.strong)
-		p.para("  "+p.arrow+" ", sentence(clean(f.Advice)), lipgloss.NewStyle())
+		p.Para("  ", ui.Clean(f.Text), p.Strong)
+		p.Para("  "+p.Arrow+" ", ui.Sentence(ui.Clean(f.Advice)), lipgloss.NewStyle())
 	}
 	p.served(e.Served)
 	title := "stack, innermost first"
@@ -41,11 +42,11 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 		p.allShares(e)
 		title = "most frequent " + title
 	}
-	p.section(title)
+	p.Section(title)
 	lines := 0
 	for i := 0; i < len(e.Stack); lines++ {
 		if lines == mostFrames {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more: --json has them all", len(e.Stack)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more: --json has them all", len(e.Stack)-i)))
 			break
 		}
 		same := 1 // a recursion
@@ -55,25 +56,25 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt Options) error {
 		p.frame(e.Stack[i], same)
 		i += same
 	}
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // core are the facts of one moment.
 func (p *page) core(e explain.Explanation) {
-	p.fact("core", clean(e.Core.File))
+	p.Fact("core", ui.Clean(e.Core.File))
 	state := "not on the stack"
 	for _, s := range e.States {
-		state = clean(s.Name)
+		state = ui.Clean(s.Name)
 	}
-	p.fact("Lua", p.join(state, p.size(float64(e.Heap))+" of heap", p.lost(e)))
+	p.Fact("Lua", p.Join(state, p.Size(float64(e.Heap))+" of heap", p.lost(e)))
 	for _, r := range e.Requests {
-		p.fact("request", clean(r.Name))
+		p.Fact("request", ui.Clean(r.Name))
 	}
 }
 
 func (p *page) looks(e explain.Explanation) {
-	p.fact("looks", p.join(count(int64(e.Samples)), "each stopped it for at most "+p.time(float64(e.PauseNS)), p.lost(e)))
-	p.fact("CPU", p.join(percent(e.CPU), "Lua in "+percent(e.Lua)+" of the looks", p.size(float64(e.Heap))+" of Lua heap"))
+	p.Fact("looks", p.Join(ui.Count(int64(e.Samples)), "each stopped it for at most "+p.Time(float64(e.PauseNS)), p.lost(e)))
+	p.Fact("CPU", p.Join(ui.Percent(e.CPU), "Lua in "+ui.Percent(e.Lua)+" of the looks", p.Size(float64(e.Heap))+" of Lua heap"))
 }
 
 func (p *page) allShares(e explain.Explanation) {
@@ -97,36 +98,36 @@ func (p *page) lost(e explain.Explanation) string {
 	if e.Partial > 0 {
 		parts = append(parts, fmt.Sprintf("%d without all C frames", e.Partial))
 	}
-	return p.join(parts...)
+	return p.Join(parts...)
 }
 
 func (p *page) shares(name string, list []explain.Share) {
 	if len(list) == 0 {
 		return
 	}
-	p.section(name)
+	p.Section(name)
 	for i, s := range list {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(list)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(list)-i)))
 			break
 		}
-		p.line(p.shorten(fmt.Sprintf("  %5s  %s", percent(s.Share), clean(s.Name)), p.opt.Width))
+		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
 	}
 }
 
 // frame is one line: the function, where it is, whether it is compiled, and how often it stands there.
 func (p *page) frame(f worker.Frame, times int) {
-	name := clean(f.Function)
+	name := ui.Clean(f.Function)
 	if name == "" {
 		name = "function"
 	}
-	at := path.Base(clean(f.File))
+	at := path.Base(ui.Clean(f.File))
 	if f.Kind == luajit.Lua {
 		line := f.Line
 		if line == 0 {
 			line = f.FirstLine
 		}
-		at = fmt.Sprintf("%s:%d", clean(f.File), line)
+		at = fmt.Sprintf("%s:%d", ui.Clean(f.File), line)
 	}
 	if f.Kind == luajit.Builtin || f.File == "" {
 		at = string(f.Kind)
@@ -138,10 +139,10 @@ func (p *page) frame(f worker.Frame, times int) {
 		at += fmt.Sprintf(", %d times", times)
 	}
 	const nameColumn = 32
-	text := fmt.Sprintf("  %-*s  %s", nameColumn, p.shorten(name, nameColumn), at)
-	text = p.shorten(text, p.opt.Width)
+	text := fmt.Sprintf("  %-*s  %s", nameColumn, p.Shorten(name, nameColumn), at)
+	text = p.Shorten(text, p.Options.Width)
 	if f.Kind == luajit.C {
-		text = p.faint.Render(text)
+		text = p.Faint.Render(text)
 	}
-	p.line(text)
+	p.Line(text)
 }

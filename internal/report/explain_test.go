@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -22,7 +23,7 @@ func TestRecursion(t *testing.T) {
 		e.Stack = append(e.Stack, worker.Frame{Kind: luajit.Lua, Function: fmt.Sprint("f", i), File: "/srv/app.lua", Line: 5})
 	}
 	var b bytes.Buffer
-	if err := Explain(&b, 1, e, Options{Width: 100}); err != nil {
+	if err := Explain(&b, 1, e, ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"/srv/app.lua:4, 200 times\n", "  f48  ", "and 151 more: --json has them all\n"} {
@@ -42,7 +43,7 @@ func TestProfileRates(t *testing.T) {
 		PIDs: []int{1, 2}, Which: "wall", Duration: 4 * time.Second, Hz: 99, Looks: 300,
 		Looked: 6 * time.Second, Paused: 60 * time.Millisecond, Used: time.Second,
 		Explanation: explain.Explanation{Samples: 290, Failed: 10, PauseNS: 200_000},
-	}.Write(&b, Options{Width: 200})
+	}.Write(&b, ui.Options{Width: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestProfileMissing(t *testing.T) {
 		err := Profile{
 			PIDs: []int{1}, Which: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Looks: 1000, Lost: c.lost,
 			Looked: 4 * time.Second, Explanation: explain.Explanation{Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial},
-		}.Write(&b, Options{Width: 300})
+		}.Write(&b, ui.Options{Width: 300})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // faultWords say what happened to a case, and what to do about it.
@@ -70,7 +71,7 @@ func faultsOf(cases []record.CaseResult) []*told {
 		for _, f := range c.Faults {
 			k := key{kase: c.Case.Case, call: f.Call, kind: f.Kind, stage: f.Stage, text: f.Text, file: f.File, line: f.Line}
 			if index[k] == nil {
-				index[k] = &told{fault: f, name: clean(c.Name), goCode: goCode(c)}
+				index[k] = &told{fault: f, name: ui.Clean(c.Name), goCode: goCode(c)}
 				all = append(all, index[k])
 			}
 			index[k].processes++
@@ -82,8 +83,8 @@ func faultsOf(cases []record.CaseResult) []*told {
 // text is the fault in a sentence or two: place, what the VM said, and what it means.
 func (t told) text() string {
 	f := t.fault
-	said := clean(f.Text)
-	if at := place(f.Source, clean); at != "" {
+	said := ui.Clean(f.Text)
+	if at := place(f.Source, ui.Clean); at != "" {
 		said = at + ": " + strings.TrimPrefix(said, at+": ")
 	}
 	what, _ := t.words()
@@ -92,10 +93,10 @@ func (t told) text() string {
 	}
 	s := `The case "` + t.name + `" ` + what
 	if f.Stage != "" {
-		s += " in " + clean(f.Stage)
+		s += " in " + ui.Clean(f.Stage)
 	}
 	if f.Call > 0 {
-		s += ", on call " + count(f.Call)
+		s += ", on call " + ui.Count(f.Call)
 	}
 	if t.processes > 1 {
 		s += fmt.Sprintf(" (in %d processes)", t.processes)
@@ -116,10 +117,10 @@ func (p *page) faults(cases []record.CaseResult) {
 	if len(faults) == 0 {
 		return
 	}
-	p.section("faults")
+	p.Section("faults")
 	plain := lipgloss.NewStyle()
 	for _, t := range faults {
-		p.para("  "+p.bad.Render(p.cross)+" ", t.text(), plain)
-		p.para("    "+p.arrow+" ", t.remedy(), plain)
+		p.Para("  "+p.Bad.Render(p.Cross)+" ", t.text(), plain)
+		p.Para("    "+p.Arrow+" ", t.remedy(), plain)
 	}
 }

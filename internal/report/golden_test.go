@@ -14,6 +14,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -41,7 +42,7 @@ var goldens = map[string]func() *record.Results{
 	"workers": withWorkers, "comparisons": withComparisons, "one_process": oneProcess, "many": manyCases,
 }
 
-func draw(t *testing.T, res *record.Results, opt Options) []byte {
+func draw(t *testing.T, res *record.Results, opt ui.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Terminal(&b, res, opt); err != nil {
@@ -52,12 +53,12 @@ func draw(t *testing.T, res *record.Results, opt Options) []byte {
 
 func TestTerminal(t *testing.T) {
 	for name, res := range goldens {
-		golden(t, name+".80.txt", draw(t, res(), Options{}))
+		golden(t, name+".80.txt", draw(t, res(), ui.Options{}))
 	}
-	golden(t, "ordinary.120.txt", draw(t, ordinary(), Options{Width: 120}))
-	golden(t, "laps.60.txt", draw(t, withLaps(), Options{Width: 60}))
-	golden(t, "modes.ascii.txt", draw(t, withModes(), Options{ASCII: true}))
-	golden(t, "comparisons.color.txt", draw(t, withComparisons(), Options{Color: true}))
+	golden(t, "ordinary.120.txt", draw(t, ordinary(), ui.Options{Width: 120}))
+	golden(t, "laps.60.txt", draw(t, withLaps(), ui.Options{Width: 60}))
+	golden(t, "modes.ascii.txt", draw(t, withModes(), ui.Options{ASCII: true}))
+	golden(t, "comparisons.color.txt", draw(t, withComparisons(), ui.Options{Color: true}))
 }
 
 func TestMarkdown(t *testing.T) {
@@ -74,7 +75,7 @@ func TestNoLineIsTooWide(t *testing.T) {
 	for name, res := range goldens {
 		for _, width := range []int{60, 80, 97, 120, 200} {
 			for _, ascii := range []bool{false, true} {
-				for line := range strings.Lines(string(draw(t, res(), Options{Width: width, ASCII: ascii, Color: true}))) {
+				for line := range strings.Lines(string(draw(t, res(), ui.Options{Width: width, ASCII: ascii, Color: true}))) {
 					line = strings.TrimSuffix(line, "\n")
 					if w := lipgloss.Width(line); w > width {
 						t.Errorf("%s at %d: %d columns: %q", name, width, w, line)
@@ -90,11 +91,11 @@ var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // Colours add nothing but colours, and without them nothing is escaped.
 func TestColoursAreOnlyColours(t *testing.T) {
 	for name, res := range goldens {
-		plain := draw(t, res(), Options{})
+		plain := draw(t, res(), ui.Options{})
 		if bytes.Contains(plain, []byte("\x1b")) {
 			t.Errorf("%s: an escape sequence without colours", name)
 		}
-		colored := draw(t, res(), Options{Color: true})
+		colored := draw(t, res(), ui.Options{Color: true})
 		if !sequence.Match(colored) {
 			t.Errorf("%s: no colours", name)
 		}
@@ -105,7 +106,7 @@ func TestColoursAreOnlyColours(t *testing.T) {
 }
 
 func TestASCIIIsASCII(t *testing.T) {
-	plain := Options{ASCII: true, Width: 100}
+	plain := ui.Options{ASCII: true, Width: 100}
 	texts := map[string][]byte{}
 	for name, res := range goldens {
 		texts[name] = draw(t, res(), plain)
@@ -117,9 +118,9 @@ func TestASCIIIsASCII(t *testing.T) {
 	}
 	texts["watch"] = watched.Bytes()
 	p := newPage(plain) // what other rooms put into words
-	p.para("  ", "the interval is wide: ± 9 %", p.faint)
-	p.table([]string{"holder"}, [][]string{{"_G → cache → [1] · 3 × 5 µs…"}})
-	texts["words"] = []byte(p.b.String())
+	p.Para("  ", "the interval is wide: ± 9 %", p.Faint)
+	p.Table([]string{"holder"}, [][]string{{"_G → cache → [1] · 3 × 5 µs…"}})
+	texts["words"] = []byte(p.String())
 	for name, text := range texts {
 		for _, r := range string(text) {
 			if r > 127 {
@@ -133,7 +134,7 @@ func TestASCIIIsASCII(t *testing.T) {
 func TestNoFigureIsNoNumber(t *testing.T) {
 	res := noFigures()
 	res.Cases = res.Cases[:1]
-	out := string(draw(t, res, Options{}))
+	out := string(draw(t, res, ui.Options{}))
 	if !strings.Contains(out, "never steady") || !strings.Contains(out, "from 20.0 ns to 41.7 ns") {
 		t.Errorf("the missing figure is not explained:\n%s", out)
 	}
@@ -143,7 +144,7 @@ func TestNoFigureIsNoNumber(t *testing.T) {
 }
 
 func TestEmptyResults(t *testing.T) {
-	if out := draw(t, &record.Results{}, Options{}); len(out) == 0 {
+	if out := draw(t, &record.Results{}, ui.Options{}); len(out) == 0 {
 		t.Error("nothing was drawn")
 	}
 }
@@ -153,7 +154,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	for _, err := range []error{Terminal(fullDisk{}, ordinary(), Options{}), Markdown(fullDisk{}, ordinary())} {
+	for _, err := range []error{Terminal(fullDisk{}, ordinary(), ui.Options{}), Markdown(fullDisk{}, ordinary())} {
 		if err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("error %v", err)
 		}

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // head says exactly what was measured, and with what.
 func (p *page) head(res *record.Results) {
 	kind := res.Kind
 	if kind != "" {
-		kind = " " + clean(kind)
+		kind = " " + ui.Clean(kind)
 	}
-	p.line(p.strong.Render("moonlap"+kind) + p.faint.Render(p.dot+fmt.Sprintf("seed %d", res.Seed)))
+	p.Line(p.Strong.Render("moonlap"+kind) + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
 	for _, f := range p.headFacts(res) {
-		p.fact(f.label, f.text)
+		p.Fact(f.label, f.text)
 	}
 }
 
@@ -37,29 +38,29 @@ func (p *page) runtime(res *record.Results) string {
 	if rt := res.Runtime; rt != nil {
 		switch {
 		case res.Nginx != nil:
-			parts = append(parts, "nginx "+clean(res.Nginx.Version))
+			parts = append(parts, "nginx "+ui.Clean(res.Nginx.Version))
 		case rt.Version != "":
-			parts = append(parts, clean(rt.Version))
+			parts = append(parts, ui.Clean(rt.Version))
 		default:
-			parts = append(parts, clean(rt.Kind))
+			parts = append(parts, ui.Clean(rt.Kind))
 		}
 		if rt.OpenResty != "" {
-			parts = append(parts, "OpenResty "+clean(rt.OpenResty))
+			parts = append(parts, "OpenResty "+ui.Clean(rt.OpenResty))
 		}
 	}
 	if n := res.Nginx; n != nil {
-		parts = append(parts, "Lua module "+clean(n.LuaModule), phase(n))
+		parts = append(parts, "Lua module "+ui.Clean(n.LuaModule), phase(n))
 	}
-	return p.join(parts...)
+	return p.Join(parts...)
 }
 
 func phase(n *record.Nginx) string {
 	if n.Phase == "" {
 		return ""
 	}
-	s := "phase " + clean(n.Phase)
+	s := "phase " + ui.Clean(n.Phase)
 	if n.Process != "" {
-		s += " in a " + clean(n.Process)
+		s += " in a " + ui.Clean(n.Process)
 		if n.Process == "single" {
 			s += " process"
 		}
@@ -69,10 +70,10 @@ func phase(n *record.Nginx) string {
 
 func (p *page) vm(vm record.VM) string {
 	if vm.Go() {
-		return p.join(fmt.Sprintf("%s %s, GOMAXPROCS %d", clean(vm.Version), clean(vm.Arch), vm.GOMAXPROCS), clean(vm.Build))
+		return p.Join(fmt.Sprintf("%s %s, GOMAXPROCS %d", ui.Clean(vm.Version), ui.Clean(vm.Arch), vm.GOMAXPROCS), ui.Clean(vm.Build))
 	}
-	version := clean(vm.Version)
-	if build := clean(vm.Build); build != "" {
+	version := ui.Clean(vm.Version)
+	if build := ui.Clean(vm.Build); build != "" {
 		version += " (" + build + ")"
 	}
 	gc := ""
@@ -81,13 +82,13 @@ func (p *page) vm(vm record.VM) string {
 	}
 	jit := "JIT off, all is interpreted"
 	if vm.JIT {
-		jit = "jit.opt " + clean(jitOpt(vm.Opt))
+		jit = "jit.opt " + ui.Clean(jitOpt(vm.Opt))
 	}
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(vm.Params)) {
-		params = append(params, fmt.Sprintf("%s=%v", clean(name), vm.Params[name]))
+		params = append(params, fmt.Sprintf("%s=%v", ui.Clean(name), vm.Params[name]))
 	}
-	return p.join(version, clean(vm.Arch), gc, jit, strings.Join(params, " "), clean(vm.Library))
+	return p.Join(version, ui.Clean(vm.Arch), gc, jit, strings.Join(params, " "), ui.Clean(vm.Library))
 }
 
 // allOptimizations are those of LuaJIT's default level, -O3.
@@ -109,42 +110,42 @@ func (p *page) clock(c *record.Clock) string {
 	}
 	name := map[string]string{"tsc": "time-stamp counter", "monotonic": "monotonic clock"}[c.Source]
 	if name == "" {
-		name = clean(c.Source)
+		name = ui.Clean(c.Source)
 	}
 	if c.Reason != "" {
-		name += " (" + clean(c.Reason) + ")"
+		name += " (" + ui.Clean(c.Reason) + ")"
 	}
 	how := ""
 	if !c.Compiled {
 		how = ", interpreted"
 	}
-	return p.join(name, "steps of "+p.time(c.StepNS), "a read costs "+p.time(c.CostNS)+how)
+	return p.Join(name, "steps of "+p.Time(c.StepNS), "a read costs "+p.Time(c.CostNS)+how)
 }
 
 func (p *page) machine(e record.Environment) string {
-	cores, load, kernel, steal := "", "", clean(e.Kernel), ""
+	cores, load, kernel, steal := "", "", ui.Clean(e.Kernel), ""
 	if e.Cores > 0 {
-		cores = plural(e.Cores, "core", "cores")
+		cores = ui.Plural(e.Cores, "core", "cores")
 	}
 	if len(e.Load) > 0 {
-		load = "load " + fixed(e.Load[0], 2)
+		load = "load " + ui.Fixed(e.Load[0], 2)
 	}
 	if e.StealPercent != nil && *e.StealPercent >= 0.05 {
-		steal = "steal " + percent(*e.StealPercent/100)
+		steal = "steal " + ui.Percent(*e.StealPercent/100)
 	}
 	if e.OS == "linux" && kernel != "" {
 		kernel = "Linux " + kernel
 	}
 	governor, turbo := "", ""
 	if e.Governor != "" {
-		governor = "governor " + clean(e.Governor)
+		governor = "governor " + ui.Clean(e.Governor)
 	}
 	if e.Turbo != "" {
-		turbo = "turbo " + clean(e.Turbo)
+		turbo = "turbo " + ui.Clean(e.Turbo)
 	}
 	virtual := ""
 	if e.Virtualization != "" {
-		virtual = "virtual (" + clean(e.Virtualization) + ")"
+		virtual = "virtual (" + ui.Clean(e.Virtualization) + ")"
 	}
-	return p.join(clean(e.CPU), cores, virtual, governor, turbo, load, steal, kernel)
+	return p.Join(ui.Clean(e.CPU), cores, virtual, governor, turbo, load, steal, kernel)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // holder makes one with sums.
@@ -57,7 +58,7 @@ func wants(t *testing.T, text string, all ...string) {
 
 func TestHeap(t *testing.T) {
 	s := heapExample(1000)
-	text := drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, Options{Width: 100}) })
+	text := drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, ui.Options{Width: 100}) })
 	wants(t, text,
 		"worker 7", "107 kB", "1,004 objects", "of them 2 garbage (200 B)", "every byte that LuaJIT counts",
 		"2.00 ms, in which 3.00 MB were copied\n",
@@ -71,27 +72,27 @@ func TestHeap(t *testing.T) {
 	h := &s.Heaps[0]
 	h.Total += 10_000
 	h.Broken, h.Cut, h.Stops = 3, 1, 2
-	text = drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, Options{Width: 400}) })
+	text = drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, ui.Options{Width: 400}) })
 	wants(t, text, "91 % of what LuaJIT counts; 10.0 kB is not accounted for; 3 objects or references make no sense, 1 list ended too early",
 		"2 times, as its lists were just being changed")
 	h.Stopped = false
 	h.Total -= 20_000
-	text = drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, Options{Width: 400}) })
+	text = drawn(t, func(b *bytes.Buffer) error { return Heap(b, s, ui.Options{Width: 400}) })
 	wants(t, text, "10.0 kB more than LuaJIT counts", "none: what changed while it was copied may be wrong")
 }
 
 func TestHeapDiff(t *testing.T) {
 	before, after := heapExample(1000), heapExample(3000)
 	after.Time = before.Time.Add(time.Hour)
-	text := drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, before, after, Options{Width: 100}) })
+	text := drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, before, after, ui.Options{Width: 100}) })
 	wants(t, text, "what changed in 1h0m0s", "107 kB → 307 kB · +200 kB", "string   +2,000  +200 kB",
 		"  +200 kB     +2,000    300 kB  package.loaded.app table → .cache table → […] string\n")
 	if strings.Contains(text, "shrank") || strings.Contains(text, "_G") {
 		t.Errorf("nothing shrank, and _G is the same:\n%s", text)
 	}
-	text = drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, after, before, Options{Width: 100}) })
+	text = drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, after, before, ui.Options{Width: 100}) })
 	wants(t, text, "what shrank", "-200 kB     -2,000    100 kB")
-	text = drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, before, before, Options{Width: 100}) })
+	text = drawn(t, func(b *bytes.Buffer) error { return HeapDiff(b, before, before, ui.Options{Width: 100}) })
 	if strings.Contains(text, "grew") || strings.Contains(text, "shrank") {
 		t.Errorf("nothing changed:\n%s", text)
 	}

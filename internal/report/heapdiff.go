@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // HeapDiff draws what has changed between two snapshots. Its only error is that of w.
-func HeapDiff(w io.Writer, before, after *heap.Snapshot, opt Options) error {
+func HeapDiff(w io.Writer, before, after *heap.Snapshot, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap heap") + p.faint.Render(p.dot+"what changed in "+after.Time.Sub(before.Time).Round(time.Second).String()))
+	p.Line(p.Strong.Render("moonlap heap") + p.Faint.Render(p.Dot+"what changed in "+after.Time.Sub(before.Time).Round(time.Second).String()))
 	change := heap.Compare(before.Holders(), after.Holders())
-	p.fact("heap", p.join(
-		fmt.Sprintf("%s %s %s", p.size(totalOf(before)), p.arrow, p.size(totalOf(after))),
+	p.Fact("heap", p.Join(
+		fmt.Sprintf("%s %s %s", p.Size(totalOf(before)), p.Arrow, p.Size(totalOf(after))),
 		p.signed(int64(totalOf(after)-totalOf(before)))))
-	p.fact("before", who(before))
-	p.fact("after", who(after))
+	p.Fact("before", who(before))
+	p.Fact("after", who(after))
 	var rows [][]string
 	for _, t := range heap.CompareTypes(before, after) {
 		if t.Count != 0 || t.Bytes != 0 {
@@ -27,12 +28,12 @@ func HeapDiff(w io.Writer, before, after *heap.Snapshot, opt Options) error {
 		}
 	}
 	if len(rows) > 0 {
-		p.blank()
-		p.table([]string{"type", "objects", "bytes", "of that garbage"}, rows)
+		p.Blank()
+		p.Table([]string{"type", "objects", "bytes", "of that garbage"}, rows)
 	}
 	p.grown("what grew", change, 1)
 	p.grown("what shrank", change, -1)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 func totalOf(s *heap.Snapshot) (n float64) {
@@ -58,18 +59,18 @@ func who(s *heap.Snapshot) string {
 func (p *page) signed(bytes int64) string {
 	switch {
 	case bytes > 0:
-		return "+" + p.size(float64(bytes))
+		return "+" + p.Size(float64(bytes))
 	case bytes < 0:
-		return "-" + p.size(float64(-bytes))
+		return "-" + p.Size(float64(-bytes))
 	}
 	return "0 B"
 }
 
 func signedCount(n int64) string {
 	if n > 0 {
-		return "+" + count(n)
+		return "+" + ui.Count(n)
 	}
-	return count(n)
+	return ui.Count(n)
 }
 
 // grown draws the tree of what changed into one direction, with the places that carry nearly all of what
@@ -82,8 +83,8 @@ func (p *page) grown(title string, root *heap.Change, sign int64) {
 	if total == 0 {
 		return
 	}
-	p.section(title)
-	p.line(p.faint.Render(fmt.Sprintf("  %9s %10s %9s", "bytes", "objects", "now")))
+	p.Section(title)
+	p.Line(p.Faint.Render(fmt.Sprintf("  %9s %10s %9s", "bytes", "objects", "now")))
 	drawn := 0
 	var draw func(c *heap.Change, depth int)
 	draw = func(c *heap.Change, depth int) {
@@ -104,7 +105,7 @@ func (p *page) grown(title string, root *heap.Change, sign int64) {
 			}
 			shown++
 			drawn++
-			text := fmt.Sprintf("  %9s %10s %9s  %s", p.signed(one.HeldBytes), signedCount(one.HeldCount), p.size(float64(one.After)), strings.Repeat("  ", depth))
+			text := fmt.Sprintf("  %9s %10s %9s  %s", p.signed(one.HeldBytes), signedCount(one.HeldCount), p.Size(float64(one.After)), strings.Repeat("  ", depth))
 			p.path(text, p.chain(names))
 			draw(one, depth+1)
 		}

@@ -9,26 +9,27 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // History lists what the history store knows: the names that runs are kept under, and of
 // each series its newest figure and its last step. Its only error is that of w.
-func History(w io.Writer, h *record.History, opt Options) error {
+func History(w io.Writer, h *record.History, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap history"))
-	p.section("names")
+	p.Line(p.Strong.Render("moonlap history"))
+	p.Section("names")
 	var rows [][]string
 	for _, n := range h.Names {
-		rows = append(rows, []string{clean(n.Name), count(n.Runs), clean(record.Minute(n.Last)), clean(strings.Join(n.Files, ", "))})
+		rows = append(rows, []string{ui.Clean(n.Name), ui.Count(n.Runs), ui.Clean(record.Minute(n.Last)), ui.Clean(strings.Join(n.Files, ", "))})
 	}
 	p.squeezed([]string{"name", "runs", "newest (UTC)", "files"}, rows, []int{3, 0}, 3)
-	p.section("cases")
+	p.Section("cases")
 	p.seriesList(h.Series)
 	if other := manySettings(h.Series); other != "" {
-		p.blank()
-		p.para("", fmt.Sprintf("Cases stand more than once where they were measured under different conditions; 'moonlap history %s' tells which.", other), p.faint)
+		p.Blank()
+		p.Para("", fmt.Sprintf("Cases stand more than once where they were measured under different conditions; 'moonlap history %s' tells which.", other), p.Faint)
 	}
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // seriesList has a line a series. Where the terminal is narrow, first the interval of a
@@ -45,12 +46,12 @@ func (p *page) seriesList(list []record.Series) {
 			if n := len(s.Steps); n > 0 {
 				last = step(s, s.Steps[n-1])
 			}
-			rows = append(rows, []string{clean(s.Case), clean(s.File), count(len(s.Points)), p.figure(s.Points[len(s.Points)-1]), last})
+			rows = append(rows, []string{ui.Clean(s.Case), ui.Clean(s.File), ui.Count(len(s.Points)), p.figure(s.Points[len(s.Points)-1]), last})
 		}
 		for c := range headers {
-			width += columnWidth(headers, rows, c)
+			width += ui.ColumnWidth(headers, rows, c)
 		}
-		if width <= p.opt.Width {
+		if width <= p.Options.Width {
 			break
 		}
 	}
@@ -62,26 +63,26 @@ func (p *page) seriesList(list []record.Series) {
 func (p *page) squeezed(headers []string, rows [][]string, columns []int, left ...int) {
 	const least = 8
 	for _, col := range columns {
-		excess := -p.opt.Width
+		excess := -p.Options.Width
 		for c := range headers {
-			excess += columnWidth(headers, rows, c)
+			excess += ui.ColumnWidth(headers, rows, c)
 		}
 		if excess <= 0 {
 			break
 		}
-		room := max(least, columnWidth(headers, rows, col)-2-excess)
+		room := max(least, ui.ColumnWidth(headers, rows, col)-2-excess)
 		for _, row := range rows {
-			row[col] = p.shorten(row[col], room)
+			row[col] = p.Shorten(row[col], room)
 		}
 	}
-	p.table(headers, rows, left...)
+	p.Table(headers, rows, left...)
 }
 
 // manySettings is a case that has several series.
 func manySettings(list []record.Series) string {
 	for i, s := range list {
 		if i > 0 && s.Case == list[i-1].Case && s.File == list[i-1].File {
-			return clean(s.Case)
+			return ui.Clean(s.Case)
 		}
 	}
 	return ""
@@ -89,35 +90,35 @@ func manySettings(list []record.Series) string {
 
 // HistoryOf draws the series of one case: a line a run, with its interval on a scale that
 // all runs share, and the steps between them. Its only error is that of w.
-func HistoryOf(w io.Writer, h *record.History, opt Options) error {
+func HistoryOf(w io.Writer, h *record.History, opt ui.Options) error {
 	p := newPage(opt)
 	for i, s := range h.Series {
 		if i > 0 {
-			p.blank()
+			p.Blank()
 		}
-		p.line(p.strong.Render("moonlap history") + p.faint.Render(p.dot+p.join(clean(s.Case), clean(s.File))))
+		p.Line(p.Strong.Render("moonlap history") + p.Faint.Render(p.Dot+p.Join(ui.Clean(s.Case), ui.Clean(s.File))))
 		if i == 0 {
-			p.fact("measured", p.facts(s.Setting))
+			p.Fact("measured", p.facts(s.Setting))
 		} else {
-			p.fact("here", p.facts(s.Apart(h.Series[0].Setting)))
+			p.Fact("here", p.facts(s.Apart(h.Series[0].Setting)))
 		}
-		p.blank()
+		p.Blank()
 		p.series(s)
 	}
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // facts are a setting in one paragraph.
 func (p *page) facts(setting []record.Fact) string {
 	var parts []string
 	for _, f := range setting {
-		value := clean(f.Value)
+		value := ui.Clean(f.Value)
 		if f.What == "jit.opt" {
 			value = jitOpt(strings.Fields(value))
 		}
-		parts = append(parts, clean(f.What)+" "+value)
+		parts = append(parts, ui.Clean(f.What)+" "+value)
 	}
-	return p.join(parts...)
+	return p.Join(parts...)
 }
 
 // series draws the points below each other.
@@ -125,12 +126,12 @@ func (p *page) series(s record.Series) {
 	rows := make([][]string, len(s.Points))
 	widths := make([]int, 4)
 	for i, point := range s.Points {
-		rows[i] = []string{clean(point.Minute()), clean(point.ShortCommit()), p.shorten(clean(point.SavedAs), 16), p.figure(point)}
+		rows[i] = []string{ui.Clean(point.Minute()), ui.Clean(point.ShortCommit()), p.Shorten(ui.Clean(point.SavedAs), 16), p.figure(point)}
 		for c, cell := range rows[i] {
 			widths[c] = max(widths[c], lipgloss.Width(cell))
 		}
 	}
-	room := p.opt.Width - 10 - widths[0] - widths[1] - widths[2] - widths[3]
+	room := p.Options.Width - 10 - widths[0] - widths[1] - widths[2] - widths[3]
 	if room < leastColumns { // names go first
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], 2, 3)
@@ -142,11 +143,11 @@ func (p *page) series(s record.Series) {
 	for i, row := range rows {
 		for _, st := range s.Steps {
 			if st.At == i {
-				style := p.bad
+				style := p.Bad
 				if st.Ratio.Estimate < 1 {
-					style = p.good
+					style = p.Good
 				}
-				p.line("  " + style.Render(p.arrow+" "+p.step(s, st)))
+				p.Line("  " + style.Render(p.Arrow+" "+p.step(s, st)))
 			}
 		}
 		line := "  "
@@ -158,7 +159,7 @@ func (p *page) series(s record.Series) {
 				line += cell + pad + "  "
 			}
 		}
-		p.line(line + p.bar.Render(p.mark(scale, s.Points[i])))
+		p.Line(line + p.Bar.Render(p.mark(scale, s.Points[i])))
 	}
 }
 
@@ -167,7 +168,7 @@ func (p *page) figure(point record.Point) string {
 	if point.NSPerCall == nil {
 		return "no figure"
 	}
-	return p.interval(*point.NSPerCall)
+	return p.Interval(*point.NSPerCall)
 }
 
 // step says what changed, and from which run on: "1.12× slower (1.10–1.14) from 3f2a1b9c".
@@ -193,7 +194,7 @@ func (p *page) stepShortest(_ record.Series, st record.Step) string {
 }
 
 func (p *page) from(s record.Series, st record.Step) string {
-	return " from " + clean(s.Points[st.At].Name())
+	return " from " + ui.Clean(s.Points[st.At].Name())
 }
 
 // leastColumns is how narrow a scale can be.
@@ -247,32 +248,32 @@ func (p *page) mark(s plotScale, point record.Point) string {
 	}
 	low, at, high := s.column(iv.Low), s.column(iv.Estimate), s.column(iv.High)
 	for c := low; c <= high; c++ {
-		cells[c] = p.span
+		cells[c] = p.Span
 	}
 	if low < at && iv.Low >= s.low {
-		cells[low] = p.spanLeft
+		cells[low] = p.SpanLeft
 	}
 	if high > at && iv.High <= s.high {
-		cells[high] = p.spanRight
+		cells[high] = p.SpanRight
 	}
-	cells[at] = p.point
+	cells[at] = p.Point
 	return strings.TrimRight(strings.Join(cells, ""), " ")
 }
 
 // HistoryMarkdown writes one table a series, or, of all cases, one of their newest runs.
 // Its only error is that of w.
 func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {
-	m := &markdown{page: newPage(Options{})}
+	m := &markdown{page: newPage(ui.Options{})}
 	if !one {
 		m.row("case", "file", "runs", "newest", "last step")
-		m.line("| --- | --- | ---: | ---: | --- |")
+		m.Line("| --- | --- | ---: | ---: | --- |")
 	}
 	for _, s := range h.Series {
 		if one {
-			m.line("**" + escape(m.join(clean(s.Case), clean(s.File))) + "**: " + escape(m.facts(s.Setting)))
-			m.blank()
+			m.Line("**" + escape(m.Join(ui.Clean(s.Case), ui.Clean(s.File))) + "**: " + escape(m.facts(s.Setting)))
+			m.Blank()
 			m.row("time (UTC)", "commit", "name", "time per call", "step")
-			m.line("| --- | --- | --- | ---: | --- |")
+			m.Line("| --- | --- | --- | ---: | --- |")
 		}
 		step := map[int]string{}
 		last := ""
@@ -281,13 +282,13 @@ func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {
 			step[st.At] = last
 		}
 		if !one {
-			m.row(escape(clean(s.Case)), escape(clean(s.File)), count(len(s.Points)), m.figure(s.Points[len(s.Points)-1]), last)
+			m.row(escape(ui.Clean(s.Case)), escape(ui.Clean(s.File)), ui.Count(len(s.Points)), m.figure(s.Points[len(s.Points)-1]), last)
 			continue
 		}
 		for i, p := range s.Points {
-			m.row(escape(clean(p.Minute())), escape(clean(p.ShortCommit())), escape(clean(p.SavedAs)), m.figure(p), step[i])
+			m.row(escape(ui.Clean(p.Minute())), escape(ui.Clean(p.ShortCommit())), escape(ui.Clean(p.SavedAs)), m.figure(p), step[i])
 		}
-		m.blank()
+		m.Blank()
 	}
-	return m.writeTo(w)
+	return m.Write(w)
 }

@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // history has steps both ways, a run without a figure, one interval far wider than the
@@ -49,9 +50,9 @@ func history() *record.History {
 	}
 }
 
-var histories = map[string]func(b *bytes.Buffer, h *record.History, o Options) error{
-	"history": func(b *bytes.Buffer, h *record.History, o Options) error { return History(b, h, o) },
-	"history_of": func(b *bytes.Buffer, h *record.History, o Options) error {
+var histories = map[string]func(b *bytes.Buffer, h *record.History, o ui.Options) error{
+	"history": func(b *bytes.Buffer, h *record.History, o ui.Options) error { return History(b, h, o) },
+	"history_of": func(b *bytes.Buffer, h *record.History, o ui.Options) error {
 		h.Series = h.Series[:2] // of one case
 		return HistoryOf(b, h, o)
 	},
@@ -59,7 +60,7 @@ var histories = map[string]func(b *bytes.Buffer, h *record.History, o Options) e
 
 func TestHistory(t *testing.T) {
 	for name, write := range histories {
-		for _, opt := range []Options{{}, {ASCII: true}} {
+		for _, opt := range []ui.Options{{}, {ASCII: true}} {
 			var b bytes.Buffer
 			if err := write(&b, history(), opt); err != nil {
 				t.Fatal(err)
@@ -72,7 +73,7 @@ func TestHistory(t *testing.T) {
 		}
 		for _, width := range []int{60, 80, 120, 200} {
 			var b bytes.Buffer
-			if err := write(&b, history(), Options{Width: width, Color: true}); err != nil {
+			if err := write(&b, history(), ui.Options{Width: width, Color: true}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -90,7 +91,7 @@ func TestHistory(t *testing.T) {
 		}
 		golden(t, map[bool]string{false: "history.md", true: "history_of.md"}[one], b.Bytes())
 	}
-	if err := History(fullDisk{}, history(), Options{}); err == nil {
+	if err := History(fullDisk{}, history(), ui.Options{}); err == nil {
 		t.Error("a full disk is no error")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -15,9 +16,9 @@ var inFlightHeaders = []string{"age", "phase", "request", "waits at"}
 // inFlight is a line for a request, and below it one for each of its light threads and coroutines, as far as they
 // differ, up to so many.
 func (p *page) inFlight(q worker.InFlight, most int) [][]string {
-	age := p.none
+	age := p.None
 	if q.Age > 0 {
-		age = p.time(float64(q.Age))
+		age = p.Time(float64(q.Age))
 	}
 	what := strings.TrimSpace(q.Method + " " + q.URI)
 	if what == "" {
@@ -32,7 +33,7 @@ func (p *page) inFlight(q worker.InFlight, most int) [][]string {
 			at = "for its light threads"
 		}
 	}
-	rows := [][]string{{age, q.Phase, p.shorten(clean(what), 30), clean(at)}}
+	rows := [][]string{{age, q.Phase, p.Shorten(ui.Clean(what), 30), ui.Clean(at)}}
 	if q.Threads == nil {
 		return rows
 	}
@@ -40,7 +41,7 @@ func (p *page) inFlight(q worker.InFlight, most int) [][]string {
 	for _, line := range lines[:min(len(lines), most)] {
 		text := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(text)]
-		rows = append(rows, []string{"", "", "", "  " + indent + clean(text)})
+		rows = append(rows, []string{"", "", "", "  " + indent + ui.Clean(text)})
 	}
 	if left := len(lines) - most; left > 0 {
 		rows = append(rows, []string{"", "", "", fmt.Sprintf("  and %d more", left)})
@@ -123,11 +124,11 @@ var timerHeaders = []string{"pending", "running", "next due", "last due", "funct
 func (p *page) timerGroups(t *worker.LuaTimers, most int) [][]string {
 	var rows [][]string
 	for _, g := range t.Functions[:min(len(t.Functions), most)] {
-		next, last := p.none, p.none
+		next, last := p.None, p.None
 		if g.Next != nil && g.Last != nil {
-			next, last = p.time(float64(max(0, *g.Next))), p.time(float64(max(0, *g.Last)))
+			next, last = p.Time(float64(max(0, *g.Next))), p.Time(float64(max(0, *g.Last)))
 		}
-		rows = append(rows, []string{fmt.Sprint(g.Pending), fmt.Sprint(g.Running), next, last, clean(placeAt(&g.Function, ""))})
+		rows = append(rows, []string{fmt.Sprint(g.Pending), fmt.Sprint(g.Running), next, last, ui.Clean(placeAt(&g.Function, ""))})
 	}
 	return rows
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -35,7 +36,7 @@ func TestServed(t *testing.T) {
 		Unknown: []string{"timers: none\x1b[31m"},
 	}}
 	var b strings.Builder
-	if err := Explain(&b, 7, e, Options{Width: 100}); err != nil {
+	if err := Explain(&b, 7, e, ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	var lines []string

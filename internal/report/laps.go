@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // laps draws the distribution of calls timed one by one.
@@ -12,8 +13,8 @@ func (p *page) laps(c record.CaseResult) {
 	if l == nil {
 		return
 	}
-	p.fact("laps", p.join(plural(int(l.Count), "call", "calls")+" timed one by one", "mean "+p.time(l.MeanNS), p.lapOverhead(l)))
-	p.fact("rate", p.lapRate(c))
+	p.Fact("laps", p.Join(ui.Plural(int(l.Count), "call", "calls")+" timed one by one", "mean "+p.Time(l.MeanNS), p.lapOverhead(l)))
+	p.Fact("rate", p.lapRate(c))
 	var rows [][]string
 	for _, r := range []struct {
 		name string
@@ -27,7 +28,7 @@ func (p *page) laps(c record.CaseResult) {
 		return
 	}
 	headers := []string{"", "min", "p50", "p90", "p99", "p99.9", "p99.99", "max"}
-	if p.opt.Width < defaultWidth { // p90 and p99.99 say least
+	if p.Options.Width < ui.DefaultWidth { // p90 and p99.99 say least
 		for _, row := range append(rows, headers) {
 			copy(row[3:], []string{row[4], row[5], row[7]})
 		}
@@ -36,16 +37,16 @@ func (p *page) laps(c record.CaseResult) {
 			rows[i] = rows[i][:6]
 		}
 	}
-	p.table(headers, rows)
+	p.Table(headers, rows)
 	if l.Service != nil && l.Response != nil {
-		p.para("  ", "service is from the actual start of a call, response from the time it should have started.", p.faint)
+		p.Para("  ", "service is from the actual start of a call, response from the time it should have started.", p.Faint)
 	}
 }
 
 func (p *page) percentileRow(name string, q record.Percentiles) []string {
 	row := []string{name}
 	for _, ns := range []float64{q.Min, q.P50, q.P90, q.P99, q.P999, q.P9999, q.Max} {
-		row = append(row, p.time(ns))
+		row = append(row, p.Time(ns))
 	}
 	return row
 }
@@ -54,7 +55,7 @@ func (p *page) lapOverhead(l *record.LapsResult) string {
 	if l.Calls == nil || l.OverheadNS.Estimate == 0 { // far below a call that yields
 		return ""
 	}
-	return "the clock's " + p.interval(l.OverheadNS) + " is taken off each"
+	return "the clock's " + p.Interval(l.OverheadNS) + " is taken off each"
 }
 
 // lapRate is for targets that yield: how many calls a second, at once, and in time.
@@ -62,18 +63,18 @@ func (p *page) lapRate(c record.CaseResult) string {
 	if c.Laps.PerSecond == 0 {
 		return ""
 	}
-	rate := p.rate(c.Laps.PerSecond) + " calls/s"
+	rate := p.Rate(c.Laps.PerSecond) + " calls/s"
 	late, threads := "", ""
 	if c.Case.Rate > 0 {
-		rate += " achieved of " + p.rate(c.Case.Rate) + " asked for"
+		rate += " achieved of " + p.Rate(c.Case.Rate) + " asked for"
 		late = "none started late"
 		if c.Laps.Late > 0 && c.Laps.Count > 0 {
-			late = fmt.Sprintf("%s started late (%s)", plural(int(c.Laps.Late), "call", "calls"),
-				percent(float64(c.Laps.Late)/float64(c.Laps.Count)))
+			late = fmt.Sprintf("%s started late (%s)", ui.Plural(int(c.Laps.Late), "call", "calls"),
+				ui.Percent(float64(c.Laps.Late)/float64(c.Laps.Count)))
 		}
 	}
 	if c.Case.Concurrency > 0 {
-		threads = plural(c.Case.Concurrency, "light thread", "light threads")
+		threads = ui.Plural(c.Case.Concurrency, "light thread", "light threads")
 	}
-	return p.join(rate, late, threads)
+	return p.Join(rate, late, threads)
 }

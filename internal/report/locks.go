@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // locks shows which locks of shared memory were waited for.
@@ -13,15 +14,15 @@ func (p *page) locks(all []explain.LockWait) {
 	if len(all) == 0 {
 		return
 	}
-	p.section("waiting for locks of shared memory")
-	p.line(p.faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
+	p.Section("waiting for locks of shared memory")
+	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
 	for i, w := range all {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}
-		figures := fmt.Sprintf("  %7s %9s %8s  ", percent(w.Share), percent(w.Share-w.Asleep), percent(w.Asleep))
-		p.para(figures, clean(p.join(w.Zone, p.call(w.Line, w.Called))), lipgloss.NewStyle())
+		figures := fmt.Sprintf("  %7s %9s %8s  ", ui.Percent(w.Share), ui.Percent(w.Share-w.Asleep), ui.Percent(w.Asleep))
+		p.Para(figures, ui.Clean(p.Join(w.Zone, p.call(w.Line, w.Called))), lipgloss.NewStyle())
 	}
 }
 
@@ -30,5 +31,5 @@ func (p *page) call(line, called string) string {
 	if line == "" || called == "" {
 		return line + called
 	}
-	return line + " " + p.arrow + " " + called
+	return line + " " + p.Arrow + " " + called
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // lockTimes shows how long locks were waited for and held, and what it cost to know.
@@ -11,12 +12,12 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 	if l == nil {
 		return
 	}
-	p.section("locks of shared memory, timed")
+	p.Section("locks of shared memory, timed")
 	if l.Taken == 0 {
-		p.para("  ", fmt.Sprintf("none was taken in %s of probing", p.time(float64(l.Probed))), p.faint)
+		p.Para("  ", fmt.Sprintf("none was taken in %s of probing", p.Time(float64(l.Probed))), p.Faint)
 		return
 	}
-	at := p.timed
+	at := p.Timed
 	var rows [][]string
 	for _, z := range l.Zones {
 		row := func(zone, what string, s explain.Spans) {
@@ -24,28 +25,19 @@ func (p *page) lockTimes(l *explain.LockTimes) {
 				rows = append(rows, []string{zone, what, "0", "", "", "", ""})
 				return
 			}
-			rows = append(rows, []string{zone, what, count(s.Count), at(s.Median), at(s.P99),
-				p.time(float64(s.Longest)), percent(s.Share)})
+			rows = append(rows, []string{zone, what, ui.Count(s.Count), at(s.Median), at(s.P99),
+				p.Time(float64(s.Longest)), ui.Percent(s.Share)})
 		}
-		row(clean(z.Zone), "waits", z.Wait)
+		row(ui.Clean(z.Zone), "waits", z.Wait)
 		row("", "holds", z.Hold)
 	}
-	p.table([]string{"zone", "", "times", "median", "99 %", "longest", "share"}, rows, 1)
-	p.para("  ", fmt.Sprintf("%s taken in %s of probing, of %s. The probe adds at most %s to each, also to the times above: at most %s of the workers' time (--budget %s).",
-		plural(l.Taken, "lock", "locks"), p.time(float64(l.Probed)), p.time(float64(l.Elapsed)), p.time(float64(l.Each)), percent(l.Cost), percent(l.Budget)), p.faint)
+	p.Table([]string{"zone", "", "times", "median", "99 %", "longest", "share"}, rows, 1)
+	p.Para("  ", fmt.Sprintf("%s taken in %s of probing, of %s. The probe adds at most %s to each, also to the times above: at most %s of the workers' time (--budget %s).",
+		ui.Plural(l.Taken, "lock", "locks"), p.Time(float64(l.Probed)), p.Time(float64(l.Elapsed)), p.Time(float64(l.Each)), ui.Percent(l.Cost), ui.Percent(l.Budget)), p.Faint)
 	if l.Cost > l.Budget {
-		p.para("  ", "That is more than the budget, by what came until it was detached.", p.faint)
+		p.Para("  ", "That is more than the budget, by what came until it was detached.", p.Faint)
 	}
 	if l.Probed < l.Elapsed*9/10 {
-		p.para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a wait or hold that did not end within one is missing.", plural(l.Bursts, "burst", "bursts")), p.faint)
+		p.Para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a wait or hold that did not end within one is missing.", ui.Plural(l.Bursts, "burst", "bursts")), p.Faint)
 	}
-}
-
-// timed is a time of a histogram, as far as it is told apart from others.
-func (p *page) timed(ns int64) string {
-	const told = 1024 // shorter ones are in one bucket
-	if ns < told {
-		return "< 1 µs"
-	}
-	return p.time(float64(ns))
 }

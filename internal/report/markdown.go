@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // Markdown writes the report as GitHub renders it: the table of the cases, modes,
 // comparisons, notes and faults, without histograms. Its only error is that of w.
 func Markdown(w io.Writer, res *record.Results) error {
-	p := newPage(Options{})
+	p := newPage(ui.Options{})
 	m := &markdown{page: p}
 	m.cases(res.Cases)
 	m.scaling(res.Cases)
@@ -19,17 +20,17 @@ func Markdown(w io.Writer, res *record.Results) error {
 	m.notes(res)
 	m.faults(res.Cases)
 	if !res.Complete {
-		p.line("**Partial result.**")
-		p.blank()
+		p.Line("**Partial result.**")
+		p.Blank()
 	}
 	m.head(res)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 type markdown struct{ *page }
 
 // row is one line of a table.
-func (m *markdown) row(cells ...string) { m.line("| " + strings.Join(cells, " | ") + " |") }
+func (m *markdown) row(cells ...string) { m.Line("| " + strings.Join(cells, " | ") + " |") }
 
 func (m *markdown) cases(cases []record.CaseResult) {
 	if len(cases) == 0 {
@@ -42,7 +43,7 @@ func (m *markdown) cases(cases []record.CaseResult) {
 		rule += " --- |"
 	}
 	m.row(headers[:columns]...)
-	m.line(rule)
+	m.Line(rule)
 	for _, c := range cases {
 		for i, row := range m.caseRow(c, jitShort) {
 			row[0] = escape(row[0])
@@ -56,7 +57,7 @@ func (m *markdown) cases(cases []record.CaseResult) {
 			m.lapRows(c)
 		}
 	}
-	m.blank()
+	m.Blank()
 }
 
 // lapRows give the percentiles of single calls below those of the batches.
@@ -66,33 +67,33 @@ func (m *markdown) lapRows(c record.CaseResult) {
 		p    *record.Percentiles
 	}{{"single calls", c.Laps.Calls}, {"service", c.Laps.Service}, {"response", c.Laps.Response}} {
 		if r.p != nil {
-			m.row("*"+r.name+"*", "", m.time(r.p.P50), m.time(r.p.P99), "", "p99.9 "+m.time(r.p.P999)+", max "+m.time(r.p.Max))
+			m.row("*"+r.name+"*", "", m.Time(r.p.P50), m.Time(r.p.P99), "", "p99.9 "+m.Time(r.p.P999)+", max "+m.Time(r.p.Max))
 		}
 	}
 }
 
 func (m *markdown) scaling(cases []record.CaseResult) {
 	for _, group := range byWorkers(cases) {
-		m.line(escape(clean(group[0].Case.Benchmark)) + " with several workers:")
-		m.blank()
+		m.Line(escape(ui.Clean(group[0].Case.Benchmark)) + " with several workers:")
+		m.Blank()
 		m.row(scalingHeaders...)
-		m.line("| ---: | ---: | ---: | ---: |")
+		m.Line("| ---: | ---: | ---: | ---: |")
 		for _, row := range m.scalingRows(group) {
 			m.row(row...)
 		}
-		m.blank()
+		m.Blank()
 	}
 }
 
 func (m *markdown) comparisons(list []record.Comparison) {
 	for _, c := range list {
-		m.line("- " + escape(clean(c.B)) + " against " + escape(clean(c.A)) + ": **" + m.verdict(c) + "**")
+		m.Line("- " + escape(ui.Clean(c.B)) + " against " + escape(ui.Clean(c.A)) + ": **" + m.verdict(c) + "**")
 		for _, d := range c.Differences {
-			m.line("  - " + escape(m.difference(d)))
+			m.Line("  - " + escape(m.difference(d)))
 		}
 	}
 	if len(list) > 0 {
-		m.blank()
+		m.Blank()
 	}
 }
 
@@ -100,33 +101,33 @@ func (m *markdown) notes(res *record.Results) {
 	notes := notesOf(res)
 	for _, n := range notes {
 		texts := n.lines(len(res.Cases))
-		m.line("- " + escape(strings.TrimSpace(strings.Join(append(texts, n.advice), " "))))
+		m.Line("- " + escape(strings.TrimSpace(strings.Join(append(texts, n.advice), " "))))
 	}
 	if len(notes) > 0 {
-		m.blank()
+		m.Blank()
 	}
 }
 
 func (m *markdown) faults(cases []record.CaseResult) {
 	faults := faultsOf(cases)
 	for _, t := range faults {
-		m.line("- **fault** " + escape(t.text()+" "+t.remedy()))
+		m.Line("- **fault** " + escape(t.text()+" "+t.remedy()))
 	}
 	if len(faults) > 0 {
-		m.blank()
+		m.Blank()
 	}
 }
 
 // head comes last: in a pull request the figures are what is read first.
 func (m *markdown) head(res *record.Results) {
-	m.line("<details><summary>What was measured</summary>")
-	m.blank()
+	m.Line("<details><summary>What was measured</summary>")
+	m.Blank()
 	for _, f := range m.headFacts(res) {
-		m.line("- " + f.label + ": " + escape(f.text))
+		m.Line("- " + f.label + ": " + escape(f.text))
 	}
-	m.line(fmt.Sprintf("- seed: %d", res.Seed))
-	m.blank()
-	m.line("</details>")
+	m.Line(fmt.Sprintf("- seed: %d", res.Seed))
+	m.Blank()
+	m.Line("</details>")
 }
 
 // escape keeps a text from being read as Markdown or HTML, also inside a table.

@@ -3,11 +3,10 @@ package report
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // A note is one warning, however many cases it is about.
@@ -28,10 +27,10 @@ func notesOf(res *record.Results) []note {
 		if !ok {
 			i = len(notes)
 			index[key] = i
-			notes = append(notes, note{advice: sentence(clean(w.Advice))})
+			notes = append(notes, note{advice: ui.Sentence(ui.Clean(w.Advice))})
 		}
 		n := &notes[i]
-		text := sentence(clean(w.Text))
+		text := ui.Sentence(ui.Clean(w.Text))
 		at := slices.Index(n.texts, text)
 		if at < 0 {
 			at = len(n.texts)
@@ -48,32 +47,15 @@ func notesOf(res *record.Results) []note {
 	}
 	for _, c := range res.Cases {
 		for _, w := range c.Warnings {
-			add(w, clean(c.Name))
+			add(w, ui.Clean(c.Name))
 		}
 	}
 	for _, c := range res.Comparisons {
 		for _, w := range c.Warnings {
-			add(w, clean(c.B)+" against "+clean(c.A))
+			add(w, ui.Clean(c.B)+" against "+ui.Clean(c.A))
 		}
 	}
 	return notes
-}
-
-// sentence begins with a capital and ends with a full stop, unless it begins with a
-// piece of code.
-func sentence(s string) string {
-	if s == "" {
-		return s
-	}
-	word, _, _ := strings.Cut(s, " ")
-	if !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) }) {
-		first, n := utf8.DecodeRuneInString(s)
-		s = string(unicode.ToUpper(first)) + s[n:]
-	}
-	if last, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".!?:", last) {
-		s += "."
-	}
-	return s
 }
 
 const mostNames = 3 // of cases in a note, before the rest is counted
@@ -86,7 +68,7 @@ func (n note) lines(cases int) []string {
 	var out []string
 	for i, text := range n.texts {
 		if i == mostNames {
-			out = append(out, "The same of "+plural(len(n.texts)-i, "more case.", "more cases."))
+			out = append(out, "The same of "+ui.Plural(len(n.texts)-i, "more case.", "more cases."))
 			break
 		}
 		out = append(out, text+whose(n.whose[i], cases == 1, cases))
@@ -101,7 +83,7 @@ func whose(names []string, all bool, cases int) string {
 	case len(names) == cases:
 		return " (all cases)"
 	case len(names) > mostNames:
-		return " (" + strings.Join(names[:mostNames], ", ") + " and " + count(len(names)-mostNames) + " more)"
+		return " (" + strings.Join(names[:mostNames], ", ") + " and " + ui.Count(len(names)-mostNames) + " more)"
 	}
 	return " (" + strings.Join(names, ", ") + ")"
 }
@@ -111,12 +93,12 @@ func (p *page) notes(res *record.Results) {
 	if len(notes) == 0 {
 		return
 	}
-	p.section("notes")
+	p.Section("notes")
 	plain := lipgloss.NewStyle()
 	for _, n := range notes {
 		for _, text := range n.lines(len(res.Cases)) {
-			p.para("  "+p.warn.Render("!")+" ", text, plain)
+			p.Para("  "+p.Warn.Render("!")+" ", text, plain)
 		}
-		p.para("    "+p.arrow+" ", n.advice, plain)
+		p.Para("    "+p.Arrow+" ", n.advice, plain)
 	}
 }

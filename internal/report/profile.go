@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // A Profile is the summary of a profile of nginx workers, or of a command's processes.
@@ -35,7 +36,7 @@ type Profile struct {
 }
 
 // Write draws the summary. Its only error is that of w.
-func (s Profile) Write(w io.Writer, opt Options) error {
+func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	p := newPage(opt)
 	e := s.Explanation
 	who := fmt.Sprintf("worker %d", s.PIDs[0])
@@ -43,9 +44,9 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 		who = fmt.Sprintf("%d workers", len(s.PIDs))
 	}
 	if s.Command != "" {
-		who = clean(s.Command)
+		who = ui.Clean(s.Command)
 	}
-	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+who+p.dot+s.Which))
+	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+who+p.Dot+s.Which))
 	switch {
 	case s.Allocations != nil:
 		s.allocated(p)
@@ -56,16 +57,16 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	default:
 		s.stops(p)
 	}
-	p.fact("CPU", percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
+	p.Fact("CPU", ui.Percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
 	p.compiler(s.Compiler)
 	if e.Samples == 0 && s.Found == nil && s.Allocations == nil {
-		p.fact("result", "nothing: no look found a worker "+s.Which)
+		p.Fact("result", "nothing: no look found a worker "+s.Which)
 	}
 	if s.Note != "" {
-		p.fact("kernel", clean(s.Note))
+		p.Fact("kernel", ui.Clean(s.Note))
 	}
 	if s.File != "" {
-		p.fact("file", clean(s.File))
+		p.Fact("file", ui.Clean(s.File))
 	}
 	if s.Found != nil {
 		p.found(*s.Found)
@@ -78,7 +79,7 @@ func (s Profile) Write(w io.Writer, opt Options) error {
 	p.interpreted(s.Compiler)
 	p.lockTimes(s.LockTimes)
 	p.resumes(s.Resumes)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // stops is about looks that stopped the workers.
@@ -89,21 +90,21 @@ func (s Profile) stops(p *page) {
 	if len(s.PIDs) > 1 {
 		each = " at each worker"
 	}
-	p.fact("looks", p.join(
-		fmt.Sprintf("%s in %s", count(s.Looks), p.time(float64(s.Duration))),
+	p.Fact("looks", p.Join(
+		fmt.Sprintf("%s in %s", ui.Count(s.Looks), p.Time(float64(s.Duration))),
 		fmt.Sprintf("%.0f a second%s, of %.0f wanted", rate, each, s.Hz),
-		fmt.Sprintf("%s are %s", count(e.Samples), s.Which), p.lost(e)))
-	p.fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.time(float64(e.PauseNS)), percent(s.Paused.Seconds()/s.Looked.Seconds())))
+		fmt.Sprintf("%s are %s", ui.Count(e.Samples), s.Which), p.lost(e)))
+	p.Fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.Time(float64(e.PauseNS)), ui.Percent(s.Paused.Seconds()/s.Looked.Seconds())))
 }
 
 // ticks is about looks of the kernel at each so much CPU time.
 func (s Profile) ticks(p *page) {
-	p.fact("looks", p.join(
-		fmt.Sprintf("%s in %s", count(s.Looks+s.Lost), p.time(float64(s.Duration))),
-		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.time(1e9/s.Hz))))
+	p.Fact("looks", p.Join(
+		fmt.Sprintf("%s in %s", ui.Count(s.Looks+s.Lost), p.Time(float64(s.Duration))),
+		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.Time(1e9/s.Hz))))
 	s.missing(p)
 	if h := s.Explanation.Held; h != nil {
-		p.fact("loop", fmt.Sprintf("one turn of the event loop had taken at least %s, in %s; --stalls 10ms tells of each", p.time(float64(h.NS)), clean(h.Line)))
+		p.Fact("loop", fmt.Sprintf("one turn of the event loop had taken at least %s, in %s; --stalls 10ms tells of each", p.Time(float64(h.NS)), ui.Clean(h.Line)))
 	}
 }
 
@@ -111,16 +112,16 @@ func (s Profile) ticks(p *page) {
 func (s Profile) missing(p *page) {
 	e := s.Explanation
 	if s.Lost+e.Failed+e.Partial == 0 {
-		p.fact("missing", "nothing: each look has its whole stack")
+		p.Fact("missing", "nothing: each look has its whole stack")
 		return
 	}
 	of := func(n int, what string) string {
 		if n == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s of the looks (%s) %s", percent(float64(n)/float64(max(1, s.Looks+s.Lost))), count(n), what)
+		return fmt.Sprintf("%s of the looks (%s) %s", ui.Percent(float64(n)/float64(max(1, s.Looks+s.Lost))), ui.Count(n), what)
 	}
-	p.fact("missing", p.join(
+	p.Fact("missing", p.Join(
 		of(s.Lost, "not taken from the kernel in time"),
 		of(e.Failed, "without a Lua stack that makes sense"),
 		of(e.Partial, "without all C frames")))
@@ -128,19 +129,19 @@ func (s Profile) missing(p *page) {
 
 // KeptProfile draws the summary of a profile that was kept; file is where it was written again, ""
 // nowhere. Its only error is that of w.
-func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt Options) error {
+func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+clean(kept.Title)))
-	what, amount := "looks", count(kept.Total())
+	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+ui.Clean(kept.Title)))
+	what, amount := "looks", ui.Count(kept.Total())
 	switch kept.Unit {
 	case profile.Bytes:
-		what, amount = "bytes", p.size(float64(kept.Total()))
+		what, amount = "bytes", p.Size(float64(kept.Total()))
 	case profile.Time:
-		what, amount = "time", p.time(float64(kept.Total()))
+		what, amount = "time", p.Time(float64(kept.Total()))
 	}
-	p.fact(what, p.join(amount+" in "+p.time(float64(kept.Duration)), kept.Start.Format(time.DateTime)))
+	p.Fact(what, p.Join(amount+" in "+p.Time(float64(kept.Duration)), kept.Start.Format(time.DateTime)))
 	if file != "" {
-		p.fact("file", clean(file))
+		p.Fact("file", ui.Clean(file))
 	}
 	for _, list := range []struct {
 		title string
@@ -155,5 +156,5 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt Options) e
 		}
 		p.shares(list.title, shares)
 	}
-	return p.writeTo(w)
+	return p.Write(w)
 }

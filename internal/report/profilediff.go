@@ -8,33 +8,34 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // ProfileDiff draws how two profiles differ; file is where the difference was written, "" nowhere.
 // Its only error is that of w.
-func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt Options) error {
+func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap profile") + p.faint.Render(p.dot+"what has changed"))
+	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+"what has changed"))
 	for _, side := range []struct {
 		label   string
 		profile *profile.Profile
 	}{{"before", d.Before}, {"after", d.After}} {
-		p.fact(side.label, p.join(clean(side.profile.Title), count(side.profile.Total())+" samples"))
+		p.Fact(side.label, p.Join(ui.Clean(side.profile.Title), ui.Count(side.profile.Total())+" samples"))
 	}
 	if file != "" {
-		p.fact("file", clean(file))
+		p.Fact("file", ui.Clean(file))
 	}
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 const mostIndistinct = 3 // rows that may be chance and are drawn all the same
 
 // changes draws the rows that are distinct, and the largest of those that are not, marked.
 func (p *page) changes(title, what string, rows []profile.Row) {
-	p.section(title)
+	p.Section(title)
 	distinct, drawn, chance := 0, 0, 0
 	for _, r := range rows {
 		if r.Change.Distinct {
@@ -47,26 +48,26 @@ func (p *page) changes(title, what string, rows []profile.Row) {
 			chance++
 		}
 	}
-	told := fmt.Sprintf("  %s by more than sampling error", differing(distinct, count(int64(len(rows)))+" "+what+"s"))
+	told := fmt.Sprintf("  %s by more than sampling error", differing(distinct, ui.Count(int64(len(rows)))+" "+what+"s"))
 	switch {
 	case len(rows) == 0:
 		told = "  there are none to compare"
 	case distinct == 0:
-		told = fmt.Sprintf("  none of %s %ss differs by more than sampling error", count(int64(len(rows))), what)
+		told = fmt.Sprintf("  none of %s %ss differs by more than sampling error", ui.Count(int64(len(rows))), what)
 	case distinct > drawn:
 		told += fmt.Sprintf("; the largest %d are shown", drawn)
 	}
 	if chance > 0 {
 		told += "; ~ may be chance"
 	}
-	p.para("", told, p.faint)
+	p.Para("", told, p.Faint)
 }
 
 // inner leaves out of a stack what nginx's frames begin with: what they run is Lua.
 func (p *page) inner(stack string) string {
 	frames := strings.Split(stack, ";")
 	if i := slices.IndexFunc(frames, func(f string) bool { return strings.Contains(f, "@") }); i > 0 {
-		return p.dots + ";" + strings.Join(frames[i:], ";")
+		return p.Dots + ";" + strings.Join(frames[i:], ";")
 	}
 	return stack
 }
@@ -80,17 +81,17 @@ func (p *page) change(r profile.Row) {
 	points := func(x float64) string { return fmt.Sprintf("%+.1f", 100*x) }
 	c := r.Change.Change
 	text := fmt.Sprintf("%s %6s %s %6s  %6s (%s%s%s)  ", mark,
-		fmt.Sprintf("%.1f", 100*r.Change.Before), p.arrow, fmt.Sprintf("%.1f %%", 100*r.Change.After),
-		points(c.Estimate), points(c.Low), p.dots, points(c.High))
-	name := clean(p.inner(r.Name))
-	style := p.faint
+		fmt.Sprintf("%.1f", 100*r.Change.Before), p.Arrow, fmt.Sprintf("%.1f %%", 100*r.Change.After),
+		points(c.Estimate), points(c.Low), p.Dots, points(c.High))
+	name := ui.Clean(p.inner(r.Name))
+	style := p.Faint
 	if r.Change.Distinct {
-		style = p.bad
+		style = p.Bad
 		if math.Signbit(c.Estimate) {
-			style = p.good
+			style = p.Good
 		}
 	}
-	p.line(style.Render(text) + p.shorten(name, max(20, p.opt.Width-len([]rune(text)))))
+	p.Line(style.Render(text) + p.Shorten(name, max(20, p.Options.Width-len([]rune(text)))))
 }
 
 func differing(n int, of string) string {

@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // regexes shows which lines work on regular expressions, and what takes the time there.
@@ -13,12 +14,12 @@ func (p *page) regexes(all []explain.Regex) {
 	if len(all) == 0 {
 		return
 	}
-	p.section("regular expressions")
+	p.Section("regular expressions")
 	const indent = "         "
 	advised := map[string]bool{}
 	for i, r := range all {
 		if i == mostLines {
-			p.line(p.faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}
 		line, pattern := r.Line, ""
@@ -26,12 +27,12 @@ func (p *page) regexes(all []explain.Regex) {
 			line = "nginx, outside of Lua"
 		}
 		if r.Pattern != "" {
-			pattern = p.shorten(clean(r.Pattern), 60)
+			pattern = p.Shorten(ui.Clean(r.Pattern), 60)
 		}
 		if r.Options != "" {
-			pattern += ` with "` + clean(r.Options) + `"`
+			pattern += ` with "` + ui.Clean(r.Options) + `"`
 		}
-		p.para(fmt.Sprintf("  %5s  ", percent(r.Share)), p.join(clean(line), pattern), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %5s  ", ui.Percent(r.Share)), p.Join(ui.Clean(line), pattern), lipgloss.NewStyle())
 		var parts []string
 		for _, part := range []struct {
 			share float64
@@ -41,13 +42,13 @@ func (p *page) regexes(all []explain.Regex) {
 			{r.Compiling, "compiling the pattern"}, {r.Lua, "in Lua's own patterns"},
 		} {
 			if part.share > 0 {
-				parts = append(parts, percent(part.share)+" "+part.what)
+				parts = append(parts, ui.Percent(part.share)+" "+part.what)
 			}
 		}
-		p.para(indent, p.join(parts...), p.faint)
+		p.Para(indent, p.Join(parts...), p.Faint)
 		if r.Advice != "" && !advised[r.Advice] {
 			advised[r.Advice] = true
-			p.para(indent+p.arrow+" ", r.Advice, p.faint)
+			p.Para(indent+p.Arrow+" ", r.Advice, p.Faint)
 		}
 	}
 }

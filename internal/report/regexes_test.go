@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 func TestRegexes(t *testing.T) {
 	page := func(all []explain.Regex) string {
-		p := newPage(Options{Width: 100})
+		p := newPage(ui.Options{Width: 100})
 		p.regexes(all)
 		var b strings.Builder
-		if err := p.writeTo(&b); err != nil {
+		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // resumes shows how long Lua ran in each phase, and what it cost to know.
@@ -14,29 +15,29 @@ func (p *page) resumes(r *explain.Resumes) {
 	if r == nil {
 		return
 	}
-	p.section("resumes: runs of Lua, by phase")
+	p.Section("resumes: runs of Lua, by phase")
 	if r.Count == 0 {
-		p.para("  ", fmt.Sprintf("none in %s of probing", p.time(float64(r.Probed))), p.faint)
+		p.Para("  ", fmt.Sprintf("none in %s of probing", p.Time(float64(r.Probed))), p.Faint)
 		return
 	}
 	var rows [][]string
 	for _, f := range r.Phases {
 		row := func(name, rate, each, noCPU string, s explain.Spans) {
-			rows = append(rows, []string{name, rate, each, p.timed(s.Median), p.timed(s.P99), p.time(float64(s.Longest)), percent(s.Share), noCPU})
+			rows = append(rows, []string{name, rate, each, p.Timed(s.Median), p.Timed(s.P99), p.Time(float64(s.Longest)), ui.Percent(s.Share), noCPU})
 		}
 		each := ""
 		if f.Began > 0 {
 			each = fmt.Sprintf("%.1f", float64(f.Own.Count)/float64(f.Began))
 		}
-		row(phaseOf(f.Phase), few(f.Rate), each, percent(f.NoCPU), f.Own)
+		row(phaseOf(f.Phase), few(f.Rate), each, ui.Percent(f.NoCPU), f.Own)
 		if f.Whole.Total > f.Own.Total {
 			row("  with others inside", "", "", "", f.Whole)
 		}
 		if w := f.Wait; w.Count > 0 {
-			rows = append(rows, []string{"  waits in between", "", "", p.timed(w.Median), p.timed(w.P99), p.time(float64(w.Longest)), "", ""})
+			rows = append(rows, []string{"  waits in between", "", "", p.Timed(w.Median), p.Timed(w.P99), p.Time(float64(w.Longest)), "", ""})
 		}
 	}
-	p.table([]string{"phase", "/s", "each", "median", "99 %", "longest", "share", "no CPU"}, rows)
+	p.Table([]string{"phase", "/s", "each", "median", "99 %", "longest", "share", "no CPU"}, rows)
 	p.byWorker(r.Workers)
 	p.longest(r.Longest)
 	p.probedResumes(r)
@@ -54,14 +55,14 @@ func (p *page) byWorker(all []explain.WorkerResumes) {
 	if len(all) < 2 {
 		return
 	}
-	p.section("resumes by worker")
-	p.line(p.faint.Render(fmt.Sprintf("  %7s %9s %7s", "worker", "/s", "share")))
+	p.Section("resumes by worker")
+	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %7s", "worker", "/s", "share")))
 	for _, w := range all {
 		var parts []string
 		for _, f := range w.Phases {
-			parts = append(parts, phaseOf(f.Phase)+" "+percent(f.Own.Share))
+			parts = append(parts, phaseOf(f.Phase)+" "+ui.Percent(f.Own.Share))
 		}
-		p.para(fmt.Sprintf("  %7d %9s %7s  ", w.PID, few(w.Rate), percent(w.Share)), strings.Join(parts, ", "), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %7d %9s %7s  ", w.PID, few(w.Rate), ui.Percent(w.Share)), strings.Join(parts, ", "), lipgloss.NewStyle())
 	}
 }
 
@@ -72,7 +73,7 @@ func (p *page) longest(all []explain.LongResume) {
 	if len(all) == 0 {
 		return
 	}
-	p.section("longest resumes")
+	p.Section("longest resumes")
 	for _, l := range all[:min(mostLines, len(all))] {
 		from, ends := l.From, ""
 		if l.GoesOn {
@@ -80,7 +81,7 @@ func (p *page) longest(all []explain.LongResume) {
 		}
 		ran, noCPU := "", ""
 		if l.NoCPU > l.Own/noticed {
-			noCPU = "and " + p.time(float64(l.NoCPU)) + " without a processor"
+			noCPU = "and " + p.Time(float64(l.NoCPU)) + " without a processor"
 		}
 		if l.Ran != "" {
 			ran = "ran " + l.Ran
@@ -88,27 +89,27 @@ func (p *page) longest(all []explain.LongResume) {
 		if l.Pauses {
 			ends = "then waits " + l.Waits
 			if l.In != "" {
-				ends += " " + p.arrow + " " + l.In
+				ends += " " + p.Arrow + " " + l.In
 			}
 		}
-		p.para(fmt.Sprintf("  %9s  ", p.time(float64(l.Own-l.NoCPU))), clean(p.join(phaseOf(l.Phase), l.URI, from, ran, ends, noCPU)), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %9s  ", p.Time(float64(l.Own-l.NoCPU))), ui.Clean(p.Join(phaseOf(l.Phase), l.URI, from, ran, ends, noCPU)), lipgloss.NewStyle())
 	}
 }
 
 // probedResumes tells what it took to know.
 func (p *page) probedResumes(r *explain.Resumes) {
-	p.para("  ", fmt.Sprintf("%s in %s of probing, of %s. The probe takes %s for each, some of which is in the times: %s of the workers' time (--budget %s).",
-		plural(r.Count, "resume", "resumes"), p.time(float64(r.Probed)), p.time(float64(r.Elapsed)), p.time(float64(r.Each)), percent(r.Cost), percent(r.Budget)), p.faint)
+	p.Para("  ", fmt.Sprintf("%s in %s of probing, of %s. The probe takes %s for each, some of which is in the times: %s of the workers' time (--budget %s).",
+		ui.Plural(r.Count, "resume", "resumes"), p.Time(float64(r.Probed)), p.Time(float64(r.Elapsed)), p.Time(float64(r.Each)), ui.Percent(r.Cost), ui.Percent(r.Budget)), p.Faint)
 	if r.Cost > r.Budget {
-		p.para("  ", "That is more than the budget, by what came until it was detached.", p.faint)
+		p.Para("  ", "That is more than the budget, by what came until it was detached.", p.Faint)
 	}
 	if r.Probed < r.Elapsed*9/10 {
-		p.para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a resume or a wait that did not end within one is missing.", plural(r.Bursts, "burst", "bursts")), p.faint)
+		p.Para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a resume or a wait that did not end within one is missing.", ui.Plural(r.Bursts, "burst", "bursts")), p.Faint)
 	}
 	if r.Lost > 0 {
-		p.para("  ", plural(r.Lost, "resume was", "resumes were")+" nested too deep, or could not be told of.", p.faint)
+		p.Para("  ", ui.Plural(r.Lost, "resume was", "resumes were")+" nested too deep, or could not be told of.", p.Faint)
 	}
 	if len(r.Unseen) > 0 {
-		p.para("  ", "Not to be seen in this nginx: "+strings.Join(r.Unseen, ", ")+".", p.faint)
+		p.Para("  ", "Not to be seen in this nginx: "+strings.Join(r.Unseen, ", ")+".", p.Faint)
 	}
 }

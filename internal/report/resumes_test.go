@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestResumes: phases with what they entered and what waits in between, each worker's, and the longest with their lines.
@@ -26,7 +27,7 @@ func TestResumes(t *testing.T) {
 	}
 	draw := func(r *explain.Resumes) string {
 		var out bytes.Buffer
-		if err := (Profile{PIDs: []int{11, 12}, Which: "on-cpu", By: "ebpf", Duration: 2 * time.Second, Hz: 99, Resumes: r}).Write(&out, Options{Width: 200}); err != nil {
+		if err := (Profile{PIDs: []int{11, 12}, Which: "on-cpu", By: "ebpf", Duration: 2 * time.Second, Hz: 99, Resumes: r}).Write(&out, ui.Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(out.String()), " ")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // scaling draws, for each benchmark that ran with several numbers of workers, what
@@ -15,27 +16,27 @@ import (
 // than the workers do.
 func (p *page) scaling(cases []record.CaseResult) {
 	for _, group := range byWorkers(cases) {
-		p.blank()
+		p.Blank()
 		base := group[0]
-		p.line(p.strong.Render("workers") + p.faint.Render(p.dot+p.shorten(clean(base.Case.Benchmark), p.opt.Width-20)))
-		p.table(scalingHeaders, p.scalingRows(group))
-		p.para("  ", fmt.Sprintf("efficiency: the gain per worker against %s; 100 %% is perfect scaling.",
-			plural(workersOf(base), "worker", "workers")), p.faint)
+		p.Line(p.Strong.Render("workers") + p.Faint.Render(p.Dot+p.Shorten(ui.Clean(base.Case.Benchmark), p.Options.Width-20)))
+		p.Table(scalingHeaders, p.scalingRows(group))
+		p.Para("  ", fmt.Sprintf("efficiency: the gain per worker against %s; 100 %% is perfect scaling.",
+			ui.Plural(workersOf(base), "worker", "workers")), p.Faint)
 	}
 }
 
 var scalingHeaders = []string{"workers", "time per call, each", "calls/s in total", "efficiency"}
 
-func (g glyphs) scalingRows(group []record.CaseResult) [][]string {
+func (g *page) scalingRows(group []record.CaseResult) [][]string {
 	base := group[0].NSPerCall
 	var rows [][]string
 	for _, c := range group {
-		row := []string{strconv.Itoa(workersOf(c)), noFigure(c), g.none, g.none}
+		row := []string{strconv.Itoa(workersOf(c)), noFigure(c), g.None, g.None}
 		if d := c.NSPerCall; d != nil && d.Estimate > 0 {
-			row[1] = g.interval(d.Interval)
-			row[2] = g.rate(float64(workersOf(c)) * 1e9 / d.Estimate)
+			row[1] = g.Interval(d.Interval)
+			row[2] = g.Rate(float64(workersOf(c)) * 1e9 / d.Estimate)
 			if base != nil {
-				row[3] = percent(base.Estimate / d.Estimate)
+				row[3] = ui.Percent(base.Estimate / d.Estimate)
 			}
 		}
 		rows = append(rows, row)

@@ -12,35 +12,35 @@ func (p *page) served(s *explain.Served) {
 		return
 	}
 	if len(s.Requests) > 0 {
-		p.section("requests in flight, after the looks")
+		p.Section("requests in flight, after the looks")
 		var table [][]string
 		for _, q := range s.Requests[:min(len(s.Requests), mostLines)] {
 			table = append(table, p.inFlight(q, mostFrames)...)
 		}
-		p.shortenLast(inFlightHeaders, table)
-		p.fitted(inFlightHeaders, table, 1, 2, 3)
+		p.ShortenLast(inFlightHeaders, table)
+		p.Fitted(inFlightHeaders, table, 1, 2, 3)
 		p.lines(len(s.Requests))
 	}
 	if t := s.Timers; t != nil && t.Pending+t.Running > 0 {
-		p.section(fmt.Sprintf("timers of Lua, by what they call: %d pending of at most %d, %d running of %d",
+		p.Section(fmt.Sprintf("timers of Lua, by what they call: %d pending of at most %d, %d running of %d",
 			t.Pending, t.MostPending, t.Running, t.MostRunning))
 		if table := p.timerGroups(t, mostLines); len(table) > 0 {
-			p.shortenLast(timerHeaders, table)
-			p.fitted(timerHeaders, table, 4)
+			p.ShortenLast(timerHeaders, table)
+			p.Fitted(timerHeaders, table, 4)
 			p.lines(len(t.Functions))
 		}
 		if t.Unread > 0 {
-			p.faintLine(fmt.Sprintf("of %d the function is not known", t.Unread))
+			p.FaintLine(fmt.Sprintf("of %d the function is not known", t.Unread))
 		}
 	}
 	for _, u := range s.Unknown {
-		p.faintLine("not known: " + u)
+		p.FaintLine("not known: " + u)
 	}
 }
 
 // lines says how many of a list are not shown.
 func (p *page) lines(count int) {
 	if count > mostLines {
-		p.line(p.faint.Render(fmt.Sprintf("  and %d more: --json has them all", count-mostLines)))
+		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more: --json has them all", count-mostLines)))
 	}
 }

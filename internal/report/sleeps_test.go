@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestProfileTimes: the page says where the time went, what blocked, which turns were long, and what is not known.
@@ -37,7 +38,7 @@ func TestProfileTimes(t *testing.T) {
 	page := func() string {
 		t.Helper()
 		var b bytes.Buffer
-		if err := s.Write(&b, Options{Width: 200}); err != nil {
+		if err := s.Write(&b, ui.Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -7,15 +7,16 @@ import (
 	"io"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // Terminal draws the report of a run: what was measured, a line a case, the cases in
 // detail, comparisons, then notes and faults. Its only error is that of w.
-func Terminal(w io.Writer, res *record.Results, opt Options) error {
+func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 	p := newPage(opt)
 	p.head(res)
 	if len(res.Cases) > 0 {
-		p.blank()
+		p.Blank()
 		p.cases(res.Cases)
 		p.scaling(res.Cases)
 		p.details(res.Cases, res.Kind == "compare")
@@ -24,7 +25,7 @@ func Terminal(w io.Writer, res *record.Results, opt Options) error {
 	p.notes(res)
 	p.faults(res.Cases)
 	p.footer(res)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // details draws each case on its own, or, of many, those that need a look. Where verdicts
@@ -32,7 +33,7 @@ func Terminal(w io.Writer, res *record.Results, opt Options) error {
 func (p *page) details(cases []record.CaseResult, verdicts bool) {
 	left := 0
 	for _, c := range cases {
-		if (verdicts || len(cases) > p.opt.Detail) && !needsLook(c) {
+		if (verdicts || len(cases) > p.Options.Detail) && !needsLook(c) {
 			left++
 			continue
 		}
@@ -42,12 +43,12 @@ func (p *page) details(cases []record.CaseResult, verdicts bool) {
 		return
 	}
 	if left > 0 && left < len(cases) {
-		p.blank()
-		p.para("", fmt.Sprintf("%s without detail, as nothing about them stands out; --filter shows one alone.",
-			plural(left, "case is", "cases are")), p.faint)
+		p.Blank()
+		p.Para("", fmt.Sprintf("%s without detail, as nothing about them stands out; --filter shows one alone.",
+			ui.Plural(left, "case is", "cases are")), p.Faint)
 	} else if left > 0 {
-		p.blank()
-		p.para("", "With so many cases the histograms are left out; --filter shows one alone.", p.faint)
+		p.Blank()
+		p.Para("", "With so many cases the histograms are left out; --filter shows one alone.", p.Faint)
 	}
 }
 
@@ -72,8 +73,8 @@ func (p *page) footer(res *record.Results) {
 		if none == 1 {
 			have = "has"
 		}
-		text = fmt.Sprintf("Partial result: %d of %s %s no figure.", none, plural(len(res.Cases), "case", "cases"), have)
+		text = fmt.Sprintf("Partial result: %d of %s %s no figure.", none, ui.Plural(len(res.Cases), "case", "cases"), have)
 	}
-	p.blank()
-	p.para("", text, p.bad)
+	p.Blank()
+	p.Para("", text, p.Bad)
 }

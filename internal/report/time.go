@@ -8,28 +8,29 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // Time draws the report of whole commands in a terminal. Its only error is that of w.
-func Time(w io.Writer, res *record.CommandResults, opt Options) error {
+func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap time") + p.faint.Render(p.dot+fmt.Sprintf("seed %d", res.Seed)))
-	p.fact("machine", p.machine(res.Environment))
-	p.blank()
+	p.Line(p.Strong.Render("moonlap time") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
+	p.Fact("machine", p.machine(res.Environment))
+	p.Blank()
 	headers, rows := p.commandTable(res.Commands, true)
-	room := p.opt.Width - 2
+	room := p.Options.Width - 2
 	for col := 1; col < len(headers); col++ {
-		room -= columnWidth(headers, rows, col)
+		room -= ui.ColumnWidth(headers, rows, col)
 	}
 	for _, row := range rows {
-		row[0] = p.shorten(row[0], max(room, nameWidth/2))
+		row[0] = p.Shorten(row[0], max(room, nameWidth/2))
 	}
-	p.table(headers, rows)
+	p.Table(headers, rows)
 	for i, c := range res.Commands {
 		if c.WallNS != nil {
 			p.command(c)
 			if len(res.Commands) == 1 {
-				p.bars(res.Cases[i].Bins)
+				p.Bars(res.Cases[i].Bins)
 			}
 		}
 	}
@@ -39,12 +40,12 @@ func Time(w io.Writer, res *record.CommandResults, opt Options) error {
 	p.notes(res.Results)
 	p.faults(res.Cases)
 	p.footer(res.Results)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // TimeMarkdown writes the same as GitHub renders it. Its only error is that of w.
 func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
-	p := newPage(Options{})
+	p := newPage(ui.Options{})
 	m := &markdown{page: p}
 	headers, rows := p.commandTable(res.Commands, false)
 	m.row(headers...)
@@ -52,25 +53,25 @@ func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
 	for range headers[1:] {
 		line += " ---: |"
 	}
-	m.line(line)
+	m.Line(line)
 	for _, row := range rows {
 		row[0] = escape(row[0])
 		m.row(row...)
 	}
-	m.blank()
+	m.Blank()
 	for _, part := range comparisonsOf(res) {
-		m.line("The " + part.name + ":")
-		m.blank()
+		m.Line("The " + part.name + ":")
+		m.Blank()
 		m.comparisons(part.list)
 	}
 	m.notes(res.Results)
 	m.faults(res.Cases)
 	if !res.Complete {
-		p.line("**Partial result.**")
-		p.blank()
+		p.Line("**Partial result.**")
+		p.Blank()
 	}
 	m.head(res.Results)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // commandTable is one row a command. The column without start-up stands only where some
@@ -86,22 +87,22 @@ func (p *page) commandTable(commands []record.CommandResult, narrow bool) (heade
 	}
 	headers = append(headers, "CPU", "memory", "runs")
 	for _, c := range commands {
-		row := []string{clean(c.Name), "failed"}
+		row := []string{ui.Clean(c.Name), "failed"}
 		if c.WallNS != nil {
-			row[1] = p.interval(c.WallNS.Interval)
+			row[1] = p.Interval(c.WallNS.Interval)
 		}
 		if twins {
-			net := p.none
+			net := p.None
 			if c.NetNS != nil {
-				net = p.interval(*c.NetNS)
+				net = p.Interval(*c.NetNS)
 			}
 			row = append(row, net)
 		}
-		cpu := p.none
+		cpu := p.None
 		if c.CPUNS != nil {
-			cpu = p.time(c.CPUNS.Estimate)
+			cpu = p.Time(c.CPUNS.Estimate)
 		}
-		rows = append(rows, append(row, cpu, p.peak(c), count(c.Runs)))
+		rows = append(rows, append(row, cpu, p.peak(c), ui.Count(c.Runs)))
 	}
 	return headers, rows
 }
@@ -109,36 +110,36 @@ func (p *page) commandTable(commands []record.CommandResult, narrow bool) (heade
 // peak is the largest memory, where it is known.
 func (p *page) peak(c record.CommandResult) string {
 	if c.MaxRSS == 0 {
-		return p.none
+		return p.None
 	}
-	return p.size(float64(c.MaxRSS))
+	return p.Size(float64(c.MaxRSS))
 }
 
 // command draws one command on its own.
 func (p *page) command(c record.CommandResult) {
-	p.blank()
-	p.line(p.strong.Render(p.shorten(clean(c.Name), p.opt.Width)))
+	p.Blank()
+	p.Line(p.Strong.Render(p.Shorten(ui.Clean(c.Name), p.Options.Width)))
 	d := c.WallNS
-	p.fact("wall", p.interval(d.Interval))
-	p.fact("spread", p.join("min "+p.time(d.Min), "p50 "+p.time(d.P50), "p90 "+p.time(d.P90), "max "+p.time(d.Max)))
+	p.Fact("wall", p.Interval(d.Interval))
+	p.Fact("spread", p.Join("min "+p.Time(d.Min), "p50 "+p.Time(d.P50), "p90 "+p.Time(d.P90), "max "+p.Time(d.Max)))
 	if c.NetNS != nil {
-		p.fact("start-up", p.join(p.interval(*c.EmptyNS)+", measured with "+clean(c.Empty), p.interval(*c.NetNS)+" without it"))
+		p.Fact("start-up", p.Join(p.Interval(*c.EmptyNS)+", measured with "+ui.Clean(c.Empty), p.Interval(*c.NetNS)+" without it"))
 	}
 	net := ""
 	if c.NetCPUNS != nil {
-		net = p.interval(*c.NetCPUNS) + " without start-up"
+		net = p.Interval(*c.NetCPUNS) + " without start-up"
 	}
-	p.fact("CPU", p.join(p.interval(*c.CPUNS), net, "user "+p.time(c.UserNS), "system "+p.time(c.SystemNS),
-		percent(c.CPUNS.Estimate/d.Estimate)+" of the wall time"))
-	p.fact("spawning", p.interval(*c.SpawnNS)+" of the wall time, to fork and exec")
+	p.Fact("CPU", p.Join(p.Interval(*c.CPUNS), net, "user "+p.Time(c.UserNS), "system "+p.Time(c.SystemNS),
+		ui.Percent(c.CPUNS.Estimate/d.Estimate)+" of the wall time"))
+	p.Fact("spawning", p.Interval(*c.SpawnNS)+" of the wall time, to fork and exec")
 	memory := "not known: less than moonlap itself, which forked it"
 	if c.MaxRSS > 0 {
-		memory = p.size(float64(c.MaxRSS)) + " at the most"
+		memory = p.Size(float64(c.MaxRSS)) + " at the most"
 	}
-	p.fact("memory", memory)
-	p.fact("switches", fmt.Sprintf("%s to wait, %s forced, a run", median(c.Voluntary), median(c.Involuntary)))
+	p.Fact("memory", memory)
+	p.Fact("switches", fmt.Sprintf("%s to wait, %s forced, a run", median(c.Voluntary), median(c.Involuntary)))
 	if c.Stdout+c.Stderr > 0 {
-		p.fact("output", p.size(math.Round(c.Stdout+c.Stderr))+" a run")
+		p.Fact("output", p.Size(math.Round(c.Stdout+c.Stderr))+" a run")
 	}
 }
 
@@ -160,10 +161,10 @@ func comparisonsOf(res *record.CommandResults) []comparisonList {
 }
 
 func (p *page) comparisonsNamed(name string, list []record.Comparison) {
-	p.section(name)
+	p.Section(name)
 	for _, c := range list {
-		style := map[string]lipgloss.Style{record.Faster: p.good, record.Slower: p.bad}[c.Verdict]
-		p.para("  ", clean(c.B)+" against "+clean(c.A), lipgloss.NewStyle())
-		p.para("    ", p.join(p.verdict(c), p.evidence(c)), style)
+		style := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}[c.Verdict]
+		p.Para("  ", ui.Clean(c.B)+" against "+ui.Clean(c.A), lipgloss.NewStyle())
+		p.Para("    ", p.Join(p.verdict(c), p.evidence(c)), style)
 	}
 }

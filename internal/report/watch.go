@@ -12,15 +12,16 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Watch draws what was seen of workers over an interval: a line for each in two tables, then lists of
 // what there is to name. Its only error is that of w.
-func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
+func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p := newPage(opt)
-	p.line(p.strong.Render("moonlap watch") + p.faint.Render(p.dot+at.Format(time.TimeOnly)))
+	p.Line(p.Strong.Render("moonlap watch") + p.Faint.Render(p.Dot+at.Format(time.TimeOnly)))
 	p.watchUse(s)
 	p.watchServing(s)
 	p.watchMasters(s)
@@ -35,21 +36,21 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt Options) error {
 	p.watchLocks(s)
 	p.watchCompiler(s)
 	p.watchNotes(s)
-	return p.writeTo(w)
+	return p.Write(w)
 }
 
 // watchUse is what each worker took.
 func (p *page) watchUse(s watch.Snapshot) {
 	headers := []string{"worker", "CPU", "queue", "Lua", "mostly", "heap", "GC at", "traces", "RSS", "sockets", "switches/s", "I/O /s"}
 	p.rows(s, headers, func(r watch.Row) []string {
-		sockets, next := p.none, p.nextGC(r.GC)
+		sockets, next := p.None, p.nextGC(r.GC)
 		if r.Sockets >= 0 {
 			sockets = fmt.Sprint(r.Sockets)
 		}
 		return []string{
-			fmt.Sprint(r.PID), percent(r.CPU), percent(r.Wait), percent(r.Lua), r.StateOf(), p.size(float64(r.Heap)), next,
-			fmt.Sprint(r.Traces), p.size(float64(r.RSS)), sockets,
-			fmt.Sprintf("%.0f", r.Voluntary+r.Involuntary), p.size(r.Read + r.Write),
+			fmt.Sprint(r.PID), ui.Percent(r.CPU), ui.Percent(r.Wait), ui.Percent(r.Lua), r.StateOf(), p.Size(float64(r.Heap)), next,
+			fmt.Sprint(r.Traces), p.Size(float64(r.RSS)), sockets,
+			fmt.Sprintf("%.0f", r.Voluntary+r.Involuntary), p.Size(r.Read + r.Write),
 		}
 	}, 4)
 }
@@ -58,46 +59,38 @@ func (p *page) watchUse(s watch.Snapshot) {
 func (p *page) nextGC(gc *watch.GC) string {
 	switch {
 	case gc == nil:
-		return p.none
+		return p.None
 	case gc.Stopped:
 		return "stopped"
 	}
-	return p.size(float64(gc.Threshold))
+	return p.Size(float64(gc.Threshold))
 }
 
 // watchServing is what each worker serves, and how fast its event loop turns.
 func (p *page) watchServing(s watch.Snapshot) {
 	headers := []string{"worker", "in flight", "oldest", "connections", "most", "limit", "loop p50", "p99", "longest", "timers", "next due"}
 	p.rows(s, headers, func(r watch.Row) []string {
-		row := []string{fmt.Sprint(r.PID), p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none, p.none}
+		row := []string{fmt.Sprint(r.PID), p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None}
 		if r.InFlight >= 0 {
 			row[1] = fmt.Sprint(r.InFlight)
 		}
 		if len(r.Requests) > 0 && r.Requests[0].Age > 0 {
-			row[2] = p.time(float64(r.Requests[0].Age))
+			row[2] = p.Time(float64(r.Requests[0].Age))
 		}
 		if c := r.Connections; c != nil {
 			row[3], row[4], row[5] = fmt.Sprintf("%.1f", c.Average), fmt.Sprint(c.Most), fmt.Sprint(c.Limit)
 		}
 		if l := r.Loop; l != nil {
-			row[6], row[7], row[8] = p.millis(l.P50), p.millis(l.P99), p.millis(l.Most)
+			row[6], row[7], row[8] = p.Millis(l.P50), p.Millis(l.P99), p.Millis(l.Most)
 		}
 		if t := r.Timers; t != nil {
 			row[9] = fmt.Sprint(t.Pending)
 			if t.Next != nil {
-				row[10] = p.time(float64(*t.Next))
+				row[10] = p.Time(float64(*t.Next))
 			}
 		}
 		return row
 	})
-}
-
-// millis is a time that is known in whole ticks of nginx's clock.
-func (p *page) millis(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return p.time(float64(d))
 }
 
 // rows draws a table with a line for each worker that was seen.
@@ -109,24 +102,8 @@ func (p *page) rows(s watch.Snapshot, headers []string, line func(watch.Row) []s
 		}
 	}
 	if len(table) > 0 {
-		p.fitted(headers, table, left...)
+		p.Fitted(headers, table, left...)
 	}
-}
-
-// fitted draws a table as far as it fits: without its last columns where there is no room for them. A
-// page that is drawn in place must have no line that the terminal breaks.
-func (p *page) fitted(headers []string, rows [][]string, left ...int) {
-	room, columns := p.opt.Width, 0
-	for ; columns < len(headers); columns++ {
-		if room -= columnWidth(headers, rows, columns); room < 0 {
-			break
-		}
-	}
-	p.unfit = append(p.unfit, headers[columns:]...)
-	for i, row := range rows {
-		rows[i] = row[:columns]
-	}
-	p.table(headers[:columns], rows, slices.DeleteFunc(left, func(c int) bool { return c >= columns })...)
 }
 
 func (p *page) watchMasters(s watch.Snapshot) {
@@ -135,24 +112,19 @@ func (p *page) watchMasters(s watch.Snapshot) {
 			continue
 		}
 		c := m.Counters
-		p.para("  ", p.join(fmt.Sprintf("nginx %d", m.PID), p.rate(m.Requests)+" requests/s",
-			fmt.Sprintf("%d connections of clients: %d reading, %d writing, %d waiting", c.Active, c.Reading, c.Writing, c.Waiting)), p.faint)
+		p.Para("  ", p.Join(fmt.Sprintf("nginx %d", m.PID), p.Rate(m.Requests)+" requests/s",
+			fmt.Sprintf("%d connections of clients: %d reading, %d writing, %d waiting", c.Active, c.Reading, c.Writing, c.Waiting)), p.Faint)
 		if q := m.PerRequest; q != nil {
-			parts := []string{p.time(q.CPU) + " CPU"}
+			parts := []string{p.Time(q.CPU) + " CPU"}
 			for _, event := range slices.Concat(process.SoftwareEvents, process.HardwareEvents) {
 				if n := q.Events[event]; n >= 0.005 { // less shows as nothing
-					parts = append(parts, p.rate(n)+" "+strings.ReplaceAll(string(event), "_", " "))
+					parts = append(parts, p.Rate(n)+" "+strings.ReplaceAll(string(event), "_", " "))
 				}
 			}
-			p.para("    ", "a request took "+p.join(parts...), p.faint)
+			p.Para("    ", "a request took "+p.Join(parts...), p.Faint)
 		}
 	}
 }
-
-func (p *page) faintLine(text string) { p.para("  ", clean(text), p.faint) }
-
-// mostListed is how many entries of a list are shown; JSON has more.
-const mostListed = 5
 
 // watchRequests lists the oldest requests in flight.
 func (p *page) watchRequests(s watch.Snapshot) {
@@ -172,10 +144,10 @@ func (p *page) watchRequests(s watch.Snapshot) {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Age, a.Age) })
-	p.section("requests in flight")
+	p.Section("requests in flight")
 	var table [][]string
-	for _, q := range all[:min(len(all), mostListed)] {
-		for i, row := range p.inFlight(q.InFlight, mostListed) {
+	for _, q := range all[:min(len(all), ui.MostListed)] {
+		for i, row := range p.inFlight(q.InFlight, ui.MostListed) {
 			pid := ""
 			if i == 0 {
 				pid = fmt.Sprint(q.pid)
@@ -184,21 +156,9 @@ func (p *page) watchRequests(s watch.Snapshot) {
 		}
 	}
 	headers := append([]string{"worker"}, inFlightHeaders...)
-	p.shortenLast(headers, table)
-	p.fitted(headers, table, 2, 3, 4)
-	p.more(count)
-}
-
-// shortenLast shortens the last column to the room that the others leave.
-func (p *page) shortenLast(headers []string, table [][]string) {
-	last := len(headers) - 1
-	room := p.opt.Width - 2
-	for column := range headers[:last] {
-		room -= columnWidth(headers, table, column)
-	}
-	for _, row := range table {
-		row[last] = p.shorten(row[last], max(room, 1))
-	}
+	p.ShortenLast(headers, table)
+	p.Fitted(headers, table, 2, 3, 4)
+	p.More(count)
 }
 
 // watchTimers lists the functions that timers call, in each worker those with the most timers.
@@ -209,26 +169,20 @@ func (p *page) watchTimers(s watch.Snapshot) {
 		if r.Timers == nil {
 			continue
 		}
-		for _, row := range p.timerGroups(r.Timers, mostListed) {
+		for _, row := range p.timerGroups(r.Timers, ui.MostListed) {
 			table = append(table, append([]string{fmt.Sprint(r.PID)}, row...))
 		}
-		count += max(0, len(r.Timers.Functions)-mostListed)
+		count += max(0, len(r.Timers.Functions)-ui.MostListed)
 	}
 	if len(table) == 0 {
 		return
 	}
-	p.section("timers of Lua, by what they call")
+	p.Section("timers of Lua, by what they call")
 	headers := append([]string{"worker"}, timerHeaders...)
-	p.shortenLast(headers, table)
-	p.fitted(headers, table, 5)
+	p.ShortenLast(headers, table)
+	p.Fitted(headers, table, 5)
 	if count > 0 {
-		p.more(count + mostListed)
-	}
-}
-
-func (p *page) more(count int) {
-	if count > mostListed {
-		p.line(p.faint.Render(fmt.Sprintf("  and %d more", count-mostListed)))
+		p.More(count + ui.MostListed)
 	}
 }
 
@@ -248,14 +202,14 @@ func (p *page) watchZones(s watch.Snapshot) {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Fill(), a.Fill()) })
-	p.section("shared memory")
+	p.Section("shared memory")
 	var table [][]string
-	for _, z := range all[:min(len(all), mostListed)] {
-		table = append(table, []string{clean(z.Name), percent(z.Fill()), p.size(float64(z.Free)), p.size(float64(z.Size)),
+	for _, z := range all[:min(len(all), ui.MostListed)] {
+		table = append(table, []string{ui.Clean(z.Name), ui.Percent(z.Fill()), p.Size(float64(z.Free)), p.Size(float64(z.Size)),
 			fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), fmt.Sprint(z.master), z.Module})
 	}
-	p.fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "nginx", "of"}, table, 7)
-	p.more(len(all))
+	p.Fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "nginx", "of"}, table, 7)
+	p.More(len(all))
 }
 
 // watchCompiler lists what LuaJIT did not compile: what it will not try again first.
@@ -284,11 +238,11 @@ func (p *page) notCompiled(j *watch.JIT, who string) {
 	if len(lines) == 0 {
 		return
 	}
-	p.section("not compiled in " + who)
-	for _, line := range lines[:min(len(lines), mostListed)] {
-		p.line(p.shorten("  "+clean(line), p.opt.Width))
+	p.Section("not compiled in " + who)
+	for _, line := range lines[:min(len(lines), ui.MostListed)] {
+		p.Line(p.Shorten("  "+ui.Clean(line), p.Options.Width))
 	}
-	p.more(len(lines))
+	p.More(len(lines))
 }
 
 func placeOf(a watch.Abort) string {
@@ -332,14 +286,14 @@ func (p *page) watchNotes(s watch.Snapshot) {
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		notes = append(notes, "not counted: "+strings.Join(reasons[why], ", ")+": "+why)
 	}
-	if len(p.unfit) > 0 {
-		notes = append(notes, "no room for "+strings.Join(p.unfit, ", ")+": widen the window, or see --json")
+	if len(p.Unfit) > 0 {
+		notes = append(notes, "no room for "+strings.Join(p.Unfit, ", ")+": widen the window, or see --json")
 	}
 	if len(notes) > 0 {
-		p.blank()
+		p.Blank()
 	}
 	for _, n := range notes {
-		p.faintLine(n)
+		p.FaintLine(n)
 	}
 }
 
@@ -354,7 +308,7 @@ func phasesOf(r watch.Row) string {
 	var parts []string
 	for _, name := range names {
 		s := r.Phases[name]
-		parts = append(parts, fmt.Sprintf("%s %s (%s to %s)", name, percent(s.Estimate), percent(s.Low), percent(s.High)))
+		parts = append(parts, fmt.Sprintf("%s %s (%s to %s)", name, ui.Percent(s.Estimate), ui.Percent(s.Low), ui.Percent(s.High)))
 	}
 	if len(parts) == 0 {
 		return ""

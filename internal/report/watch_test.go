@@ -12,6 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -82,7 +83,7 @@ func seen() watch.Snapshot {
 
 func TestWatch(t *testing.T) {
 	var b strings.Builder
-	if err := Watch(&b, seen(), time.Date(2026, 1, 2, 17, 35, 30, 0, time.UTC), Options{Width: 140}); err != nil {
+	if err := Watch(&b, seen(), time.Date(2026, 1, 2, 17, 35, 30, 0, time.UTC), ui.Options{Width: 140}); err != nil {
 		t.Fatal(err)
 	}
 	page := strings.Join(strings.FieldsFunc(b.String(), func(c rune) bool { return c == ' ' }), " ")
@@ -152,7 +153,7 @@ func TestWatchLocks(t *testing.T) {
 		"; none was taken": {Budget: 0.01, Probed: 0.5},
 	} {
 		var b strings.Builder
-		err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Locks: l}}}, time.Now(), Options{Width: 200})
+		err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Locks: l}}}, time.Now(), ui.Options{Width: 200})
 		if page := b.String(); err != nil || !strings.Contains(page, want) || !strings.Contains(page, "of nginx 8") || strings.Contains(page, "nginx 7") {
 			t.Errorf("%q is not in %q: %v", want, page, err)
 		}
@@ -163,7 +164,7 @@ func TestWatchLocks(t *testing.T) {
 func TestWatchFits(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 120, 240} {
 		var b strings.Builder
-		if err := Watch(&b, seen(), time.Now(), Options{Width: width}); err != nil {
+		if err := Watch(&b, seen(), time.Now(), ui.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

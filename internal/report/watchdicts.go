@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
@@ -28,32 +29,32 @@ func (p *page) watchDicts(s watch.Snapshot) {
 	slices.SortStableFunc(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(b.Evicted.PerSecond, a.Evicted.PerSecond), cmp.Compare(b.Entries.Estimate, a.Entries.Estimate))
 	})
-	p.section("dictionaries")
+	p.Section("dictionaries")
 	var table [][]string
-	for _, d := range all[:min(len(all), mostListed)] {
-		next, read := p.none, "all"
+	for _, d := range all[:min(len(all), ui.MostListed)] {
+		next, read := p.None, "all"
 		if d.Next != nil {
 			next = p.key(*d.Next)
 		}
 		if d.PagesRead < d.PagesUsed {
-			read = percent(float64(d.PagesRead) / float64(d.PagesUsed))
+			read = ui.Percent(float64(d.PagesRead) / float64(d.PagesUsed))
 		}
-		out := p.rate(d.Evicted.PerSecond)
+		out := p.Rate(d.Evicted.PerSecond)
 		if d.Evicted.AtLeast {
-			out = p.atLeast + out
+			out = p.AtLeast + out
 		}
-		row := []string{p.shorten(clean(d.Zone), 30), p.within(d.Entries), p.within(d.Expired), out, p.rate(d.NoRoom),
-			p.size(d.Bytes.Estimate), read, next, fmt.Sprint(d.master)}
+		row := []string{p.Shorten(ui.Clean(d.Zone), 30), p.within(d.Entries), p.within(d.Expired), out, p.Rate(d.NoRoom),
+			p.Size(d.Bytes.Estimate), read, next, fmt.Sprint(d.master)}
 		if d.Unknown != "" {
-			row = []string{row[0], p.none, p.none, p.none, p.none, p.none, p.none, p.none, row[8]}
+			row = []string{row[0], p.None, p.None, p.None, p.None, p.None, p.None, p.None, row[8]}
 		}
 		table = append(table, row)
 	}
-	p.fitted([]string{"dictionary", "entries", "expired", "thrown out /s", "no room /s", "size", "read", "next out", "nginx"}, table, 7)
-	p.more(len(all))
+	p.Fitted([]string{"dictionary", "entries", "expired", "thrown out /s", "no room /s", "size", "read", "next out", "nginx"}, table, 7)
+	p.More(len(all))
 	for _, d := range all {
 		if d.Unknown != "" {
-			p.faintLine("not known: " + d.Unknown)
+			p.FaintLine("not known: " + d.Unknown)
 		}
 		if len(d.Largest) > 0 {
 			p.largest(d.Dict)
@@ -65,7 +66,7 @@ func (p *page) watchDicts(s watch.Snapshot) {
 func (p *page) within(i record.Interval) string {
 	text := fmt.Sprintf("%.0f", i.Estimate)
 	if half := (i.High - i.Low) / 2; half >= 0.5 {
-		text += fmt.Sprintf(" %s %.0f", p.plusMinus, half)
+		text += fmt.Sprintf(" %s %.0f", p.PlusMinus, half)
 	}
 	return text
 }
@@ -75,30 +76,30 @@ func (p *page) key(e nginx.Entry) string {
 	if e.Expired() {
 		left = " (expired)"
 	} else if e.Left != nil {
-		left = " (for " + p.time(float64(*e.Left)) + ")"
+		left = " (for " + p.Time(float64(*e.Left)) + ")"
 	}
-	return p.shorten(clean(e.Key), 40) + left
+	return p.Shorten(ui.Clean(e.Key), 40) + left
 }
 
 // largest lists the largest entries of a dictionary.
 func (p *page) largest(d watch.Dict) {
-	title := "largest entries of " + clean(d.Zone)
+	title := "largest entries of " + ui.Clean(d.Zone)
 	if d.PagesRead < d.PagesUsed {
 		title += ", of those that were read"
 	}
-	p.section(title)
+	p.Section(title)
 	var table [][]string
 	for _, e := range d.Largest {
-		size, left := p.size(float64(e.Bytes)), p.none
+		size, left := p.Size(float64(e.Bytes)), p.None
 		if e.Type == "list" {
 			size = fmt.Sprintf("%d elements", e.Bytes)
 		}
 		if e.Expired() {
 			left = "expired"
 		} else if e.Left != nil {
-			left = p.time(float64(*e.Left))
+			left = p.Time(float64(*e.Left))
 		}
-		table = append(table, []string{size, e.Type, left, p.shorten(clean(e.Key), 60)})
+		table = append(table, []string{size, e.Type, left, p.Shorten(ui.Clean(e.Key), 60)})
 	}
-	p.fitted([]string{"value", "type", "expires in", "key"}, table, 1, 3)
+	p.Fitted([]string{"value", "type", "expires in", "key"}, table, 1, 3)
 }

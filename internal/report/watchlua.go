@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -56,13 +57,13 @@ func (p *page) watchLua(s watch.Snapshot) {
 		for _, x := range r.Recent {
 			heap = append(heap, float64(x.Heap))
 		}
-		row := []string{fmt.Sprint(r.PID), p.size(float64(r.Heap)) + p.spark(heap, slices.Max(heap))}
+		row := []string{fmt.Sprint(r.PID), p.Size(float64(r.Heap)) + p.spark(heap, slices.Max(heap))}
 		for _, c := range ran {
 			var course []float64
 			for _, x := range r.Recent {
 				course = append(course, share(x, c.states))
 			}
-			row = append(row, fmt.Sprintf("%5s", percent(course[len(course)-1]))+p.spark(course, 1))
+			row = append(row, fmt.Sprintf("%5s", ui.Percent(course[len(course)-1]))+p.spark(course, 1))
 		}
 		table = append(table, row)
 	}
@@ -70,8 +71,8 @@ func (p *page) watchLua(s watch.Snapshot) {
 	if intervals > 1 {
 		title = fmt.Sprintf("what Lua did, of the interval and of the %d before", intervals-1)
 	}
-	p.section(title)
-	p.fitted(headers, table, 1, 2, 3, 4, 5, 6, 7)
+	p.Section(title)
+	p.Fitted(headers, table, 1, 2, 3, 4, 5, 6, 7)
 }
 
 // watchStream shows the Lua machines of stream blocks, where http has one of its own.
@@ -79,18 +80,18 @@ func (p *page) watchStream(s watch.Snapshot) {
 	var table [][]string
 	for _, r := range s.Workers {
 		if l := r.Stream; l != nil {
-			table = append(table, []string{fmt.Sprint(r.PID), p.size(float64(l.Heap)), p.nextGC(l.GC), fmt.Sprint(l.Traces)})
+			table = append(table, []string{fmt.Sprint(r.PID), p.Size(float64(l.Heap)), p.nextGC(l.GC), fmt.Sprint(l.Traces)})
 		}
 	}
 	if len(table) == 0 {
 		return
 	}
-	p.section("Lua of the stream block; heap, GC and traces above are of http")
-	p.fitted([]string{"worker", "heap", "GC at", "traces"}, table)
+	p.Section("Lua of the stream block; heap, GC and traces above are of http")
+	p.Fitted([]string{"worker", "heap", "GC at", "traces"}, table)
 }
 
 // spark draws a course of values up to most, with a sign for each; "" where there is one alone.
-func (g glyphs) spark(course []float64, most float64) string {
+func (g *page) spark(course []float64, most float64) string {
 	if len(course) < 2 {
 		return ""
 	}
@@ -98,8 +99,8 @@ func (g glyphs) spark(course []float64, most float64) string {
 	b.WriteByte(' ')
 	for _, x := range course {
 		// What is not empty is never drawn as empty.
-		n := int(math.Ceil(float64(len(g.sparks)-1) * x / max(most, math.SmallestNonzeroFloat64)))
-		b.WriteString(g.sparks[max(0, min(n, len(g.sparks)-1))])
+		n := int(math.Ceil(float64(len(g.Sparks)-1) * x / max(most, math.SmallestNonzeroFloat64)))
+		b.WriteString(g.Sparks[max(0, min(n, len(g.Sparks)-1))])
 	}
 	return b.String()
 }
@@ -122,12 +123,12 @@ func (p *page) watchPools(s watch.Snapshot) {
 	slices.SortStableFunc(all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Busy, a.Busy), cmp.Compare(b.Idle, a.Idle))
 	})
-	p.section("cosocket pools")
+	p.Section("cosocket pools")
 	var table [][]string
-	for _, q := range all[:min(len(all), mostListed)] {
-		table = append(table, []string{p.shorten(clean(q.Name), 40), fmt.Sprint(q.Busy), fmt.Sprint(q.Idle), fmt.Sprint(q.Size),
+	for _, q := range all[:min(len(all), ui.MostListed)] {
+		table = append(table, []string{p.Shorten(ui.Clean(q.Name), 40), fmt.Sprint(q.Busy), fmt.Sprint(q.Idle), fmt.Sprint(q.Size),
 			fmt.Sprint(q.Waiting), fmt.Sprint(q.pid)})
 	}
-	p.fitted([]string{"pool", "in use", "idle", "size", "waiting", "worker"}, table, 0)
-	p.more(len(all))
+	p.Fitted([]string{"pool", "in use", "idle", "size", "waiting", "worker"}, table, 0)
+	p.More(len(all))
 }

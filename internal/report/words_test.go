@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +26,7 @@ func TestVerdict(t *testing.T) {
 		{record.Undecided, 1.02, 1, 1.04, "undecided (between equal and 4 % slower)"},
 	} {
 		c := record.Comparison{Verdict: tt.verdict, Ratio: record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}}
-		if got := unicodeGlyphs.verdict(c); got != tt.want {
+		if got := newPage(ui.Options{}).verdict(c); got != tt.want {
 			t.Errorf("%s %v: %q, want %q", tt.verdict, tt.estimate, got, tt.want)
 		}
 	}
@@ -119,7 +120,7 @@ func TestSentence(t *testing.T) {
 		"": "", "stop what else runs": "Stop what else runs.", "jit.off was called (12 %)": "jit.off was called (12 %).",
 		"LuaJIT gave up.": "LuaJIT gave up.", "é": "É.",
 	} {
-		if got := sentence(in); got != want {
+		if got := ui.Sentence(in); got != want {
 			t.Errorf("sentence(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -140,9 +141,9 @@ func TestAnythingFits(t *testing.T) {
 			c.Warnings = []record.Warning{{Text: nasty.Draw(t, "warning"), Advice: nasty.Draw(t, "advice")}}
 			c.JIT.Aborts = []record.Abort{{Reason: nasty.Draw(t, "reason")}}
 		}
-		width := rapid.IntRange(minWidth, 130).Draw(t, "width")
+		width := rapid.IntRange(ui.MinWidth, 130).Draw(t, "width")
 		var b strings.Builder
-		if err := Terminal(&b, res, Options{Width: width}); err != nil {
+		if err := Terminal(&b, res, ui.Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

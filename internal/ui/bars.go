@@ -1,4 +1,4 @@
-package report
+package ui
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ type bar struct {
 	gap      bool // stands for several empty bins
 }
 
-// bars draws the histogram of a case: where its batches or laps lie.
-func (p *page) bars(bins []record.Bin) {
+// Bars draws the histogram of a case: where its batches or laps lie.
+func (p *Page) Bars(bins []record.Bin) {
 	rows := barsOf(bins)
 	if len(rows) == 0 {
 		return
@@ -34,31 +34,31 @@ func (p *page) bars(bins []record.Bin) {
 	most := int64(1)
 	for i, r := range rows {
 		labelW = max(labelW, lipgloss.Width(labels[i]))
-		countW = max(countW, len(count(r.count)))
+		countW = max(countW, len(Count(r.count)))
 		most = max(most, r.count)
 	}
 	labelW = max(labelW, labelWidth)
-	width := min(longest, p.opt.Width-labelW-countW-4)
-	p.blank()
+	width := min(longest, p.Options.Width-labelW-countW-4)
+	p.Blank()
 	for i, r := range rows {
 		label := strings.Repeat(" ", labelW-lipgloss.Width(labels[i])) + labels[i]
 		if r.gap {
-			p.line(p.faint.Render(label))
+			p.Line(p.Faint.Render(label))
 			continue
 		}
-		n := count(r.count)
+		n := Count(r.count)
 		n = strings.Repeat(" ", countW-len(n)) + n
-		line := label + "  " + p.faint.Render(n)
+		line := label + "  " + p.Faint.Render(n)
 		if r.count > 0 {
-			line += "  " + p.bar.Render(p.drawBar(float64(r.count)/float64(most), width))
+			line += "  " + p.Bar.Render(p.drawBar(float64(r.count)/float64(most), width))
 		}
-		p.line(line)
+		p.Line(line)
 	}
 }
 
 // drawBar fills a share of width, in eighths of a column where there are such signs.
 // What is not empty is never drawn as empty.
-func (g glyphs) drawBar(share float64, width int) string {
+func (g Glyphs) drawBar(share float64, width int) string {
 	steps := len(g.bars)
 	n := int(math.Round(share * float64(width*steps)))
 	if n == 0 && share > 0 {
@@ -75,7 +75,7 @@ func (g glyphs) drawBar(share float64, width int) string {
 // much wider than the others becomes the overflow, and runs of empty rows one gap.
 func barsOf(bins []record.Bin) []bar {
 	bins = slices.DeleteFunc(slices.Clone(bins), func(b record.Bin) bool {
-		return !finite(b.Low) || b.Count < 0
+		return !Finite(b.Low) || b.Count < 0
 	})
 	var over *bar
 	if n := len(bins); isOverflow(bins) {
@@ -138,7 +138,7 @@ func foldGaps(rows []bar) []bar {
 
 // barLabels are the rows' lower ends. They share a unit and have as many decimals as
 // it takes to tell them apart, unless the range is so wide that three digits do.
-func (p *page) barLabels(rows []bar) []string {
+func (p *Page) barLabels(rows []bar) []string {
 	labels := make([]string, len(rows))
 	distinct := func(format func(ns float64) string) bool {
 		seen := map[string]bool{}
@@ -153,18 +153,18 @@ func (p *page) barLabels(rows []bar) []string {
 			}
 			seen[s] = true
 			if r.overflow {
-				s = p.atLeast + s
+				s = p.AtLeast + s
 			}
 			labels[i] = s
 		}
 		return true
 	}
-	if distinct(p.time) {
+	if distinct(p.Time) {
 		return labels
 	}
 	s := pick(timeScales, rows[len(rows)-1].low)
 	for decimals := range 6 {
-		if distinct(func(ns float64) string { return p.unitOf(fixed(ns/s.per, decimals), s) }) {
+		if distinct(func(ns float64) string { return p.unitOf(Fixed(ns/s.per, decimals), s) }) {
 			return labels
 		}
 	}

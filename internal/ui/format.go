@@ -1,9 +1,11 @@
-package report
+package ui
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -42,7 +44,7 @@ func round3(x float64) float64 {
 }
 
 // unitOf joins a figure and its unit.
-func (g glyphs) unitOf(figure string, s scale) string {
+func (g Glyphs) unitOf(figure string, s scale) string {
 	unit := s.unit
 	if unit == "µs" {
 		unit = g.micro + "s"
@@ -50,9 +52,9 @@ func (g glyphs) unitOf(figure string, s scale) string {
 	return strings.TrimSpace(figure + " " + unit)
 }
 
-// time shows ns with three digits: "6.31 ns", "140 ns", "1.20 ms".
-func (g glyphs) time(ns float64) string {
-	if !finite(ns) {
+// Time shows ns with three digits: "6.31 ns", "140 ns", "1.20 ms".
+func (g Glyphs) Time(ns float64) string {
+	if !Finite(ns) {
 		return "?"
 	}
 	s := pick(timeScales, ns)
@@ -71,35 +73,35 @@ func threeDigits(x float64) string {
 	case a == 0:
 		decimals = 0
 	}
-	return fixed(x, decimals)
+	return Fixed(x, decimals)
 }
 
-// interval shows an estimate with as many digits as its interval bears: "140.2 ±
+// Interval shows an estimate with as many digits as its interval bears: "140.2 ±
 // 1.3 ns". The longer arm counts for both. An interval without width is not known
 // rather than perfect: "140 ± ? ns".
-func (g glyphs) interval(i record.Interval) string {
+func (g Glyphs) Interval(i record.Interval) string {
 	return g.between(i, timeScales)
 }
 
-func (g glyphs) between(i record.Interval, scales []scale) string {
-	if !finite(i.Estimate) {
+func (g Glyphs) between(i record.Interval, scales []scale) string {
+	if !Finite(i.Estimate) {
 		return "?"
 	}
 	s := pick(scales, i.Estimate)
 	arm := math.Max(i.High-i.Estimate, i.Estimate-i.Low) / s.per
 	x := i.Estimate / s.per
-	if !finite(arm) || arm <= 0 {
-		return g.unitOf(threeDigits(x)+" "+g.plusMinus+" ?", s)
+	if !Finite(arm) || arm <= 0 {
+		return g.unitOf(threeDigits(x)+" "+g.PlusMinus+" ?", s)
 	}
 	arm = math.Max(arm, 0.001) // what is not shown is not claimed
-	d := decimalsOf(arm)
-	return g.unitOf(fixed(x, d)+" "+g.plusMinus+" "+fixed(arm, d), s)
+	d := DecimalsOf(arm)
+	return g.unitOf(Fixed(x, d)+" "+g.PlusMinus+" "+Fixed(arm, d), s)
 }
 
-// decimalsOf is how many decimals an uncertainty bears: two digits of it when it
+// DecimalsOf is how many decimals an uncertainty bears: two digits of it when it
 // begins with 1, else one, the usual rule of measurement (GUM 7.2.6); three decimals
 // at most.
-func decimalsOf(arm float64) int {
+func DecimalsOf(arm float64) int {
 	exp := math.Floor(math.Log10(arm))
 	digits := 1.0
 	if arm/math.Pow(10, exp) < 2 {
@@ -108,38 +110,38 @@ func decimalsOf(arm float64) int {
 	return int(math.Min(3, math.Max(0, digits-1-exp)))
 }
 
-// size shows bytes: "0 B", "31.9 B", "1.50 kB".
-func (g glyphs) size(bytes float64) string {
-	if !finite(bytes) {
+// Size shows bytes: "0 B", "31.9 B", "1.50 kB".
+func (g Glyphs) Size(bytes float64) string {
+	if !Finite(bytes) {
 		return "?"
 	}
 	s := pick(sizeScales, bytes)
 	if whole := math.Round(bytes); s.per == 1 && math.Abs(bytes-whole) < 0.05 {
-		return g.unitOf(fixed(whole, 0), s)
+		return g.unitOf(Fixed(whole, 0), s)
 	}
 	return g.unitOf(threeDigits(bytes/s.per), s)
 }
 
-// rate shows a number a second: "7.13 M", "950".
-func (g glyphs) rate(perSecond float64) string {
-	if !finite(perSecond) {
+// Rate shows a number a second: "7.13 M", "950".
+func (g Glyphs) Rate(perSecond float64) string {
+	if !Finite(perSecond) {
 		return "?"
 	}
 	s := pick(rateScales, perSecond)
 	return g.unitOf(threeDigits(perSecond/s.per), s)
 }
 
-// percent shows a share of 0…1: "83 %", "0.4 %".
-func percent(share float64) string {
+// Percent shows a share of 0…1: "83 %", "0.4 %".
+func Percent(share float64) string {
 	p := 100 * share
 	if a := math.Abs(p); a > 0 && a < 9.95 && math.Abs(p-math.Round(p)) >= 0.05 {
-		return fixed(p, 1) + " %"
+		return Fixed(p, 1) + " %"
 	}
-	return fixed(p, 0) + " %"
+	return Fixed(p, 0) + " %"
 }
 
-// count groups digits by three: "1,203".
-func count[T int | int64](n T) string {
+// Count groups digits by three: "1,203".
+func Count[T int | int64](n T) string {
 	s := strconv.FormatInt(int64(n), 10)
 	start := 0
 	if n < 0 {
@@ -151,16 +153,16 @@ func count[T int | int64](n T) string {
 	return s
 }
 
-// plural says "1 process", "2 processes".
-func plural(n int, one, many string) string {
+// Plural says "1 process", "2 processes".
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return count(n) + " " + many
+	return Count(n) + " " + many
 }
 
-// fixed is x with that many decimals, without "-0".
-func fixed(x float64, decimals int) string {
+// Fixed is x with that many decimals, without "-0".
+func Fixed(x float64, decimals int) string {
 	s := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
 		s = strings.TrimPrefix(s, "-")
@@ -168,4 +170,22 @@ func fixed(x float64, decimals int) string {
 	return s
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// Finite tells whether x is a number that can be shown.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Millis is a time that is known in whole ticks of nginx's clock.
+func (g Glyphs) Millis(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return g.Time(float64(d))
+}
+
+// Timed is a time of a histogram, as far as it is told apart from others.
+func (g Glyphs) Timed(ns int64) string {
+	const told = 1024 // shorter ones are in one bucket
+	if ns < told {
+		return "< 1 µs"
+	}
+	return g.Time(float64(ns))
+}

@@ -1,4 +1,4 @@
-package report
+package ui
 
 import (
 	"strings"
@@ -55,8 +55,8 @@ func TestBarsLoseNothing(t *testing.T) {
 		if sum != total {
 			t.Fatalf("%d of %d were drawn", sum, total)
 		}
-		p := newPage(Options{})
-		p.bars(bins)
+		p := NewPage(Options{})
+		p.Bars(bins)
 		for line := range strings.Lines(p.b.String()) {
 			if strings.HasSuffix(strings.TrimSpace(line), " 0") && strings.ContainsAny(line, "▏█") {
 				t.Fatalf("an empty row has a bar: %q", line)
@@ -81,7 +81,7 @@ func TestDrawBar(t *testing.T) {
 
 // Labels tell the rows apart, however close these are.
 func TestBarLabels(t *testing.T) {
-	p := newPage(Options{})
+	p := NewPage(Options{})
 	for _, tt := range []struct {
 		rows []bar
 		want []string
@@ -95,4 +95,13 @@ func TestBarLabels(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	}
+}
+
+// humps are bins of equal width.
+func humps(low, width float64, counts ...int64) []record.Bin {
+	var bins []record.Bin
+	for i, n := range counts {
+		bins = append(bins, record.Bin{Low: low + float64(i)*width, High: low + float64(i+1)*width, Count: n})
+	}
+	return bins
 }

@@ -1,4 +1,4 @@
-package report
+package ui
 
 import (
 	"math"
@@ -15,11 +15,11 @@ func TestTime(t *testing.T) {
 		999.6: "1.00 µs", 1234: "1.23 µs", 151e3: "151 µs", 1.5e6: "1.50 ms", 2e9: "2.00 s", 4e12: "4000 s",
 		-0.2: "-0.20 ns", -0.001: "0.00 ns", math.Inf(1): "?",
 	} {
-		if got := unicodeGlyphs.time(ns); got != want {
+		if got := unicodeGlyphs.Time(ns); got != want {
 			t.Errorf("time(%v) = %q, want %q", ns, got, want)
 		}
 	}
-	if got := asciiGlyphs.time(1234); got != "1.23 us" {
+	if got := asciiGlyphs.Time(1234); got != "1.23 us" {
 		t.Errorf("ASCII: %q", got)
 	}
 }
@@ -43,7 +43,7 @@ func TestInterval(t *testing.T) {
 		{10, 10, math.Inf(1), "10.0 ± ? ns"},
 		{math.NaN(), 0, 0, "?"},
 	} {
-		if got := unicodeGlyphs.interval(record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}); got != tt.want {
+		if got := unicodeGlyphs.Interval(record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}); got != tt.want {
 			t.Errorf("interval(%v, %v, %v) = %q, want %q", tt.estimate, tt.low, tt.high, got, tt.want)
 		}
 	}
@@ -52,12 +52,12 @@ func TestInterval(t *testing.T) {
 func TestSizeRatePercentCount(t *testing.T) {
 	g := unicodeGlyphs
 	for got, want := range map[string]string{
-		g.size(0): "0 B", g.size(31.97): "32 B", g.size(31.5): "31.5 B", g.size(0.42): "0.42 B", g.size(-8): "-8 B",
-		g.size(1500): "1.50 kB", g.size(3.2e6): "3.20 MB",
-		g.rate(950): "950", g.rate(7.13e6): "7.13 M", g.rate(0.5): "0.50",
-		percent(0.83): "83 %", percent(0.004): "0.4 %", percent(0): "0 %", percent(1): "100 %", percent(0.0166): "1.7 %", percent(0.03): "3 %",
-		count(0): "0", count(999): "999", count(1203): "1,203", count(12345678): "12,345,678", count(-1234): "-1,234", count(-123): "-123",
-		plural(1, "process", "processes"): "1 process", plural(30, "process", "processes"): "30 processes",
+		g.Size(0): "0 B", g.Size(31.97): "32 B", g.Size(31.5): "31.5 B", g.Size(0.42): "0.42 B", g.Size(-8): "-8 B",
+		g.Size(1500): "1.50 kB", g.Size(3.2e6): "3.20 MB",
+		g.Rate(950): "950", g.Rate(7.13e6): "7.13 M", g.Rate(0.5): "0.50",
+		Percent(0.83): "83 %", Percent(0.004): "0.4 %", Percent(0): "0 %", Percent(1): "100 %", Percent(0.0166): "1.7 %", Percent(0.03): "3 %",
+		Count(0): "0", Count(999): "999", Count(1203): "1,203", Count(12345678): "12,345,678", Count(-1234): "-1,234", Count(-123): "-123",
+		Plural(1, "process", "processes"): "1 process", Plural(30, "process", "processes"): "30 processes",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -66,14 +66,14 @@ func TestSizeRatePercentCount(t *testing.T) {
 }
 
 func TestShortenFitsAndKeepsTheEnds(t *testing.T) {
-	if got := unicodeGlyphs.shorten("string.concat/how=table.concat/n=100", 20); got != "string.con…cat/n=100" {
+	if got := unicodeGlyphs.Shorten("string.concat/how=table.concat/n=100", 20); got != "string.con…cat/n=100" {
 		t.Errorf("shorten: %q", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.SampledFrom([]rune("ab/=月ラé́👍🏽"))).Draw(t, "s")
 		width := rapid.IntRange(-1, 40).Draw(t, "width")
-		for _, g := range []glyphs{unicodeGlyphs, asciiGlyphs} {
-			got := g.shorten(s, width)
+		for _, g := range []Glyphs{unicodeGlyphs, asciiGlyphs} {
+			got := g.Shorten(s, width)
 			if lipgloss.Width(got) > max(0, width) {
 				t.Fatalf("%q is %d columns wide, more than %d", got, lipgloss.Width(got), width)
 			}
@@ -92,7 +92,7 @@ func TestCleanDisarms(t *testing.T) {
 		"größe = 月":              "größe = 月",
 		"a\u202eb":               "a?b",
 	} {
-		if got := clean(in); got != want {
+		if got := Clean(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
 	}

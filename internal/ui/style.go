@@ -1,0 +1,139 @@
+package ui
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Options say for whom a report is drawn.
+type Options struct {
+	Width int  // columns; 0 is 80, and no less than 60 are used
+	Color bool // whether the terminal shows colours; the caller minds NO_COLOR
+	ASCII bool // draw with ASCII alone
+	// Detail is how many cases are drawn with their histogram. When there are more,
+	// only those that need a look are: with modes, faults, laps or no figure. 0 is 8.
+	Detail int
+}
+
+const (
+	MinWidth      = 60
+	DefaultWidth  = 80
+	defaultDetail = 8
+)
+
+func (o Options) normal() Options {
+	if o.Width == 0 {
+		o.Width = DefaultWidth
+	}
+	o.Width = max(o.Width, MinWidth)
+	if o.Detail == 0 {
+		o.Detail = defaultDetail
+	}
+	return o
+}
+
+// Glyphs are the signs that ASCII lacks.
+type Glyphs struct {
+	PlusMinus, micro, Times, Dash, Within, Dots, Dot, Arrow, AtLeast, None, Cross, gap string
+	Point, Span, SpanLeft, SpanRight                                                   string // of an interval on a scale
+
+	bars   []string // an eighth to a whole
+	Sparks []string // nothing, then eighths
+}
+
+var (
+	unicodeGlyphs = Glyphs{
+		PlusMinus: "±", micro: "µ", Times: "×", Dash: "–", Within: "±", Dots: "…", Dot: " · ",
+		Arrow: "→", AtLeast: "≥ ", None: "–", Cross: "✗", gap: "⋮",
+		Point: "●", Span: "─", SpanLeft: "├", SpanRight: "┤",
+		bars:   []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"},
+		Sparks: []string{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	}
+	asciiGlyphs = Glyphs{
+		PlusMinus: "+-", micro: "u", Times: "x", Dash: "-", Within: "+-", Dots: "..", Dot: ", ",
+		Arrow: "->", AtLeast: ">= ", None: "-", Cross: "x", gap: ":",
+		Point: "o", Span: "-", SpanLeft: "|", SpanRight: "|",
+		bars:   []string{"#"},
+		Sparks: []string{".", "1", "2", "3", "4", "5", "6", "7", "8"},
+	}
+)
+
+var inASCII = func() *strings.Replacer {
+	u, a := unicodeGlyphs, asciiGlyphs
+	return strings.NewReplacer(u.PlusMinus, a.PlusMinus, u.micro, a.micro, u.Times, a.Times, u.Dash, a.Dash, u.Dots, a.Dots,
+		u.Dot, a.Dot, u.Arrow, a.Arrow, u.AtLeast, a.AtLeast)
+}()
+
+// Theme is the few styles of a report; all are plain without colours.
+type Theme struct {
+	Strong, Faint, Good, Bad, Warn, Bar lipgloss.Style
+}
+
+// themeOf uses the terminal's own sixteen colours, which its user chose to be
+// readable.
+func themeOf(color bool) Theme {
+	plain := lipgloss.NewStyle()
+	if !color {
+		return Theme{plain, plain, plain, plain, plain, plain}
+	}
+	return Theme{
+		Strong: plain.Bold(true),
+		Faint:  plain.Faint(true),
+		Good:   plain.Foreground(lipgloss.Green),
+		Bad:    plain.Foreground(lipgloss.Red),
+		Warn:   plain.Foreground(lipgloss.Yellow),
+		Bar:    plain.Foreground(lipgloss.Cyan),
+	}
+}
+
+// Clean makes a text of the user's code fit for one line of a terminal: no control
+// characters, which could move the cursor or turn the text around, and single spaces.
+func Clean(s string) string {
+	s = strings.Join(strings.Fields(ansi.Strip(s)), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// Shorten leaves out the middle of what is wider than width columns, since the ends
+// of a case's name tell most.
+func (g Glyphs) Shorten(s string, width int) string {
+	full := lipgloss.Width(s)
+	if full <= width {
+		return s
+	}
+	keep := width - lipgloss.Width(g.Dots)
+	if keep < 2 {
+		return ansi.Truncate(s, max(0, width), "")
+	}
+	left := ansi.Truncate(s, (keep+1)/2, "")
+	right := s
+	for cut := full - keep/2; lipgloss.Width(right) > keep/2; cut++ { // a wide sign may stand on the cut
+		right = ansi.TruncateLeft(s, cut, "")
+	}
+	return left + g.Dots + right
+}
+
+// Sentence begins with a capital and ends with a full stop, unless it begins with a
+// piece of code.
+func Sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	word, _, _ := strings.Cut(s, " ")
+	if !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) }) {
+		first, n := utf8.DecodeRuneInString(s)
+		s = string(unicode.ToUpper(first)) + s[n:]
+	}
+	if last, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".!?:", last) {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+)
+
+// MostListed is how many entries of a list are shown; JSON has more.
+const MostListed = 5
+
+// Table draws rows under headers: the first column, and those in left, at the left,
+// the others at the right.
+func (p *Page) Table(headers []string, rows [][]string, left ...int) {
+	leftCol := map[int]bool{0: true}
+	for _, c := range left {
+		leftCol[c] = true
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = p.plain(row[i])
+		}
+	}
+	t := table.New().
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		BorderColumn(false).BorderHeader(false).BorderRow(false).Wrap(false).
+		Headers(headers...).Rows(rows...).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			style := lipgloss.NewStyle()
+			if row == table.HeaderRow {
+				style = p.Faint
+			}
+			if !leftCol[col] {
+				style = style.Align(lipgloss.Right)
+			}
+			return style.PaddingLeft(2)
+		})
+	for _, l := range strings.Split(t.String(), "\n") {
+		p.Line(l)
+	}
+}
+
+// ColumnWidth is with the margin.
+func ColumnWidth(headers []string, rows [][]string, col int) int {
+	w := lipgloss.Width(headers[col])
+	for _, row := range rows {
+		w = max(w, lipgloss.Width(row[col]))
+	}
+	return w + 2
+}
+
+// Fitted draws a table as far as it fits: without its last columns where there is no room for them. A
+// page that is drawn in place must have no line that the terminal breaks.
+func (p *Page) Fitted(headers []string, rows [][]string, left ...int) {
+	room, columns := p.Options.Width, 0
+	for ; columns < len(headers); columns++ {
+		if room -= ColumnWidth(headers, rows, columns); room < 0 {
+			break
+		}
+	}
+	p.Unfit = append(p.Unfit, headers[columns:]...)
+	for i, row := range rows {
+		rows[i] = row[:columns]
+	}
+	p.Table(headers[:columns], rows, slices.DeleteFunc(left, func(c int) bool { return c >= columns })...)
+}
+
+// FaintLine is a note.
+func (p *Page) FaintLine(text string) { p.Para("  ", Clean(text), p.Faint) }
+
+// ShortenLast shortens the last column to the room that the others leave.
+func (p *Page) ShortenLast(headers []string, table [][]string) {
+	last := len(headers) - 1
+	room := p.Options.Width - 2
+	for column := range headers[:last] {
+		room -= ColumnWidth(headers, table, column)
+	}
+	for _, row := range table {
+		row[last] = p.Shorten(row[last], max(room, 1))
+	}
+}
+
+// More says how many entries a list of MostListed leaves out.
+func (p *Page) More(count int) {
+	if count > MostListed {
+		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", count-MostListed)))
+	}
+}
