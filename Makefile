@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test test-static test-builds test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
+.PHONY: help build test test-static test-builds test-harm test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -17,6 +17,9 @@ test-static: build ## explain, profile, watch and heap on a stripped nginx that 
 
 test-builds: build ## the same on other builds of luajit and nginx: make test-builds PROGRAMS='/path/to/luajit …'
 	script/test-builds $(PROGRAMS)
+
+test-harm: ## accidents to moonlap and to workers, each N times (as root): make test-harm N=30
+	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_HARM=$(or $(N),30) go test -count=1 -v -timeout 3h ./internal/harm
 
 test-uv: build ## luv's own tests with moonlap.uv: make test-uv LUV=/path/to/luv (tag 1.44.2-0)
 	script/test-uv "$(LUV)"

@@ -1,0 +1,203 @@
+package harm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// patience is how long anything may take that has to happen at all: the machine may be busy.
+const patience = 20 * time.Second
+
+// A bed is an nginx with two workers under load, and the folder that it and moonlap live in.
+type bed struct {
+	testing.TB
+	folder string // of nginx; what moonlap may use is below it: see look
+	master int
+	load   *load
+
+	programs map[uint32]bool // BPF programs that were there before
+}
+
+const workers = 2
+
+const conf = `
+pid %[1]s/pid; error_log %[1]s/error.log notice; worker_processes %[2]d; %[3]s user root;
+events { worker_connections 256; }
+http {
+	access_log off; lua_shared_dict cache 1m; keepalive_requests 1000000;
+	client_body_temp_path %[1]s/t1; proxy_temp_path %[1]s/t2; fastcgi_temp_path %[1]s/t3; uwsgi_temp_path %[1]s/t4; scgi_temp_path %[1]s/t5;
+	server { listen unix:%[1]s/s; location / { content_by_lua_block {
+		package.loaded.app = package.loaded.app or assert(loadfile(%[4]q))()
+		package.loaded.app()
+	} } }
+}
+`
+
+// newBed starts nginx and its load. Without nginx, or root, the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	skip := t.Skip
+	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		skip = t.Fatal
+	}
+	if os.Geteuid() != 0 {
+		skip("accidents to a worker take root: run as root")
+	}
+	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		skip(err)
+	}
+	b := &bed{TB: t, folder: t.TempDir()}
+	app, err := filepath.Abs("testdata/app.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(conf, b.folder, workers, "", app)
+	if m := found.LuaModule; m != "" {
+		if ndk := filepath.Join(filepath.Dir(m), "ndk_http_module.so"); exists(ndk) {
+			text = "load_module " + ndk + ";" + "load_module " + m + ";" + text
+		} else {
+			text = "load_module " + m + ";" + text
+		}
+	}
+	file := filepath.Join(b.folder, "nginx.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(found.Path, "-p", b.folder, "-c", file) // it goes into the background, and so may be upgraded
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("nginx: %v\n%s", err, out)
+	}
+	b.await("nginx", func() error { return b.readMaster() })
+	t.Cleanup(func() { b.stopNginx() })
+	b.await("two workers", b.healthy)
+	b.load = startLoad(filepath.Join(b.folder, "s"))
+	t.Cleanup(b.load.stop)
+	b.await("answers", func() error {
+		if b.load.answered() < 50 {
+			return fmt.Errorf("%d answers", b.load.answered())
+		}
+		return nil
+	})
+	b.programs = bpfPrograms(t)
+	return b
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+func (b *bed) readMaster() error {
+	text, err := os.ReadFile(filepath.Join(b.folder, "pid"))
+	if err != nil {
+		return err
+	}
+	b.master, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	return err
+}
+
+// stopNginx ends nginx with all its workers, also those that an accident has stopped.
+func (b *bed) stopNginx() {
+	b.readMaster()
+	family := process.Family(b.master)
+	syscall.Kill(b.master, syscall.SIGTERM)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := (&process.Process{PID: b.master}).Stat(); err != nil {
+			break
+		}
+	}
+	for _, pid := range family {
+		if strings.HasPrefix((&process.Process{PID: pid}).Title(), "nginx: ") {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// await asks until it is answered with no error, or fails the test.
+func (b *bed) await(what string, ask func() error) {
+	b.Helper()
+	if err := awaited(ask); err != nil {
+		b.Fatalf("%s: %v, after %v", what, err, patience)
+	}
+}
+
+func awaited(ask func() error) (err error) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if err = ask(); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// workers are the workers of the master that serve; those that are on their way out are not.
+func (b *bed) workers() (pids []int) {
+	all, _ := process.IDs()
+	for _, pid := range all {
+		p := &process.Process{PID: pid}
+		if p.Title() == "nginx: worker process" && process.Parent(pid) == b.master {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// healthy tells what is wrong with the workers: too few, or one that stands still.
+func (b *bed) healthy() error {
+	pids := b.workers()
+	if len(pids) != workers {
+		return fmt.Errorf("%d workers, not %d", len(pids), workers)
+	}
+	var errs []error
+	for _, pid := range pids {
+		errs = append(errs, runs(pid))
+	}
+	return errors.Join(errs...)
+}
+
+// aim waits until moonlap holds a worker, so that the accident hits it then; for a while, because many commands never do.
+func (b *bed) aim(l *look) {
+	pids := b.workers()
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && !l.stay(0); {
+		for _, pid := range pids {
+			if s, err := (&process.Process{PID: pid}).Stat(); err == nil && s.State == 't' {
+				return
+			}
+		}
+	}
+}
+
+// runs tells why a process does not run: it is stopped, or traced.
+func runs(pid int) error {
+	s, err := (&process.Process{PID: pid}).Stat()
+	switch {
+	case err != nil:
+		return err
+	case s.State == 't' || s.State == 'T' || s.Ended():
+		return fmt.Errorf("worker %d is in state %c", pid, s.State)
+	}
+	return nil
+}
+
+// thaw has workers run on that an accident left stopped, and whose tracer is gone.
+func (b *bed) thaw() {
+	for _, pid := range b.workers() {
+		if runs(pid) != nil {
+			syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}
+}

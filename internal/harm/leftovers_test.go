@@ -1,0 +1,140 @@
+package harm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// settled checks, after moonlap has ended, all that must be 0: requests lost, workers dead or frozen, breakpoints in their
+// text, BPF programs, processes and files that were left.
+func (b *bed) settled(l *look) error {
+	answered := b.load.answered()
+	return errors.Join(
+		awaited(b.healthy),
+		awaited(func() error {
+			if b.load.answered() < answered+clients { // each client has had an answer, or one of them more
+				return errors.New("no answers any more")
+			}
+			return nil
+		}),
+		awaited(b.untouched),
+		awaited(b.noPrograms),
+		awaited(l.noProcesses),
+		l.noFiles(),
+		b.load.losses(),
+	)
+}
+
+// untouched compares the workers' text with the files it was mapped from: a breakpoint would be a difference.
+func (b *bed) untouched() error {
+	var errs []error
+	for _, pid := range b.workers() {
+		errs = append(errs, untouched(pid))
+	}
+	return errors.Join(errs...)
+}
+
+func untouched(pid int) error {
+	p, err := process.Open(pid)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for _, m := range p.Maps {
+		if !m.Executable || m.Inode == 0 || strings.HasPrefix(m.Path, "/memfd") {
+			continue
+		}
+		f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Start, m.End))
+		if err != nil {
+			return err
+		}
+		want, got := make([]byte, m.End-m.Start), make([]byte, m.End-m.Start)
+		n, _ := f.ReadAt(want, int64(m.Offset))
+		f.Close()
+		if err := p.ReadAt(got[:n], m.Start); err != nil {
+			return err
+		}
+		for i := range n {
+			if want[i] != got[i] {
+				return fmt.Errorf("worker %d: %s+%#x is %#x, not %#x", pid, m.Path, m.Offset+uint64(i), got[i], want[i])
+			}
+		}
+	}
+	return nil
+}
+
+// bpfPrograms are the BPF programs that the kernel has.
+func bpfPrograms(t testing.TB) map[uint32]bool {
+	all := map[uint32]bool{}
+	for id := ebpf.ProgramID(0); ; {
+		var err error
+		if id, err = ebpf.ProgramGetNextID(id); err != nil {
+			if !errors.Is(err, os.ErrNotExist) {
+				t.Logf("BPF programs cannot be counted here: %v", err)
+			}
+			return all
+		}
+		all[uint32(id)] = true
+	}
+}
+
+// noPrograms tells of BPF programs that nobody holds any more but the kernel. Those of others on this machine have holders.
+func (b *bed) noPrograms() error {
+	held := heldPrograms()
+	for id := range bpfPrograms(b) {
+		if !b.programs[id] && !held[id] {
+			return fmt.Errorf("BPF program %d was left", id)
+		}
+	}
+	return nil
+}
+
+func heldPrograms() map[uint32]bool {
+	held := map[uint32]bool{}
+	files, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, file := range files {
+		if target, err := os.Readlink(file); err != nil || !strings.Contains(target, "bpf") {
+			continue
+		}
+		text, _ := os.ReadFile(strings.Replace(file, "/fd/", "/fdinfo/", 1))
+		for line := range bytes.Lines(text) {
+			if id, ok := bytes.CutPrefix(line, []byte("prog_id:")); ok {
+				n, _ := strconv.Atoi(string(bytes.TrimSpace(id)))
+				held[uint32(n)] = true
+			}
+		}
+	}
+	return held
+}
+
+func (l *look) noProcesses() error {
+	if pids := l.processes(); len(pids) > 0 {
+		return fmt.Errorf("processes of moonlap's were left: %v", pids)
+	}
+	return nil
+}
+
+// noFiles tells of files that nobody asked for. What was asked for may be there, or not, but not in part under another name.
+func (l *look) noFiles() error {
+	return filepath.WalkDir(l.folder, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(l.folder, path)
+		switch {
+		case err != nil || d.IsDir():
+			return err
+		case name == "p.html" || name == "h.json" || strings.HasPrefix(name, "captures/"):
+			return nil
+		}
+		return fmt.Errorf("file %s was left", name)
+	})
+}

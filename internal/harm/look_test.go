@@ -1,0 +1,123 @@
+package harm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// commands are moonlap's commands that look into workers. MASTER and WORKER are process IDs, FOLDER is where it may write.
+var commands = []command{
+	{"explain", "explain --pid WORKER --duration 1s"},
+	{"profile --by ptrace", "profile --by ptrace --hz 499 --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"profile", "profile --by ebpf --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"profile --off-cpu", "profile --off-cpu --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"heap", "heap --master MASTER --pause 500ms --save FOLDER/h.json"},
+	{"profile --locks", "profile --locks --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"profile --resumes", "profile --resumes --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"profile --allocations", "profile --allocations --master MASTER --duration 1s --out FOLDER/p.html"},
+	{"watch", "watch --master MASTER --every 500ms --json --locks --once"},
+	{"watch --capture", "watch --master MASTER --capture FOLDER/captures --when heap>1MB --limit 1 --after 500ms --duration 2s"},
+}
+
+type command struct{ name, line string }
+
+// A look is moonlap while it looks, in a folder of its own.
+type look struct {
+	*exec.Cmd
+	folder string
+	mark   string // in the environment of moonlap, and of all that it starts
+	output bytes.Buffer
+	ended  chan error
+}
+
+var looks int
+
+// look starts a command of moonlap: this program, see TestMain. Words before it are a program that starts it.
+func (b *bed) look(line string, before ...string) *look {
+	b.Helper()
+	looks++
+	l := &look{folder: filepath.Join(b.folder, fmt.Sprint("look", looks)), ended: make(chan error, 1)}
+	l.mark = fmt.Sprintf("%s=%d.%d", mainVariable, os.Getpid(), looks)
+	for _, name := range []string{"", "tmp"} {
+		if err := os.Mkdir(filepath.Join(l.folder, name), 0o700); err != nil {
+			b.Fatal(err)
+		}
+	}
+	some := b.workers()
+	if len(some) == 0 {
+		b.Fatal("no workers")
+	}
+	line = strings.NewReplacer("MASTER", strconv.Itoa(b.master), "WORKER", strconv.Itoa(some[looks%len(some)]), "FOLDER", l.folder).Replace(line)
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	words := append(append(before, self), strings.Fields(line)...)
+	l.Cmd = exec.Command(words[0], words[1:]...)
+	l.Stdout, l.Stderr = &l.output, &l.output
+	l.Env = append(os.Environ(), l.mark, "TMPDIR="+filepath.Join(l.folder, "tmp"), "XDG_CACHE_HOME="+filepath.Join(l.folder, "tmp"), "XDG_DATA_HOME="+filepath.Join(l.folder, "tmp"))
+	l.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does
+	l.WaitDelay = patience
+	if err := l.Start(); err != nil {
+		b.Fatal(err)
+	}
+	go func() { l.ended <- l.Wait() }()
+	return l
+}
+
+// stay waits until moonlap has ended, or for so long.
+func (l *look) stay(long time.Duration) (ended bool) {
+	select {
+	case err := <-l.ended:
+		l.ended <- err
+		return true
+	case <-time.After(long):
+		return false
+	}
+}
+
+// finish waits until moonlap has ended; where that takes too long, it is killed, and an error.
+func (l *look) finish() error {
+	if l.stay(4 * patience) {
+		return nil
+	}
+	l.kill()
+	return fmt.Errorf("moonlap did not end by itself: %s", l.output.String())
+}
+
+// kill kills moonlap and all that it started.
+func (l *look) kill() {
+	for _, pid := range l.processes() {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	l.stay(patience)
+}
+
+// signal sends a signal to some of moonlap's processes, if they still are.
+func (l *look) signal(s syscall.Signal, pids ...int) {
+	for _, pid := range pids {
+		syscall.Kill(pid, s)
+	}
+}
+
+// processes are moonlap's own, the one that was started first.
+func (l *look) processes() (pids []int) {
+	all, _ := process.IDs()
+	for _, pid := range all {
+		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil && bytes.Contains(env, []byte(l.mark+"\x00")) {
+			if s, err := (&process.Process{PID: pid}).Stat(); err == nil && !s.Ended() {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}

@@ -1,0 +1,43 @@
+package harm
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// workerKilled: one of the workers ends while it is looked at. nginx starts another.
+func workerKilled(b *bed, l *look, r *rand.Rand) error {
+	pids := b.workers()
+	pid := pids[r.IntN(len(pids))]
+	b.load.kills(pid)
+	syscall.Kill(pid, syscall.SIGKILL)
+	return awaited(func() error {
+		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
+			return errors.New("a worker does not end")
+		}
+		return nil
+	})
+}
+
+// reloaded: nginx starts new workers, and the old ones end when they have nothing more to do.
+func reloaded(b *bed, l *look, r *rand.Rand) error {
+	old := b.workers()
+	syscall.Kill(b.master, syscall.SIGHUP)
+	return awaited(func() error { return b.gone(old) })
+}
+
+// gone tells which of some workers still are.
+func (b *bed) gone(old []int) error {
+	for _, pid := range old {
+		if title := (&process.Process{PID: pid}).Title(); title != "" {
+			return fmt.Errorf("worker %d still is: %s", pid, title)
+		}
+	}
+	return nil
+}
