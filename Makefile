@@ -37,7 +37,7 @@ uv-exits: build ## 1000 random ends of programs with moonlap.uv: HOW=plain, valg
 	script/uv-exits 1000 $(HOW)
 
 lint: ## the checks without the tests
-	script/test gofmt vet luacheck shell
+	script/test gofmt vet luacheck shell prose
 
 bench: build ## the figures that benchmarks/bench claims, measured here (6 minutes)
 	benchmarks/bench/all
