@@ -2,11 +2,15 @@ package capture
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/files"
 )
 
 // Files are what a capture is written as.
@@ -33,13 +37,20 @@ func (c *Capture) Write(in string, summary func(*bytes.Buffer) error) (err error
 	p := c.profile
 	p.Title = fmt.Sprintf("worker %d · %s · %s", c.PID, c.Text, c.At.Format(time.DateTime+" UTC"))
 	p.Start, p.Found = c.At.Add(-p.Duration), c
-	draft, err := os.MkdirTemp(in, part)
+	folder, err := os.OpenRoot(in)
 	if err != nil {
 		return fmt.Errorf("the capture cannot be written: %w", err)
 	}
+	defer folder.Close()
+	name := part + rand.Text()[:10]
+	draft, err := newFolder(folder, name)
+	if err != nil {
+		return fmt.Errorf("the capture cannot be written: %w", err)
+	}
+	defer draft.Close()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("the capture of %s cannot be written: %w", final, errors.Join(err, os.RemoveAll(draft)))
+			err = fmt.Errorf("the capture of %s cannot be written: %w", final, errors.Join(err, folder.RemoveAll(name)))
 		}
 	}()
 	for _, f := range []struct {
@@ -54,16 +65,36 @@ func (c *Capture) Write(in string, summary func(*bytes.Buffer) error) (err error
 		if err := f.fill(&b); err != nil {
 			return err
 		}
-		if err := put(filepath.Join(draft, f.name), b.Bytes()); err != nil {
+		if err := put(draft, f.name, b.Bytes()); err != nil {
 			return err
 		}
 	}
-	return errors.Join(os.Chmod(draft, 0o755), os.Rename(draft, final))
+	return folder.Rename(name, c.Name())
+}
+
+// newFolder makes a folder for us alone, and holds on to it: whoever else may write into the one around it may put another one in
+// its place, which then stays empty.
+func newFolder(in *os.Root, name string) (*os.Root, error) {
+	if err := in.Mkdir(name, 0o700); err != nil {
+		return nil, err
+	}
+	folder, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, errors.Join(err, in.Remove(name))
+	}
+	info, err := folder.Stat(".")
+	if err != nil {
+		return nil, errors.Join(err, folder.Close())
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
+		return nil, errors.Join(folder.Close(), fmt.Errorf("somebody else has put another folder in the place of %s", name))
+	}
+	return folder, nil
 }
 
 // put writes a file so that it is on the disk: what a capture tells of may take the machine with it.
-func put(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func put(in *os.Root, name string, data []byte) error {
+	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, files.Private.Perm())
 	if err != nil {
 		return err
 	}

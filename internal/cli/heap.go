@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -242,7 +243,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 		if err := s.Write(&b); err != nil {
 			return err
 		}
-		if err := replaceFile(o.save, b.Bytes()); err != nil {
+		if err := files.Write(o.save, b.Bytes(), files.Private); err != nil {
 			return fmt.Errorf("the snapshot cannot be saved: %w", err)
 		}
 	}
@@ -265,7 +266,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 		_, err := sys.Stdout.Write(b.Bytes())
 		return err
 	}
-	if err := replaceFile(o.out, b.Bytes()); err != nil {
+	if err := files.Write(o.out, b.Bytes(), files.Private); err != nil {
 		return fmt.Errorf("the flame graph cannot be written: %w", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
@@ -89,7 +90,7 @@ func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error 
 	case err == nil && o.out == "-":
 		_, err = sys.Stdout.Write(picture)
 	case err == nil:
-		if err = replaceFile(o.out, picture); err != nil {
+		if err = files.Write(o.out, picture, files.Shared); err != nil {
 			err = fmt.Errorf("the plot cannot be written: %w", err)
 		}
 	}

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -29,7 +29,7 @@ func (o *profileOptions) put(sys Sys, data []byte) error {
 		_, err := sys.Stdout.Write(data)
 		return err
 	}
-	if err := replaceFile(o.out, data); err != nil {
+	if err := files.Write(o.out, data, files.Private); err != nil {
 		return fmt.Errorf("the profile cannot be written: %w", err)
 	}
 	return nil
@@ -46,33 +46,4 @@ func writableFolder(file string) error {
 		return fmt.Errorf("%s is not a folder", folder)
 	}
 	return nil
-}
-
-// replaceFile writes a file under another name and renames it; what is no plain file, a device or a
-// pipe, is written to as it is. A link stays one.
-func replaceFile(name string, data []byte) error {
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		return errors.Join(err, f.Close())
-	}
-	draft, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
-	if err != nil {
-		return err
-	}
-	_, err = draft.Write(data)
-	err = errors.Join(err, draft.Chmod(0o644), draft.Close())
-	if err == nil {
-		err = os.Rename(draft.Name(), name)
-	}
-	if err != nil {
-		os.Remove(draft.Name())
-	}
-	return err
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -161,7 +161,7 @@ func newSink(sys Sys, path string) (*sink, error) {
 	case "-":
 		return &sink{to: record.NewWriter(sys.Stdout)}, nil
 	}
-	f, err := os.Create(path)
+	f, err := files.Create(path, files.Shared)
 	if err != nil {
 		return nil, fmt.Errorf("no record can be kept: %w", err)
 	}

@@ -91,7 +91,7 @@ func (o *captureOptions) check(f *pflag.FlagSet) error {
 
 // intoFolder makes sure that captures can be written into the folder, which is made where it is missing.
 func (o *captureOptions) intoFolder() error {
-	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+	if err := os.MkdirAll(o.folder, 0o700); err != nil {
 		return fmt.Errorf("--capture: %w", err)
 	}
 	trial, err := os.MkdirTemp(o.folder, ".trial-")

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/record"
 )
 
@@ -67,24 +68,7 @@ func (s *Store) write(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(path), draftPrefix)
-	if err != nil {
-		return err
-	}
-	_, err = draft.Write(b)
-	if err == nil {
-		err = draft.Chmod(0o644)
-	}
-	if err == nil {
-		err = draft.Sync()
-	}
-	if err = errors.Join(err, draft.Close()); err == nil {
-		err = os.Rename(draft.Name(), path)
-	}
-	if err != nil {
-		os.Remove(draft.Name()) // the first error is the one to tell
-	}
-	return err
+	return files.Write(path, b, files.Shared)
 }
 
 // rescue saves a record that the store has no place for.

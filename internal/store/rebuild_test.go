@@ -119,7 +119,7 @@ func TestWritersAtOnce(t *testing.T) {
 func TestDrafts(t *testing.T) {
 	s := newStore(t)
 	keep(t, s, made{name: "main", cases: map[string]float64{"a": 1}})
-	old, fresh := filepath.Join(s.folder(), draftPrefix+"1"), filepath.Join(s.folder(), draftPrefix+"2")
+	old, fresh := filepath.Join(s.folder(), ".moonlap-1.part"), filepath.Join(s.folder(), ".moonlap-2.part")
 	write(t, old, "x")
 	write(t, fresh, "x")
 	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-2*draftAge)); err != nil {

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/record"
 )
 
 const (
 	recordSuffix = ".jsonl.gz"
-	draftPrefix  = ".draft-" // of a record that is being written
 	draftAge     = time.Hour // what is older was left by a moonlap that was killed
 )
 
@@ -74,14 +74,14 @@ func (s *Store) sync(ctx context.Context, db *sql.DB) error {
 
 // records are the names of the files in the folder. Drafts that nobody finished go.
 func (s *Store) records() (map[string]bool, error) {
-	files, err := os.ReadDir(s.folder())
+	entries, err := os.ReadDir(s.folder())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	names := map[string]bool{}
-	for _, f := range files {
+	for _, f := range entries {
 		switch name := f.Name(); {
-		case strings.HasPrefix(name, draftPrefix):
+		case files.IsDraft(name):
 			if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > draftAge {
 				os.Remove(filepath.Join(s.folder(), name)) // who could use it is gone
 			}
