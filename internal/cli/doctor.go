@@ -134,7 +134,10 @@ func repairChecks(file, root string) ([]doctor.Check, error) {
 	for _, text := range done {
 		checks = append(checks, doctor.Check{Name: "put back", Status: doctor.OK, Text: text})
 	}
-	if err != nil && !errors.Is(err, doctor.ErrBusy) {
+	switch {
+	case errors.As(err, new(*doctor.ForeignError)):
+		checks = append(checks, doctor.Check{Name: "put back", Status: doctor.Note, Text: err.Error()})
+	case err != nil && !errors.Is(err, doctor.ErrBusy):
 		checks = append(checks, doctor.Check{
 			Name: "put back", Status: doctor.Problem, Text: "an earlier --tune was cut off: " + err.Error(),
 			Remedy: "run 'moonlap doctor' as the user who ran it, or root",

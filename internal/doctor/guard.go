@@ -32,6 +32,11 @@ func Guard(in io.Reader, out io.Writer, file, root string) error {
 	if err := json.Unmarshal(plan, &settings); err != nil {
 		return fmt.Errorf("the settings to guard: %w", err)
 	}
+	for _, s := range settings {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("the settings to guard: %w", err)
+		}
+	}
 	f, err := openState(file)
 	if err != nil {
 		return err
@@ -48,11 +53,11 @@ func Guard(in io.Reader, out io.Writer, file, root string) error {
 	}
 	var set []string
 	for _, s := range settings {
-		if err := write(s.File, s.New); err != nil {
-			tell(out, []string{fmt.Sprintf("%s could not be set: %v", s.Name, err)})
+		if err := write(s.file(root), s.New); err != nil {
+			tell(out, []string{fmt.Sprintf("%s could not be set: %v", s.name(), err)})
 			continue
 		}
-		set = append(set, fmt.Sprintf("%s is %s, was %s", s.Name, s.New, s.Old))
+		set = append(set, fmt.Sprintf("%s is %s, was %s", s.name(), s.New, s.Old))
 	}
 	tell(out, append(set, ready))
 	io.Copy(io.Discard, lines)
@@ -75,12 +80,7 @@ func openState(file string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	f.Close()
-	return lock(file)
+	return lock(file, os.O_CREATE)
 }
 
 // A Guardian is the parent's end of one.
