@@ -184,6 +184,7 @@ func TestProbe(t *testing.T) {
 	for want, checked := range map[string][]probe.Checked{
 		"moonlap's programs were loaded": {{Name: "load"}, {Name: probe.NameKernel, Err: errors.New("hidden")}},
 		"attach: no such event":          {{Name: "load"}, {Name: "attach", Err: errors.New("no such event")}},
+		"a return probe would kill it":   {{Name: "load"}, {Name: probe.ProbeReturns, Err: probe.ErrReturns}},
 		"--locks":                        {{Name: "load"}, {Name: probe.ProbeFunctions, Err: errors.New("no uprobes")}},
 	} {
 		m := Machine{Probe: func() []probe.Checked { return checked }}

@@ -136,11 +136,13 @@ func (m Machine) tryProbe() Check {
 		case c.Err == nil, c.Name == probe.NameKernel: // names are a check of their own
 		case c.Name == probe.ProbeFunctions:
 			return note("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile does the rest: --on-cpu, --off-cpu, --wall, --stalls")
+		case c.Name == probe.ProbeReturns:
+			return note("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "workers under no filter are not concerned, nor is any other command")
 		default:
 			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each look")
 		}
 	}
-	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel tells its types (BTF) and lets functions be probed (uprobes)")
+	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel tells its types (BTF) and lets functions be probed (uprobes); a trial process under a strict seccomp filter survived it (uretprobe)")
 }
 
 // ptrace is about who may look into other processes; see ptrace_scope in the kernel's

@@ -123,6 +123,9 @@ func workerCheck(a worker.About, err error) Check {
 	}
 	text := fmt.Sprintf("%s; %s%s (%s%s), its layout read from its code; verified: %s",
 		nginx, cmp.Or(a.LuaJIT, "LuaJIT"), branch, filepath.Base(a.Library), build, strings.Join(a.Verified, ", "))
+	if a.Filtered {
+		text = "under a seccomp filter; " + text
+	}
 	if !a.Exact {
 		return note("", text, "this LuaJIT is older than 2021-12: inside traces functions are known, lines are not")
 	}

@@ -95,6 +95,7 @@ func Check() []Checked {
 		{"sample through eBPF", err},
 		{"tell when workers sleep, and turns of the event loop", sleeps},
 		{ProbeFunctions, uprobes()},
+		{ProbeReturns, returnTrial()},
 		{NameKernel, names},
 	}
 }

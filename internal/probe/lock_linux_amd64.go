@@ -53,6 +53,9 @@ type LockProbe struct {
 
 // ProbeLocks loads the programs; Attach begins. Close the probe in the end, or the session.
 func (s *Session) ProbeLocks(t LockTarget) (*LockProbe, error) {
+	if err := mayReturn(t.PID); err != nil {
+		return nil, err
+	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	loaded, err := s.loadTiming()
@@ -66,6 +69,9 @@ func (s *Session) ProbeLocks(t LockTarget) (*LockProbe, error) {
 
 // Attach begins to time. A wait or a hold counts where its beginning and its end fall into the same attachment.
 func (p *LockProbe) Attach() error {
+	if err := mayReturn(p.target.PID); err != nil {
+		return fmt.Errorf("attach to locks: %w", err)
+	}
 	program, err := link.OpenExecutable(p.target.Program)
 	if err != nil {
 		return fmt.Errorf("attach to locks: %w", err)

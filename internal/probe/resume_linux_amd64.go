@@ -79,6 +79,9 @@ type RunProbe struct {
 
 // Runs prepares a probe of the source's worker. Its moments are of the kind Ran.
 func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
+	if err := mayReturn(t.PID); err != nil {
+		return nil, err
+	}
 	r, err := s.session.loadResuming()
 	if err != nil {
 		return nil, err
@@ -91,6 +94,9 @@ func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
 
 // Attach begins to time. A run or a wait counts where its beginning and its end fall into the same attachment.
 func (p *RunProbe) Attach() error {
+	if err := mayReturn(p.target.PID); err != nil {
+		return fmt.Errorf("attach to runs of Lua: %w", err)
+	}
 	program, err := link.OpenExecutable(p.target.Program)
 	if err != nil {
 		return fmt.Errorf("attach to runs of Lua: %w", err)

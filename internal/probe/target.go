@@ -26,6 +26,9 @@ type Target struct {
 // ErrUnsupported is the error of a machine that cannot be sampled through eBPF.
 var ErrUnsupported = errors.New("no eBPF")
 
+// ErrReturns is the error of a process that a return probe would kill.
+var ErrReturns = errors.New("a return probe would kill it")
+
 // ErrForbidden is the error of a process that lacks a capability which sampling takes.
 var ErrForbidden = errors.New("this user lacks")
 
@@ -63,6 +66,10 @@ const NameKernel = "name kernel functions"
 
 // ProbeFunctions is the name of the check of what timing locks and counting allocations take beyond sampling.
 const ProbeFunctions = "probe functions, for --locks, --allocations and --resumes"
+
+// ProbeReturns is the name of the check whether a process under a seccomp filter survives that the return of its functions is
+// probed, as --locks and --resumes do. Where it does not, they refuse such workers.
+const ProbeReturns = "probe returns under a seccomp filter, for --locks and --resumes"
 
 // A Checked is one thing that sampling takes.
 type Checked struct {

@@ -43,17 +43,11 @@ func (a *allocating) trapCost() (time.Duration, error) {
 
 // trapTime is how much longer a function takes this process when it is probed; attach has it probed, at an offset of a file.
 func trapTime[P interface{ Detach() }](attach func(pid int, program string, offset uint64) (P, error)) (time.Duration, error) {
-	self, err := process.Open(os.Getpid())
+	file, offset, err := trapPlace()
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("what a trap costs: %w", err)
 	}
-	defer self.Close()
-	at := uint64(trapAddress())
-	m, ok := self.Mapped(at)
-	if !ok {
-		return 0, fmt.Errorf("what a trap costs: no file is mapped at %#x", at)
-	}
-	p, err := attach(self.PID, "/proc/self/exe", at-m.Start+m.Offset)
+	p, err := attach(os.Getpid(), file, offset)
 	defer p.Detach()
 	if err != nil {
 		return 0, err
@@ -76,6 +70,21 @@ func trapTime[P interface{ Detach() }](attach func(pid int, program string, offs
 		all = append(all, (end-start)/times)
 	}
 	return shortest(all), nil
+}
+
+// trapPlace is where trapAddress lies in a file.
+func trapPlace() (file string, offset uint64, err error) {
+	self, err := process.Open(os.Getpid())
+	if err != nil {
+		return "", 0, err
+	}
+	defer self.Close()
+	at := uint64(trapAddress())
+	m, ok := self.Mapped(at)
+	if !ok {
+		return "", 0, fmt.Errorf("no file is mapped at %#x", at)
+	}
+	return "/proc/self/exe", at - m.Start + m.Offset, nil
 }
 
 // shortest is what a trap costs where nothing disturbs it: other processes and other machines, and a processor that has just

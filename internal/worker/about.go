@@ -20,6 +20,7 @@ type About struct {
 	Branch   bool     `json:"openresty_branch"` // it is OpenResty's branch
 	Exact    bool     `json:"exact_lines"`      // the line is known inside traces, too
 	Traces   int      `json:"traces"`
+	Filtered bool     `json:"seccomp"`  // it may not make every system call
 	Verified []string `json:"verified"` // that held, in words
 }
 
@@ -39,8 +40,11 @@ func (w *Worker) About() (About, error) {
 	if n, ok := w.VM.Number("ngx", "config", "ngx_lua_version"); ok {
 		a.Module = fmt.Sprintf("%d.%d.%d", int(n)/1_000_000, int(n)/1000%1000, int(n)%1000)
 	}
-	const tries = 5 // the worker goes on meanwhile, and may be about to make a trace
 	var err error
+	if a.Filtered, err = process.Filtered(w.PID); err != nil {
+		return a, err
+	}
+	const tries = 5 // the worker goes on meanwhile, and may be about to make a trace
 	for range tries {
 		if a.Verified, err = w.VM.Verify(); err == nil {
 			break
