@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/watch"
@@ -39,7 +40,7 @@ func serveMetrics(ctx context.Context, sys Sys, address string, m *watch.Metrics
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		m.WriteTo(w) //nolint:errcheck // a reader that left
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
+	server := newMetricsServer(address, mux)
 	fmt.Fprintf(sys.Stderr, "moonlap watch: Prometheus may read http://%s/metrics\n", listener.Addr())
 	serving, stop := context.WithCancelCause(ctx)
 	context.AfterFunc(serving, func() { server.Close() })
@@ -49,4 +50,30 @@ func serveMetrics(ctx context.Context, sys Sys, address string, m *watch.Metrics
 		}
 	}()
 	return serving, nil
+}
+
+// newMetricsServer is a server that strangers may reach through a browser of this machine, and keep waiting.
+func newMetricsServer(address string, pages http.Handler) *http.Server {
+	const short, long = 5 * time.Second, time.Minute
+	return &http.Server{
+		Handler: onlyHost(address, pages), MaxHeaderBytes: 16 << 10,
+		ReadHeaderTimeout: short, ReadTimeout: short, WriteTimeout: 2 * short, IdleTimeout: 2 * long,
+	}
+}
+
+// onlyHost answers requests for the address alone, or for localhost: a browser is led here by another name whose site has it lead
+// to this machine (DNS rebinding), and would give that site's scripts what it reads. The port may be that of a tunnel.
+func onlyHost(address string, pages http.Handler) http.Handler {
+	own, _, _ := net.SplitHostPort(address)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.Equal(net.ParseIP(own))) {
+			http.Error(w, "moonlap: this page is that of "+address+" and of localhost", http.StatusMisdirectedRequest)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
 }

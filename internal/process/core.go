@@ -202,6 +202,17 @@ func (c *Core) open(m Mapping) (elfFile, error) {
 	return f, nil
 }
 
+// inside is the root that a file is in, and its path there. A core does not tell the process's current folder: it is ours.
+func (c *Core) inside(path string) (root, inside string) {
+	if c.root != "" && filepath.IsAbs(path) {
+		return c.root, strings.TrimSuffix(path, " (deleted)")
+	}
+	if here, err := filepath.Abs(path); err == nil {
+		path = here
+	}
+	return "/", path
+}
+
 func (c *Core) path(path string) string {
 	if c.root == "" || !filepath.IsAbs(path) {
 		return path

@@ -132,11 +132,11 @@ func (p *Process) openMapped(m Mapping) (elfFile, error) {
 	if p.Core != nil {
 		return p.Core.open(m)
 	}
-	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.PID, m.Start, m.End))
+	f, err := openMappedFile(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.PID, m.Start, m.End))
 	if err == nil || m.Deleted() {
 		return f, err
 	}
-	return openUnreplaced(p.Path(m.Path), m)
+	return p.openUnreplaced(m)
 }
 
 // OpenObject opens a program or library as a file, as if it were mapped at its own addresses.

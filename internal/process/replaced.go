@@ -11,8 +11,8 @@ import (
 
 // openUnreplaced opens a mapped file by its path, which may lead to another one by now. An overlay of file systems may number
 // one file in two ways.
-func openUnreplaced(path string, m Mapping) (elfFile, error) {
-	f, err := os.Open(path)
+func (p *Process) openUnreplaced(m Mapping) (elfFile, error) {
+	f, err := p.OpenInside(m.Path)
 	if err != nil {
 		return nil, err
 	}

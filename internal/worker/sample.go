@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -309,21 +307,28 @@ func (w *Worker) nameFrame(f luajit.Frame) Frame {
 	return out
 }
 
-// open reads a source file as the worker sees it, also in a container of its own. What is named as
-// one may be anything: a pipe that never ends, a device.
+// Bounds of what is read of files that Lua's chunks name as their sources: the names are the code's choice.
+const (
+	mostSource  = 8 << 20  // bytes of one
+	mostSources = 64 << 20 // of all of a worker's
+)
+
+// open reads a source file as the worker sees it, also in a container of its own.
 func (w *Worker) open(file string) ([]byte, error) {
-	path := w.Path(file)
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := w.OpenInside(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	const most = 16 << 20
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s is no source file: %w", path, errors.Join(err, os.ErrInvalid))
+	if err != nil {
+		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	if info.Size() > min(mostSource, mostSources-w.sourced) {
+		return nil, fmt.Errorf("%s is larger than sources are: %w", file, process.ErrNoFile)
+	}
+	w.sourced += info.Size()
+	return io.ReadAll(io.LimitReader(f, info.Size()))
 }
 
 // Named puts a Lua frame into words, its function's name read from its source.

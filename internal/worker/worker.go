@@ -37,6 +37,7 @@ type Worker struct {
 	timers    timerLayout
 
 	sources luajit.Sources
+	sourced int64                  // bytes of them
 	frames  map[luajit.Frame]Frame // those seen, with their names
 
 	arguments map[lineCall][]string // that lines of Lua give to what they call, where these are constants
