@@ -3,12 +3,14 @@ package cli
 import (
 	"bufio"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/files"
 )
 
 // fileFlagMark begins a comment line in which a bench file says the flags it needs.
@@ -57,12 +59,13 @@ func applyFileFlags(path string, flags *pflag.FlagSet) error {
 // readFileFlags returns the words after the marks in the leading comment lines, and the
 // number of the last such line.
 func readFileFlags(path string) (words []string, number int, err error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, 0, fmt.Errorf("no bench file: %w", err)
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
+	const mostHeader = 1 << 20
+	lines := bufio.NewScanner(io.LimitReader(f, mostHeader))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line != "" && !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, "#!") {

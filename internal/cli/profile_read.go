@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -33,24 +35,47 @@ func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error 
 
 // read reads a profile that --format json wrote, or that of a case in a record.
 func (o *profileOptions) read(ctx context.Context, sys Sys, file string) (*profile.Profile, error) {
-	data, err := os.ReadFile(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return nil, err
 	}
-	p, err := profile.ReadJSON(data, record.Schema)
-	if err == nil {
-		return p, nil
-	}
+	defer f.Close()
 	// A record has several lines, and may be compressed.
-	zipped := bytes.HasPrefix(data, []byte("\x1f\x8b"))
-	if !zipped && !bytes.HasPrefix(data, []byte(`{"type":"run"`)) {
-		return nil, fmt.Errorf("%s: %w, nor a record", file, err)
+	from := bufio.NewReader(f)
+	const recordBegins = `{"type":"run"`
+	head, _ := from.Peek(len(recordBegins))
+	if !bytes.HasPrefix(head, []byte("\x1f\x8b")) && string(head) != recordBegins {
+		return readProfile(ctx, sys, from, file)
 	}
-	rec, err := readRecord(ctx, sys, file)
+	text, err := record.Inflate(from, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	rec, err := awaited(ctx, sys, "reading "+file, func() (*record.Record, error) { return record.Read(text, file) })
 	if rec == nil || len(rec.Cases) == 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s holds no case", file))
 	}
 	return o.ofRecord(rec, file)
+}
+
+// mostProfile is more than a profile of hours has.
+const mostProfile = 256 << 20
+
+func readProfile(ctx context.Context, sys Sys, from io.Reader, file string) (*profile.Profile, error) {
+	return awaited(ctx, sys, "reading "+file, func() (*profile.Profile, error) {
+		data, err := io.ReadAll(files.Limit(from, file, mostProfile))
+		if err != nil {
+			return nil, err
+		}
+		p, err := profile.ReadJSON(data, record.Schema)
+		if errors.Is(err, profile.ErrNotProfile) {
+			return nil, fmt.Errorf("%s: %w, nor a record", file, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return p, nil
+	})
 }
 
 // ofRecord chooses a case's profile.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -63,7 +63,8 @@ func runScript(ctx context.Context, sys Sys, o runOptions, args []string) error 
 	case len(args) == 0:
 		return usageErrorf("which script? Or -e CODE")
 	case args[0] == "-":
-		code, err := io.ReadAll(sys.Stdin)
+		const mostScript = 64 << 20
+		code, err := io.ReadAll(files.Limit(sys.Stdin, "the script on stdin", mostScript))
 		if err != nil {
 			return fmt.Errorf("read the script from stdin: %w", err)
 		}
@@ -112,13 +113,9 @@ func runScript(ctx context.Context, sys Sys, o runOptions, args []string) error 
 
 // readable tells early, and in plain words, of a script that can't be read.
 func readable(file string) error {
-	f, err := os.Open(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder, not a script", file)
-	}
-	return nil
+	return f.Close()
 }

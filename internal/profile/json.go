@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/files"
 )
 
 // What a profile is as JSON. Stacks begin with the outermost frame.
@@ -75,6 +77,9 @@ var ErrNotProfile = errors.New("not a profile that 'moonlap profile --format jso
 
 // ReadJSON reads what WriteJSON wrote.
 func ReadJSON(data []byte, schema string) (*Profile, error) {
+	if err := files.CheckJSON("the profile", data); err != nil {
+		return nil, err
+	}
 	var in jsonProfile
 	if err := json.Unmarshal(data, &in); err != nil {
 		var syntax *json.SyntaxError

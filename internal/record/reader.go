@@ -7,15 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/moonlap/moonlap/internal/files"
 )
+
+// mostMemory is what the values of a record may take: some hours of measuring.
+const mostMemory = 2 * files.MostMemory
 
 // A Reader reads a record line by line.
 type Reader struct {
 	r       *bufio.Reader
 	name    string
-	line    int // number of the line last read
-	max     int // MaxLine, but for tests
+	line    int   // number of the line last read
+	max     int   // MaxLine, but for tests
+	memory  int64 // that the lines read so far may take, see [files.JSONMemory]
 	skipped map[string]int
 	err     error // the fault that ended the record
 }
@@ -37,6 +42,13 @@ func (r *Reader) Next() (Line, error) {
 		}
 		if len(bytes.TrimSpace(b)) == 0 {
 			continue
+		}
+		if r.memory += files.JSONMemory(b); r.memory > mostMemory {
+			r.err = &FormatError{
+				File: r.name, Line: r.line, Advice: adviceBefore,
+				Text: fmt.Sprintf("what is up to here would take more memory than %d MiB, the most that a record may", int64(mostMemory)>>20),
+			}
+			break
 		}
 		l, skipped, err := decodeLine(b)
 		if skipped != "" {
@@ -79,6 +91,8 @@ func (r *Reader) readLine() ([]byte, error) {
 			return line, nil
 		case err == io.EOF:
 			return nil, io.EOF
+		case errors.As(err, new(*FormatError)):
+			return nil, err
 		case err != bufio.ErrBufferFull:
 			return nil, fmt.Errorf("read the record %s: %w", r.name, err)
 		}
@@ -142,22 +156,68 @@ func ReadFile(path string) (*Record, error) {
 // Open opens the file of a record: one that is compressed with gzip, as in the history, or
 // one as it is.
 func Open(path string) (io.ReadCloser, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the record: %w", err)
+	}
+	inflated, err := Inflate(f, path)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read the record %s: %w", path, err)
 	}
 	type file struct {
 		io.Reader
 		io.Closer
 	}
-	buffered := bufio.NewReader(f)
+	return file{inflated, f}, nil
+}
+
+// Inflate is the text of r, which gzip may have compressed; name stands for it in errors.
+func Inflate(r io.Reader, name string) (io.Reader, error) {
+	packed := &counter{Reader: r}
+	buffered := bufio.NewReader(packed)
 	if head, _ := buffered.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return file{buffered, f}, nil
+		return buffered, nil
 	}
 	inflated, err := gzip.NewReader(buffered)
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("read the record %s: %w", path, err)
+		return nil, err
 	}
-	return file{inflated, f}, nil
+	return &inflater{from: inflated, packed: packed, name: name}, nil
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	read int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.read += int64(n)
+	return n, err
+}
+
+// An inflater ends with an error where a text is so many times as large as its compressed form as no record is.
+type inflater struct {
+	from   io.Reader
+	packed *counter
+	name   string
+	read   int64
+}
+
+const (
+	mostRatio = 50      // records have 3 to 10
+	freeRatio = 4 << 20 // bytes: a short text may be one number again and again
+)
+
+func (i *inflater) Read(b []byte) (int, error) {
+	n, err := i.from.Read(b)
+	if i.read += int64(n); i.read > freeRatio+mostRatio*i.packed.read {
+		return 0, &FormatError{
+			File: i.name, Advice: adviceWriter,
+			Text: fmt.Sprintf("%d bytes inflate to more than %d times as many, which those of a record never do", i.packed.read, mostRatio),
+		}
+	}
+	return n, err
 }
