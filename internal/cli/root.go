@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // version is set by the linker: -X github.com/moonlap/moonlap/internal/cli.version=…
@@ -26,7 +28,6 @@ var commands = []func(Sys) *cobra.Command{
 	newPlotCommand,
 	newRunCommand,
 	newTimeCommand,
-	newTimeGuardCommand,
 	newExplainCommand,
 	newProfileCommand,
 	newHeapCommand,
@@ -40,6 +41,7 @@ var commands = []func(Sys) *cobra.Command{
 // done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, sys Sys, args []string) int {
 	sys.Args = args
+	defer runtime.Dismiss()
 	root := newRootCommand(sys)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

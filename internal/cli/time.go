@@ -190,12 +190,6 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	if err != nil {
 		return err
 	}
-	guard, err := command.StartGuard()
-	if err != nil {
-		return errors.Join(err, sink.close())
-	}
-	defer guard.Stop()
-	o.Note = guard.Note
 	line := newProgress(sys)
 	rec, err := command.Run(ctx, o.Options, record.Run{
 		Schema: record.Schema, Kind: command.Kind, Moonlap: version, Args: sys.Args,
@@ -245,15 +239,4 @@ func writeTimeReport(sys Sys, res *record.CommandResults, format string) error {
 		return out.Encode(res)
 	}
 	return writeReport(sys, res.Results, format)
-}
-
-// newTimeGuardCommand is the guard's side of time: moonlap starts it itself.
-func newTimeGuardCommand(sys Sys) *cobra.Command {
-	return &cobra.Command{
-		Use:    command.GuardCommand,
-		Short:  "Kill what a command has started when moonlap is killed",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE:   func(*cobra.Command, []string) error { return command.RunGuard(sys.Stdin) },
-	}
 }

@@ -49,8 +49,6 @@ type Options struct {
 	Input         string   // file that is the commands' stdin
 	Output        Output
 	IgnoreFailure bool // a status other than 0 is no fault
-	// Note is told the process group of what runs, and 0 when it is gone; nil is nobody.
-	Note func(group int)
 }
 
 // Output says where the commands' stdout and stderr go.

@@ -15,7 +15,7 @@ import (
 func (r *run) start(ctx context.Context, i *item) (runtime.Ran, error) {
 	cmd := runtime.Command{
 		Path: i.path, Args: i.args, Timeout: r.options.Timeout,
-		Note: r.options.Note, Watch: i.number >= 0 && r.round == 0 && r.options.Warmup > 0,
+		Watch: i.number >= 0 && r.round == 0 && r.options.Warmup > 0,
 		// The size of the environment moves the stack: see the pad of a bench process.
 		Env: []string{"MOONLAP_PAD=" + strings.Repeat("x", r.random.IntN(4096))},
 	}
@@ -44,7 +44,7 @@ func (r *run) prepared(ctx context.Context) (*record.Fault, error) {
 	if r.prepare == "" {
 		return nil, nil
 	}
-	ran, err := runtime.Run(ctx, runtime.Command{Path: r.prepare, Args: r.options.Prepare, Timeout: r.options.Timeout, Note: r.options.Note})
+	ran, err := runtime.Run(ctx, runtime.Command{Path: r.prepare, Args: r.options.Prepare, Timeout: r.options.Timeout})
 	if err != nil {
 		return nil, err
 	}

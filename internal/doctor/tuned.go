@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // A Tuning is what one command gets for itself. Nothing of it has to be put back: it ends
@@ -36,6 +38,7 @@ func RunTuned(ctx context.Context, t Tuning, args []string, told func(string)) (
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		cmd.Stdin = os.Stdin
 	}
+	cmd.Env = runtime.GuardedEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	failed := make(chan error)
 	ended := make(chan struct{})
@@ -55,6 +58,12 @@ func RunTuned(ctx context.Context, t Tuning, args []string, told func(string)) (
 	if err := <-failed; err != nil {
 		return 0, err
 	}
+	release, err := runtime.Guard(cmd.Process.Pid)
+	if err != nil {
+		told(err.Error())
+		release = func() {}
+	}
+	defer release()
 	select {
 	case <-ended:
 	case <-ctx.Done():

@@ -19,6 +19,7 @@ import (
 // of its own that dies with us, with a pipe for each channel.
 type child struct {
 	cmd      *exec.Cmd
+	guard    *guard
 	group    bool       // it leads a process group
 	channels []*os.File // read ends; the child has the write ends from 3 on
 	stdout   *os.File   // read ends, nil where the code has its own
@@ -49,7 +50,12 @@ type childSpec struct {
 }
 
 func startChild(spec childSpec) (c *child, err error) {
+	over, err := guarded()
+	if err != nil {
+		return nil, err
+	}
 	c = &child{
+		guard:  over,
 		cmd:    exec.Command(spec.path, spec.args...),
 		group:  !spec.shareTerminal,
 		watch:  spec.watch,
@@ -135,8 +141,16 @@ func (c *child) live(started chan<- error) {
 	c.began = time.Now()
 	err := c.cmd.Start() // returns when the program has taken the place of our code
 	c.ran = time.Now()
-	if err == nil && c.note != nil {
-		c.note(c.cmd.Process.Pid)
+	unguard := func() {}
+	if err == nil {
+		what := c.cmd.Process.Pid
+		if c.note != nil {
+			c.note(what)
+		}
+		if !c.group {
+			what = -what
+		}
+		unguard = c.guard.add(what)
 	}
 	started <- err
 	if err != nil {
@@ -160,6 +174,7 @@ func (c *child) live(started chan<- error) {
 	c.died = time.Now()
 	c.kill()
 	c.cmd.Wait()
+	unguard()
 	if c.note != nil {
 		c.note(0)
 	}

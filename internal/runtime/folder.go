@@ -26,7 +26,7 @@ func newFolder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return os.MkdirTemp("", fmt.Sprintf("moonlap-%s-%d-%s-", pidNamespace(), self, start))
+	return os.MkdirTemp("", folderName(pidNamespace(), self, start))
 }
 
 var sweepOnce sync.Once
@@ -52,17 +52,12 @@ func sweep(dir string) {
 
 // startTime is when a process began, in clock ticks since boot; see proc(5).
 func startTime(pid int) (string, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := statFields(pid)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("/proc/%d/stat: %w", pid, err)
 	}
-	// The second field, the program's name, may hold anything, also blanks and ")".
-	after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const starttime = 22 - 3 // field 22; after begins with field 3
-	if len(after) <= starttime {
-		return "", fmt.Errorf("/proc/%d/stat: too short", pid)
-	}
-	return after[starttime], nil
+	const starttime = 22 - 3 // field 22; fields begins with field 3
+	return fields[starttime], nil
 }
 
 // pidNamespace tells apart containers that share a temporary folder.

@@ -61,8 +61,9 @@ func (p *Process) pad() string {
 	return "MOONLAP_PAD=" + strings.Repeat("x", r.IntN(4096))
 }
 
-// environ is our environment with some variables set anew.
+// environ is our environment with some variables set anew, and our mark.
 func environ(set ...string) []string {
+	set = append(set, marked())
 	names := map[string]bool{}
 	for _, s := range set {
 		name, _, _ := strings.Cut(s, "=")
