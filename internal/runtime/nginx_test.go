@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,7 +212,7 @@ exec %s "$@" -g '%s'
 	wantFinished(t, run(t, t.Context(), measure(runtime, `process() finish()`)))
 }
 
-// TestKilled kills a moonlap outright: nginx and LuaJIT must go with it.
+// TestKilled kills a moonlap outright, and its guard before it: nginx and LuaJIT must go with it.
 func TestKilled(t *testing.T) {
 	if kind := os.Getenv("MOONLAP_TEST_VICTIM"); kind != "" {
 		victim(t, kind)
@@ -236,6 +238,7 @@ func TestKilled(t *testing.T) {
 		if len(runtimetest.Marked(mark)) < 2 {
 			t.Errorf("only %q run", runtimetest.Marked(mark))
 		}
+		killGuard(t, cmd.Process.Pid)
 		cmd.Process.Kill()
 		cmd.Wait()
 		for end := time.Now().Add(20 * time.Second); len(runtimetest.Marked(mark)) > 0 && time.Now().Before(end); {
@@ -246,6 +249,23 @@ func TestKilled(t *testing.T) {
 		}
 		sweep(os.Getenv("TMPDIR")) // as the next moonlap does; standIn looks at what is left
 	})
+}
+
+// killGuard kills the guard of a moonlap.
+func killGuard(t *testing.T, pid int) {
+	t.Helper()
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for child := range strings.FieldsSeq(string(children)) {
+			line, _ := os.ReadFile("/proc/" + child + "/cmdline")
+			if guard, _ := strconv.Atoi(child); strings.HasPrefix(string(line), guardName+"\x00") && guard > 1 {
+				syscall.Kill(guard, syscall.SIGKILL)
+				return
+			}
+		}
+	}
+	t.Error("there is no guard")
 }
 
 // victim starts a process, with workers that have no job yet, and waits to be killed.
