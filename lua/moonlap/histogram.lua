@@ -139,6 +139,23 @@ local function bucket(h, index)
     return position * width, width
 end
 
+--- Records one value many times. Faster than as many calls of `record`.
+-- @tparam number ns
+-- @tparam number count
+function methods.record_many(h, ns, count)
+    if count <= 0 then
+        return
+    end
+    methods.record(h, ns)
+    -- `record` left its bucket in `pun`: the value in units.
+    local index = max(arshift(pun.high, h.shift) - h.offset,
+        floor(max(0, min(pun.value, h.linear))))
+    index = min(index, h.len - 1)
+    h.counts[index] = h.counts[index] + (count - 1)
+    h.sum = h.sum + ns * (count - 1)
+    h.total = h.total + (count - 1)
+end
+
 --- Number of values recorded.
 function methods.count(h)
     return h.total

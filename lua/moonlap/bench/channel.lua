@@ -51,7 +51,13 @@ function _M:write(line)
             line[k] = v
         end
     end
-    local text = json.encode(line) .. "\n"
+    self:write_text(json.encode(line) .. "\n")
+end
+
+
+--- Writes a line that is JSON already.
+-- @tparam string text with its newline
+function _M:write_text(text)
     local data, left = ffi.cast("const char *", text), #text
     while left > 0 do
         local n = tonumber(C.moonlap_write(self.fd, data, left))

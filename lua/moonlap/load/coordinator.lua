@@ -1,0 +1,223 @@
+--- A run from start to finish: starts the threads, has the scripts set up, gives out the periods.
+-- @module moonlap.load.coordinator
+local channel = require "moonlap.bench.channel"
+local crew_of = require "moonlap.load.crew"
+local kernel = require "moonlap.load.kernel"
+local limits = require "moonlap.bench.limits"
+local main_state = require "moonlap.load.main_state"
+local schedule = require "moonlap.load.schedule"
+local script = require "moonlap.load.script"
+
+local _M = {}
+
+local now = kernel.now
+
+local LEAD = 2e6        -- ns from the order to begin until the beginning
+local SLICE = 1e8
+
+
+-- What a job may leave out.
+local function complete(job)
+    job.threads, job.connections = job.threads or 1, job.connections or 1
+    job.timeout_ns, job.seed = job.timeout_ns or 2e9, job.seed or 1
+    job.slice_ns, job.warmup_ns = job.slice_ns or SLICE, job.warmup_ns or 0
+    if not job.duration_ns and job.stages then
+        job.duration_ns = 0
+        for _, stage in ipairs(job.stages) do
+            job.duration_ns = job.duration_ns + stage.duration_ns
+        end
+    end
+    job.duration_ns = job.duration_ns or (job.requests and 3.6e12 or 1e10)
+end
+
+
+-- The scripts' files, setup() and init(), thread by thread as in wrk.
+local function prepare(self)
+    local batches = {}
+    for thread = 0, self.job.threads - 1 do
+        self.crew:ask(thread, { op = "load" })
+        self.main:setup(thread)
+        self.crew:ask(thread, { op = "init" })
+        if thread == 0 then
+            for side = 0, #self.job.sides - 1 do
+                local answer = self.crew:ask(thread, { op = "verify", side = side })
+                batches[side] = answer and answer.batch
+            end
+        end
+    end
+    local answers = self.crew:ask_all({ op = "connect", batches = batches }, 6)
+    for _, answer in pairs(answers) do
+        if type(answer) == "table" and answer.problem then
+            return nil, answer.problem
+        end
+    end
+    return true
+end
+
+
+-- One period in all threads. True when something ended the run.
+local function period(self, side, ns, cut_ns, warmup)
+    local at = now() + LEAD
+    if not warmup and not self.zero then
+        self.zero = at
+        self.write { type = "load_begin", at_ns = at }
+    end
+    local answers = self.crew:ask_all {
+        op = "go", side = side, slice = self.slice, block = self.block, at = at, ns = ns, cut_ns = cut_ns,
+        zero = self.zero or at + ns, warmup = warmup,
+    }
+    local took = now() - at
+    if not warmup then
+        self.elapsed[side] = (self.elapsed[side] or 0) + took
+        self.last = now()
+    end
+    local all_stopped, quotas = true, false
+    for _, answer in pairs(answers) do
+        all_stopped = all_stopped and answer.stopped
+        quotas = quotas or answer.quota and answer.quota > 0
+    end
+    if self.crew.exited or next(answers) and all_stopped then
+        self.stop = self.crew.interrupted and "interrupted" or "script"
+    elseif self.crew.interrupted then
+        self.stop = "interrupted"
+    elseif not self.crew:any() then
+        self.stop = "error"
+        self.text = "no thread is left"
+    elseif self.job.requests and not quotas and not warmup then
+        self.spent[side] = true
+    end
+    return self.stop ~= nil
+end
+
+
+local function all_spent(self)
+    for side = 0, #self.job.sides - 1 do
+        if not self.spent[side] then
+            return false
+        end
+    end
+    return true
+end
+
+
+-- Sides take turns, slice by slice.
+local function run_sides(self)
+    local job = self.job
+    local next_block = schedule.blocks(#job.sides, job.seed)
+    self.slice, self.block = 0, 0
+    local begin = now()
+    while now() - begin < job.duration_ns do
+        for _, side in ipairs(next_block()) do
+            if not self.spent[side] and period(self, side, job.slice_ns, job.slice_ns) then
+                return
+            end
+            self.slice = self.slice + 1
+        end
+        self.block = self.block + 1
+        if job.requests and all_spent(self) then
+            self.stop = "requests"
+            return
+        end
+    end
+end
+
+
+local function run(self)
+    local job = self.job
+    self.slice = 0
+    if job.warmup_ns > 0 then
+        for side = 0, #job.sides - 1 do
+            local ns = job.warmup_ns / #job.sides
+            if period(self, side, ns, ns, true) then
+                return
+            end
+        end
+    end
+    if #job.sides > 1 then
+        return run_sides(self)
+    end
+    period(self, 0, job.duration_ns, job.slice_ns)
+    if self.spent[0] then
+        self.stop = "requests"
+    end
+end
+
+
+local function finish(self)
+    local answers = self.crew:ask_all { op = "finish" }
+    if self.zero and not self.crew.exited then
+        self.main:done(answers, self.elapsed)
+    end
+    local switches = 0
+    for _, answer in pairs(answers) do
+        switches = switches + (answer.switches or 0)
+    end
+    self.crew:close()
+    self.write {
+        type = "load_done", elapsed_ns = self.zero and self.last - self.zero or 0, stop = self.stop or "duration",
+        threads_lost = self.crew.lost, switches = switches, text = self.text, status = self.crew.exited,
+    }
+end
+
+
+-- os.exit in the main state ends the run, not the report.
+local function watch_exit(self)
+    local exit = os.exit
+    os.exit = function(status) -- luacheck: ignore 122
+        local info = debug.getinfo(2, "Sl")
+        local line = script.error_line(("os.exit(%s)"):format(tostring(status or "")), self.stage, 0, -1, "exit")
+        line.file, line.line, line.status = info.short_src, info.currentline, tonumber(status) or 0
+        self.write(line)
+        self.write {
+            type = "load_done", elapsed_ns = self.zero and self.last and self.last - self.zero or 0, stop = "script",
+            threads_lost = self.crew.lost, status = line.status,
+        }
+        io.stdout:flush()
+        exit(0) -- the threads end with this process
+    end
+end
+
+
+--- Runs a job.
+-- @treturn boolean true; or nil and why not
+function _M.run(job)
+    local out, err = channel.open(0, {})
+    if not out then
+        return nil, err
+    end
+    limits.apply(0)
+    complete(job)
+    local self = {
+        job = job, elapsed = {}, spent = {}, stage = "setup", slice = 0,
+        write = function(line)
+            if type(line) == "string" then
+                out:write_text(line .. "\n")
+            else
+                out:write(line)
+            end
+        end,
+    }
+    self.crew, err = crew_of.start(job, self.write)
+    if not self.crew then
+        return nil, err
+    end
+    watch_exit(self)
+    self.main = main_state.new(job, self.crew, self.write)
+    local ok
+    ok, err = prepare(self)
+    if not ok then
+        self.crew:close()
+        return nil, err
+    end
+    if not self.crew.exited then
+        run(self)
+    else
+        self.stop = "script"
+    end
+    self.stage = "done"
+    finish(self)
+    return true
+end
+
+
+return _M

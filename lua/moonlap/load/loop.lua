@@ -1,0 +1,155 @@
+--- The event loop of one thread: waits, hands events to connections, keeps the time.
+-- @module moonlap.load.loop
+local ffi = require "ffi"
+local exchange = require "moonlap.load.exchange"
+local kernel = require "moonlap.load.kernel"
+local socket = require "moonlap.load.socket"
+local timers = require "moonlap.load.timers"
+
+local _M = {}
+
+local now, wait = kernel.now, kernel.wait
+local on_event, on_wake, expire = exchange.on_event, exchange.on_wake, exchange.expire
+local first_idle, take_idle = exchange.first_idle, exchange.take_idle
+local take_due, issue = exchange.take_due, exchange.issue
+local huge = math.huge
+
+local MOST_EVENTS = 512
+local CONTROL = 0xffffffff      -- the id of the coordinator's socket
+_M.CONTROL = CONTROL
+
+-- Waiting ends this much early for a request that is due, and the rest is spent asking: a sleep
+-- always ends late. How late is measured as it goes.
+local FIRST_MARGIN, MOST_MARGIN = 3e4, 1.5e5
+
+
+--- A loop without connections.
+-- @tparam table self gets the loop's fields
+function _M.init(self)
+    self.epoll = socket.epoll()
+    self.events = ffi.new("moonlap_load_event[?]", MOST_EVENTS)
+    self.timers = timers.new()
+    self.conns = {}
+    self.margin = FIRST_MARGIN
+    self.event_at, self.event_count = 0, 0
+    self.scan_ns = math.max(1e6, math.min(self.timeout_ns / 20, 5e7))
+    self.next_scan, self.woke, self.origin = 0, 0, 0
+    self.current = false
+end
+
+
+-- Requests that are due, as long as connections are idle.
+local function dispatch(self, side, t)
+    local conn = first_idle(side)
+    while conn and side.sending do
+        local due = take_due(self, side, t)
+        if not due then
+            return
+        end
+        self.lag:record(t - due)
+        take_idle(side, conn)
+        issue(self, conn, t, due)
+        conn = first_idle(side)
+    end
+end
+
+
+local function scan(self, t)
+    self.next_scan = t + self.scan_ns
+    local conns = self.conns
+    for i = 0, self.last_conn do
+        expire(self, conns[i], t)
+    end
+end
+
+
+local function handle_events(self)
+    local events, conns = self.events, self.conns
+    local i, count = self.event_at, self.event_count
+    while i < count do
+        local event = events[i]
+        i = i + 1
+        self.event_at = i -- where to go on after an error of the script
+        if event.id == CONTROL then
+            self.on_control(tonumber(event.mask))
+        else
+            local conn = conns[tonumber(event.id)]
+            if conn.made == event.made then
+                on_event(self, conn, tonumber(event.mask))
+            end
+        end
+    end
+    self.event_count = 0
+end
+
+
+--- Turns until `self.until_turn` says that it is enough: called with the time, once a turn.
+function _M.run(self)
+    local timer_heap = self.timers
+    local epoll, events = self.epoll, self.events
+    if self.event_count > 0 then -- a hook threw in the midst of them
+        handle_events(self)
+    end
+    while true do
+        local t = now()
+        self.turns[0] = self.turns[0] + 1
+        if self.woke > 0 then
+            self.lag:record(t - self.woke)
+        end
+        local side = self.side
+        if t >= self.deadline and self.on_deadline(self, t) then
+            return
+        end
+        if t >= self.next_scan then
+            scan(self, t)
+        end
+        if timer_heap.count > 0 then
+            local conn, at = timer_heap:pop(t)
+            while conn do
+                if conn.wake == at then
+                    on_wake(self, conn, t)
+                end
+                conn, at = timer_heap:pop(t)
+            end
+        end
+        local due = huge
+        if side.pace then
+            dispatch(self, side, t)
+            if side.sending and side.free_first <= side.free_last then
+                due = self.origin + side.pace.due
+                if due >= side.until_ns then
+                    due = huge
+                end
+            end
+        end
+        if not side.sending and side.flying == 0 or side.pace and self.draining and side.flying == 0
+            and self.origin + side.pace.due >= side.until_ns then
+            if self.on_idle(self, t) then
+                return
+            end
+        end
+
+        local target = math.min(self.deadline, self.next_scan, timer_heap:first())
+        local early = due - self.margin
+        local for_due = early < target
+        if for_due then
+            target = early
+        end
+        local span = target - now()
+        local count = wait(epoll, events, MOST_EVENTS, span > 0 and span or 0)
+        if count > 0 then
+            self.woke = now()
+            self.event_at, self.event_count = 0, count
+            handle_events(self)
+        else
+            self.woke = 0
+            if span > 0 and count == 0 then
+                local margin = self.margin * 0.95 + (now() - target) * 0.06
+                self.margin = margin < MOST_MARGIN and margin or MOST_MARGIN
+            end
+        end
+    end
+end
+
+
+return _M
