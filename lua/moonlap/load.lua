@@ -1,6 +1,8 @@
---- The load engine: HTTP load from LuaJIT, as Go starts it, and what scripts may ask for beyond wrk's API.
+--- The load engine: HTTP load from LuaJIT, as Go starts it, and what scripts may ask for beyond
+-- wrk's API.
 --
--- `moonlap.load.lines` has the contract with Go. This process coordinates; each thread of the run is
+-- `moonlap.load.lines` has the contract with Go. This process coordinates; each thread of the
+-- run is
 -- a process of its own, so that nothing is shared while requests go out.
 -- @module moonlap.load
 local _M = {}
@@ -21,20 +23,23 @@ local function register(name, f)
     if type(f) ~= "function" then
         error("moonlap.load." .. name .. " takes a function", 3)
     elseif not extras then
-        error("moonlap.load." .. name .. " is for scripts of moonlap load, called while their file runs", 3)
+        error("moonlap.load." .. name
+            .. " is for scripts of moonlap load, called while their file runs", 3)
     end
     extras[name] = f
 end
 
 
---- Names a function that judges each response: `check(response, conn)`, with `status`, `headers` and `body`. A false or nil
+--- Names a function that judges each response: `check(response, conn)`, with `status`, `headers`
+-- and `body`. A false or nil
 -- result counts as an error of the kind check; a second result says why.
 function _M.check(f)
     register("check", f)
 end
 
 
---- Names a function that plays a user on each connection, again and again: `user(conn)`. It runs as a coroutine; see
+--- Names a function that plays a user on each connection, again and again: `user(conn)`. It runs
+-- as a coroutine; see
 -- `moonlap.load.user` for what `conn` can do.
 function _M.user(f)
     register("user", f)

@@ -12,7 +12,8 @@ typedef struct {
 } moonlap_load_chunks;
 ]]
 
-local SIZE_FIRST, SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_TEXT, LAST_LF = 0, 1, 2, 3, 4, 5,
+local SIZE_FIRST, SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_TEXT,
+    LAST_LF = 0, 1, 2, 3, 4, 5,
     6, 7, 8, 9
 local MOST_LINE = 16384
 local MOST_SIZE = 2 ^ 48

@@ -12,7 +12,7 @@ local _M = {}
 
 local now = kernel.now
 
-local LEAD = 2e6        -- ns from the order to begin until the beginning
+local LEAD = 5e5        -- ns from the order to begin until the beginning
 local SLICE = 1e8
 
 
@@ -63,7 +63,8 @@ local function period(self, side, ns, cut_ns, warmup)
         self.write { type = "load_begin", at_ns = at }
     end
     local answers = self.crew:ask_all {
-        op = "go", side = side, slice = self.slice, block = self.block, at = at, ns = ns, cut_ns = cut_ns,
+        op = "go", side = side, slice = self.slice, block = self.block, at = at, ns = ns,
+            cut_ns = cut_ns,
         zero = self.zero or at + ns, warmup = warmup,
     }
     local took = now() - at
@@ -154,8 +155,10 @@ local function finish(self)
     end
     self.crew:close()
     self.write {
-        type = "load_done", elapsed_ns = self.zero and self.last - self.zero or 0, stop = self.stop or "duration",
-        threads_lost = self.crew.lost, switches = switches, text = self.text, status = self.crew.exited,
+        type = "load_done", elapsed_ns = self.zero and self.last - self.zero or 0,
+            stop = self.stop or "duration",
+        threads_lost = self.crew.lost, switches = switches, text = self.text,
+            status = self.crew.exited,
     }
 end
 
@@ -165,11 +168,13 @@ local function watch_exit(self)
     local exit = os.exit
     os.exit = function(status) -- luacheck: ignore 122
         local info = debug.getinfo(2, "Sl")
-        local line = script.error_line(("os.exit(%s)"):format(tostring(status or "")), self.stage, 0, -1, "exit")
+        local line = script.error_line(("os.exit(%s)"):format(tostring(status or "")), self.stage,
+            0, -1, "exit")
         line.file, line.line, line.status = info.short_src, info.currentline, tonumber(status) or 0
         self.write(line)
         self.write {
-            type = "load_done", elapsed_ns = self.zero and self.last and self.last - self.zero or 0, stop = "script",
+            type = "load_done", elapsed_ns = self.zero and self.last and self.last - self.zero
+                or 0, stop = "script",
             threads_lost = self.crew.lost, status = line.status,
         }
         io.stdout:flush()

@@ -211,7 +211,8 @@ function _M.line(counters, open, line)
         add_up(counters, line.ns)
     end
     line.type = "load_slice"
-    line.requests, line.responses, line.bytes = counters.requests, counters.responses, counters.bytes
+    line.requests, line.responses, line.bytes = counters.requests, counters.responses,
+        counters.bytes
     line.errors = errors_of(counters)
     line.sum_latency_ns = counters.sum
     line.connects, line.connect_ns = counters.connects, counters.connect_ns
@@ -229,7 +230,8 @@ function _M.error_lines(counters, thread, side)
     for key, count in pairs(counters.texts) do
         local kind, text = key:match "^(.-)%z(.*)$"
         list[#list + 1] = {
-            type = "load_error", thread = thread, side = side, kind = kind, text = text, count = count,
+            type = "load_error", thread = thread, side = side, kind = kind, text = text,
+                count = count,
         }
     end
     table.sort(list, function(a, b) return a.count > b.count end)

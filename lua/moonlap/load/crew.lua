@@ -49,7 +49,8 @@ function _M.start(job, write)
             return nil, "no more processes can be started"
         end
         theirs:close()
-        self.members[i] = { index = i, pid = pid, pipe = ours, page = page, busy = false, alive = true }
+        self.members[i] = { index = i, pid = pid, pipe = ours, page = page, busy = false,
+            alive = true }
     end
     return self
 end
@@ -71,7 +72,8 @@ local function on_end(self, member)
         self.lost = self.lost + 1
         return
     end
-    lose(self, member, "crash", signal ~= 0 and ("the thread's process was ended by signal %d"):format(signal)
+    lose(self, member, "crash", signal ~= 0
+        and ("the thread's process was ended by signal %d"):format(signal)
         or ("the thread's process ended with status %d"):format(status))
 end
 
@@ -86,7 +88,8 @@ local function on_message(self, member, message)
     elseif message.op == "broken" then
         member.exited = true
         self.write {
-            type = "load_script", thread = member.index, side = 0, hook = "engine", kind = "error", text = message.text,
+            type = "load_script", thread = member.index, side = 0, hook = "engine",
+                kind = "error", text = message.text,
         }
         kernel.kill(member.pid)
         member.alive, member.busy = false, false
@@ -102,7 +105,8 @@ local function check_turns(self, member, t, patience)
         member.turns, member.turned = turns, t
     elseif t - member.turned > self.hang_ns * patience then
         kernel.kill(member.pid)
-        lose(self, member, "hang", ("has not returned for %.0f s"):format(self.hang_ns * patience / 1e9))
+        lose(self, member, "hang",
+            ("has not returned for %.0f s"):format(self.hang_ns * patience / 1e9))
     end
 end
 
@@ -172,7 +176,7 @@ function _M:wait(patience)
 end
 
 
-local function post(self, member, message)
+local function post(member, message)
     if not member.alive then
         return
     end
@@ -190,7 +194,8 @@ end
 -- @treturn string what is wrong with the question or the answer
 function _M:ask(index, message)
     local member = self.members[index]
-    post(self, member, message)
+    io.stdout:flush() -- so that what is printed keeps its order
+    post(member, message)
     self:wait(PATIENCE)
     return member.answer, member.problem
 end
@@ -200,7 +205,7 @@ end
 -- @treturn table their answers by thread
 function _M:ask_all(message, patience)
     for _, member in pairs(self.members) do
-        post(self, member, message)
+        post(member, message)
     end
     if message.op == "go" and self.interrupted then
         self:stop()

@@ -59,7 +59,7 @@ end
 
 
 -- Ends the socket; what was under way on it is lost.
-local function close(self, conn)
+local function close(conn)
     if conn.pending > 0 then
         conn.pending = 0
         conn.side.flying = conn.side.flying - 1
@@ -132,7 +132,7 @@ function _M.fail(self, conn, kind, text, t)
         record_wait(conn, t)
     end
     local fruitless = conn.answered == 0 or conn.state < OPEN
-    close(self, conn)
+    close(conn)
     if side.on_failure then
         side.on_failure(conn, kind, text)
     end
@@ -358,7 +358,7 @@ local function complete(self, conn, status, keepalive, head, head_size, body)
             -- The server closes before it has answered all: the rest of the batch is lost.
             return fail(self, conn, "reset", "the server closes with requests unanswered", t)
         end
-        close(self, conn)
+        close(conn)
         return reconnect(self, conn, t)
     end
     if pending == 0 then
@@ -424,7 +424,8 @@ end
 
 -- A head has come, but not all of its body: what is needed until then is kept.
 local function begin_body(conn, head, p, size, wants_body)
-    conn.status, conn.keepalive, conn.left, conn.body_size = head.status, head.keepalive, head.length, 0
+    conn.status, conn.keepalive, conn.left, conn.body_size = head.status, head.keepalive,
+        head.length, 0
     conn.head_text = conn.side.respond and ffi.string(p - size, size) or ""
     conn.pieces = wants_body and {} or false
     if head.body == CHUNKED then
@@ -489,7 +490,8 @@ local function feed(self, conn, p, n)
     local side, made = conn.side, conn.made
     while n > 0 do
         if conn.pending == 0 then
-            return fail(self, conn, "protocol", "bytes after the response, or without a request", now())
+            return fail(self, conn, "protocol", "bytes after the response, or without a request",
+                now())
         elseif conn.phase == HEAD then
             local head = side.head
             local size, err = read_head(head, p, n)
@@ -542,7 +544,7 @@ local function on_end(self, conn)
             or "the server closed before it answered", t)
     end
     -- Between responses a server may close: it is no error.
-    close(self, conn)
+    close(conn)
     reconnect(self, conn, t, conn.answered == 0 and pause_of(conn) or nil)
 end
 

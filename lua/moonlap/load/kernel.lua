@@ -1,8 +1,10 @@
 --- System calls of the load engine, as compiled code can call them: each returns its result, or
 -- the negative number of the error.
 --
--- On x86-64 they are a few bytes of machine code mapped at start. They return by `pop` and `jmp`: the
--- first `ret` after a system call is mispredicted where the kernel guards itself against Speculative
+-- On x86-64 they are a few bytes of machine code mapped at start. They return by `pop` and
+-- `jmp`: the
+-- first `ret` after a system call is mispredicted where the kernel guards itself against
+-- Speculative
 -- Return Stack Overflow, which costs up to 0.3 µs (benchmarks/uv, "The way back from the kernel").
 -- Elsewhere libc's functions do it.
 -- @module moonlap.load.kernel
@@ -25,12 +27,14 @@ int moonlap_load_read(int, void *, size_t) __asm__("read");
 int moonlap_load_write(int, const void *, size_t) __asm__("write");
 int moonlap_load_send(int, const void *, size_t, int) __asm__("send");
 int moonlap_load_epoll_wait(int, moonlap_load_event *, int, int) __asm__("epoll_wait");
-int moonlap_load_epoll_pwait2(int, moonlap_load_event *, int, const moonlap_load_timespec *, const void *)
+int moonlap_load_epoll_pwait2(int, moonlap_load_event *, int, const moonlap_load_timespec *,
+    const void *)
     __asm__("epoll_pwait2");
 int moonlap_load_clock(int, moonlap_load_timespec *) __asm__("clock_gettime");
 void *moonlap_load_mmap(void *, size_t, int, int, int, long) __asm__("mmap");
 int moonlap_load_mprotect(void *, size_t, int) __asm__("mprotect");
-int moonlap_load_prctl(int, unsigned long, unsigned long, unsigned long, unsigned long) __asm__("prctl");
+int moonlap_load_prctl(int, unsigned long, unsigned long, unsigned long,
+    unsigned long) __asm__("prctl");
 int moonlap_load_getrusage(int, int64_t *) __asm__("getrusage");
 typedef struct { int fd; short events, revents; } moonlap_load_pollfd;
 int moonlap_load_poll(moonlap_load_pollfd *, unsigned long, int) __asm__("poll");
@@ -76,7 +80,8 @@ local function map_calls()
     local bytes = ffi.cast("uint8_t *", page)
     local at = 0
     local function call(number, kind)
-        local code = "\184" .. ffi.string(ffi.new("int32_t[1]", number), 4) .. "\73\137\202\15\5\89\255\225"
+        local code = "\184" .. ffi.string(ffi.new("int32_t[1]", number), 4)
+            .. "\73\137\202\15\5\89\255\225"
         ffi.copy(bytes + at, code, #code)
         at = at + 16
         return ffi.cast(kind, bytes + at - 16)
@@ -85,7 +90,8 @@ local function map_calls()
         read = call(READ, "int (*)(int, void *, size_t)"),
         write = call(WRITE, "int (*)(int, const void *, size_t)"),
         send = call(SENDTO, "int (*)(int, const void *, size_t, int, void *, size_t)"),
-        wait = call(EPOLL_PWAIT2, [[int (*)(int, moonlap_load_event *, int, const moonlap_load_timespec *,
+        wait = call(EPOLL_PWAIT2, [[int (*)(int, moonlap_load_event *, int,
+            const moonlap_load_timespec *,
             const void *, size_t)]]),
     }
     if C.moonlap_load_mprotect(page, 4096, bit.bor(PROT_READ, PROT_EXEC)) ~= 0 then
@@ -134,7 +140,8 @@ function _M.switches()
 end
 
 
--- poll(2)'s grain of a millisecond is too coarse for a rate, so epoll_pwait2, which Linux has since 5.11.
+-- poll(2)'s grain of a millisecond is too coarse for a rate, so epoll_pwait2, which Linux has
+-- since 5.11.
 local function has_pwait2()
     return pcall(function() return C.moonlap_load_epoll_pwait2 end)
         and not (C.moonlap_load_epoll_pwait2(-1, nil, 1, nil, nil) < 0 and ffi.errno() == ENOSYS)
@@ -247,7 +254,8 @@ end
 --- Memory of 4 KiB that children share.
 function _M.shared_page()
     local MAP_SHARED = 1
-    local page = C.moonlap_load_mmap(nil, 4096, PROT_READ + PROT_WRITE, MAP_SHARED + MAP_ANONYMOUS, -1, 0)
+    local page = C.moonlap_load_mmap(nil, 4096, PROT_READ + PROT_WRITE,
+        MAP_SHARED + MAP_ANONYMOUS, -1, 0)
     return ffi.cast("volatile int32_t *", page)
 end
 

@@ -28,7 +28,8 @@ end
 -- @tparam table crew
 -- @tparam function write takes a line
 function _M.new(job, crew, write)
-    local self = setmetatable({ job = job, crew = crew, write = write, scripts = {}, threads = {} }, mt)
+    local self = setmetatable({ job = job, crew = crew, write = write, scripts = {},
+        threads = {} }, mt)
     local load = package.loaded["moonlap.load"]
     for i, spec in ipairs(job.sides) do
         local one = script.new(spec, #job.sides == 1)

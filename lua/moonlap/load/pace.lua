@@ -30,8 +30,10 @@ end
 
 --- A schedule of arrivals.
 -- @tparam table how `rate` (per second) or `stages` ({{rate=, duration_ns=, from=}, …}), `poisson`
--- (boolean), `seed`, `share` (1/threads), `offset` (0 to 1, where in the first interval this thread begins)
--- @treturn table `due`: ns since the schedule's begin of the next arrival, infinity after the last stage
+-- (boolean), `seed`, `share` (1/threads), `offset` (0 to 1, where in the first interval this
+-- thread begins)
+-- @treturn table `due`: ns since the schedule's begin of the next arrival, infinity after the
+-- last stage
 function _M.new(how)
     local stages = {}
     for i, stage in ipairs(how.stages or { { rate = how.rate, duration_ns = huge } }) do

@@ -55,7 +55,8 @@ local function close_slice(self, t, drain_ns)
     count_offered(self, side, math.min(t, period.at + period.ns))
     local server = server_cpu(self, side)
     local line = counters.line(side.counters, side.pace ~= nil, {
-        thread = self.thread, side = side.index, slice = self.slice, block = period.block or self.slice,
+        thread = self.thread, side = side.index, slice = self.slice, block = period.block
+            or self.slice,
         warmup = period.warmup or nil,
         at_ns = self.slice_begin - period.zero, ns = t - self.slice_begin, drain_ns = drain_ns,
         cpu_ns = kernel.cpu() - self.cpu_begin,
@@ -183,7 +184,8 @@ end
 
 --- Runs a period until its end.
 -- @tparam table self the thread
--- @tparam table period `side`, `slice` and `block` of the first slice, `at` (when it begins), `ns`, `cut_ns`, `zero` (what
+-- @tparam table period `side`, `slice` and `block` of the first slice, `at` (when it begins),
+-- `ns`, `cut_ns`, `zero` (what
 -- `at_ns` counts from), `warmup`
 function _M.run(self, period)
     local side = self.sides[period.side]

@@ -16,7 +16,8 @@ typedef struct moonlap_load_info {
     char *name;
     struct moonlap_load_info *next;
 } moonlap_load_info;
-int moonlap_load_getaddrinfo(const char *, const char *, const moonlap_load_info *, moonlap_load_info **)
+int moonlap_load_getaddrinfo(const char *, const char *, const moonlap_load_info *,
+    moonlap_load_info **)
     __asm__("getaddrinfo");
 void moonlap_load_freeaddrinfo(moonlap_load_info *) __asm__("freeaddrinfo");
 const char *moonlap_load_gai_strerror(int) __asm__("gai_strerror");
@@ -81,7 +82,8 @@ function _M.connect(addr)
     if fd < 0 then
         return false
     end
-    local ok = at_once or kernel.poll({ fd }, POLLOUT, CONNECT_MS)[1] ~= nil and socket.error(fd) == 0
+    local ok = at_once or kernel.poll({ fd }, POLLOUT, CONNECT_MS)[1] ~= nil
+        and socket.error(fd) == 0
     socket.close(fd)
     return ok
 end

@@ -186,7 +186,8 @@ end
 -- @tparam cdata head what @{new} made; afterwards it describes this response
 -- @tparam cdata p bytes
 -- @tparam number n how many
--- @treturn number bytes of the head; 0 when its end has not come yet; nil and what is wrong with it.
+-- @treturn number bytes of the head; 0 when its end has not come yet; nil and what is wrong with
+-- it.
 -- A third result is true when it is the same as the one before, byte for byte.
 function _M.read(head, p, n)
     local size = head.head

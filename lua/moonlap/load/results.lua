@@ -93,7 +93,8 @@ end
 -- @return requests
 function _M.of(totals, elapsed_ns)
     local errors = { connect = 0, read = 0, write = 0, status = 0, timeout = 0 }
-    local summary = { duration = floor(elapsed_ns / 1000), requests = 0, bytes = 0, errors = errors }
+    local summary = { duration = floor(elapsed_ns / 1000), requests = 0, bytes = 0,
+        errors = errors }
     local latency, rates = lines.histogram(), {}
     -- wrk's names for what it has no name for.
     local names = { refused = "connect", tls = "connect", reset = "read", protocol = "read" }

@@ -5,7 +5,8 @@ local random = require "moonlap.bench.random"
 local _M = {}
 
 
---- A function that returns the sides of the next block: all in random order, then the same reversed.
+--- A function that returns the sides of the next block: all in random order, then the same
+-- reversed.
 -- @tparam int sides how many
 -- @tparam int seed
 function _M.blocks(sides, seed)

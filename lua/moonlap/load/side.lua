@@ -42,8 +42,10 @@ local function new_pace(self, job, index)
         return nil
     end
     return pace.new {
-        rate = job.rate, stages = job.stages, poisson = job.arrivals == "poisson", share = 1 / job.threads,
-        offset = self.thread / job.threads, seed = (job.seed or 1) * 1000 + self.thread * 10 + index,
+        rate = job.rate, stages = job.stages, poisson = job.arrivals == "poisson",
+            share = 1 / job.threads,
+        offset = self.thread / job.threads, seed = (job.seed
+            or 1) * 1000 + self.thread * 10 + index,
     }
 end
 

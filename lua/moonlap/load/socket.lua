@@ -1,4 +1,5 @@
---- Sockets that connect, and the epoll descriptor that they are registered with once, edge-triggered.
+--- Sockets that connect, and the epoll descriptor that they are registered with once, edge-
+-- triggered.
 -- @module moonlap.load.socket
 local bit = require "bit"
 local ffi = require "ffi"
@@ -26,7 +27,8 @@ local SOL_SOCKET, SO_ERROR, IPPROTO_TCP, TCP_NODELAY = 1, 4, 6, 1
 local EPOLL_CLOEXEC, EPOLL_CTL_ADD = 0x80000, 1
 local EINPROGRESS = 115
 
--- EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET. The kernel wakes for EPOLLOUT only after it refused a write, so it
+-- EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET. The kernel wakes for EPOLLOUT only after it refused a
+-- write, so it
 -- costs nothing to ask for it always.
 local INTEREST = bit.bor(0x1, 0x4, 0x2000, 0x80000000)
 
@@ -64,7 +66,8 @@ function _M.address(text)
     address.bytes[2], address.bytes[3] = math.floor(port / 256), port % 256
     address.size = six and 28 or 16
     host = host:gsub("%%.*", "")
-    if C.moonlap_load_inet_pton(six and AF_INET6 or AF_INET, host, address.bytes + (six and 8 or 4)) ~= 1 then
+    if C.moonlap_load_inet_pton(six and AF_INET6 or AF_INET, host, address.bytes + (six and 8
+        or 4)) ~= 1 then
         return nil, "not an address: " .. text
     end
     return address
@@ -89,7 +92,8 @@ end
 -- @treturn int the descriptor, or the negative error
 -- @treturn boolean true when it is connected already
 function _M.connect(address)
-    local fd = C.moonlap_load_socket(address.family, bit.bor(SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC), 0)
+    local fd = C.moonlap_load_socket(address.family, bit.bor(SOCK_STREAM, SOCK_NONBLOCK,
+        SOCK_CLOEXEC), 0)
     if fd < 0 then
         return -ffi.errno(), false
     end

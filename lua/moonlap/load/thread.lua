@@ -250,6 +250,14 @@ function commands.verify(self, message)
 end
 
 
+-- A collection marks all that is alive, which is little mostly: it may wait until 32 MiB of
+-- garbage are there.
+local function relax_collector()
+    collectgarbage()
+    collectgarbage("setpause", math.max(200, 100 + 32768 * 100 / collectgarbage "count"))
+end
+
+
 -- Makes the sides and connects.
 function commands.connect(self, message)
     self.sides = {}
@@ -271,11 +279,13 @@ function commands.connect(self, message)
             side.delay = new_delay(self, one.env)
         end
         one.on_check = function(_, _, why)
-            counters.error(side.counters, "check", type(why) == "string" and why or "check() returned false")
+            counters.error(side.counters, "check", type(why) == "string" and why
+                or "check() returned false")
         end
         self.sides[index] = side
     end
     self.side = self.sides[0]
+    relax_collector()
     local t = now()
     for i = 0, self.last_conn do
         local conn = self.conns[i]
@@ -333,7 +343,8 @@ local function watch_exit(self)
     os.exit = function(status) -- luacheck: ignore 122
         local info = debug.getinfo(2, "Sl")
         local line = script.error_line(("os.exit(%s)"):format(tostring(status or "")),
-            _M.HOOKS[self.hook[0]] or "load", self.side and self.side.index or 0, self.thread, "exit")
+            _M.HOOKS[self.hook[0]] or "load", self.side and self.side.index or 0, self.thread,
+                "exit")
         line.file, line.line, line.status = info.short_src, info.currentline, tonumber(status) or 0
         send_line(self, line)
         if self.period then
@@ -354,7 +365,8 @@ end
 function _M.main(pipe, job, thread, turns, hook)
     local self = {
         pipe = pipe, job = job, thread = thread, turns = turns, hook = hook, pid = kernel.pid(),
-        timeout_ns = job.timeout_ns or 2e9, last_conn = -1, addresses = {}, reported = {}, reports = 0,
+        timeout_ns = job.timeout_ns or 2e9, last_conn = -1, addresses = {}, reported = {},
+            reports = 0,
         lag = lines.histogram(), protect = protect, begin_all = begin_all, stopped = false,
     }
     self.send_line = function(line)
@@ -384,6 +396,7 @@ function _M.main(pipe, job, thread, turns, hook)
         local command = commands[message.op]
         if command then
             local ok, answer = xpcall(command, debug.traceback, self, message)
+            io.stdout:flush()
             if not ok then
                 pipe:send { op = "broken", text = answer }
             else

@@ -37,7 +37,8 @@ function _M:first()
 end
 
 
---- Takes the first item out when it is due by `now`, else returns nil. Its time is the second result.
+--- Takes the first item out when it is due by `now`, else returns nil. Its time is the second
+-- result.
 function _M:pop(now)
     local times, items, count = self.times, self.items, self.count
     if count == 0 or times[1] > now then

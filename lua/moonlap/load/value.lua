@@ -24,7 +24,8 @@ local append
 
 local function append_table(value, out, path, depth)
     if depth > MOST_DEPTH then
-        return nil, "tables nested more than " .. MOST_DEPTH .. " deep, or a table that holds itself"
+        return nil, "tables nested more than " .. MOST_DEPTH
+            .. " deep, or a table that holds itself"
     end
     out[#out + 1] = "{"
     for k, v in pairs(value) do

@@ -9,6 +9,7 @@ local concat, format = table.concat, string.format
 
 -- The request as text. Written so that it compiles; `pairs` gives the headers' order, as in wrk.
 local function new_format(wrk)
+    local out = {} -- used again: nothing else grows with each request
     return function(method, path, headers, body)
         method, path = method or wrk.method, path or wrk.path
         headers, body = headers or wrk.headers, body or wrk.body
@@ -16,7 +17,8 @@ local function new_format(wrk)
             headers["Host"] = wrk.headers["Host"]
         end
         headers["Content-Length"] = body and #body
-        local out, n = { method, " ", path, " HTTP/1.1" }, 4
+        out[1], out[2], out[3], out[4] = method, " ", path, " HTTP/1.1"
+        local n = 4
         for name, value in pairs(headers) do
             out[n + 1], out[n + 2], out[n + 3] = "\r\n", name, ": "
             n = n + 4
@@ -24,7 +26,7 @@ local function new_format(wrk)
             out[n] = (kind == "string" or kind == "number") and value or tostring(value)
         end
         out[n + 1], out[n + 2] = "\r\n\r\n", body or ""
-        return concat(out)
+        return concat(out, "", 1, n + 2)
     end
 end
 
@@ -121,7 +123,8 @@ function _M.count(text)
             return nil, "a request does not end with an empty line"
         end
         local head = text:sub(at, stop)
-        if not head:find "^[%u%-_]+ %S+ HTTP/%d%.%d\r?\n" and not head:find "^[%u%-_]+ .- HTTP/%d%.%d\r?\n" then
+        if not head:find "^[%u%-_]+ %S+ HTTP/%d%.%d\r?\n"
+            and not head:find "^[%u%-_]+ .- HTTP/%d%.%d\r?\n" then
             return nil, "not a request: " .. format("%q", head:match "^[^\r\n]*":sub(1, 60))
         end
         local lower = head:lower()
