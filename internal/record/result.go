@@ -202,8 +202,10 @@ const (
 
 // Comparison is one A/B, as a ratio B/A of times.
 type Comparison struct {
-	A       string   `json:"a"`
-	B       string   `json:"b"`
+	A string `json:"a"`
+	B string `json:"b"`
+	// Metric is what is compared, where it is not the time of a call: see [LoadResults].
+	Metric  string   `json:"metric,omitempty"`
 	Ratio   Interval `json:"ratio"`
 	Verdict string   `json:"verdict"`
 	Pairs   int      `json:"pairs"` // of processes that took turns

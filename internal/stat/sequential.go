@@ -51,18 +51,23 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 			Advice: fmt.Sprintf("use at least %d processes a side", least),
 		})
 	}
+	if !ok {
+		if ratio, finite := ratioOf(iv); finite {
+			c.Ratio = ratio
+		}
+		return c
+	}
+	return j.conclude(c, iv, len(pairs))
+}
+
+// conclude says what an interval of the shift over n pairs means.
+func (j Judge) conclude(c record.Comparison, iv record.Interval, n int) record.Comparison {
 	ratio, finite := ratioOf(iv)
-	if finite {
-		c.Ratio = ratio
-	}
-	switch {
-	case !ok:
-		return c
-	case !finite: // of a few processes there is none, which more will outweigh
-		c.Needs = 2 * len(pairs)
+	if !finite { // of a few processes there is none, which more will outweigh
+		c.Needs = 2 * n
 		return c
 	}
-	c.Smallest = smallestSeen(c.Ratio)
+	c.Ratio, c.Smallest = ratio, smallestSeen(ratio)
 	switch {
 	case j.equal(iv):
 		c.Verdict = record.NoDifference
@@ -71,7 +76,7 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 	case iv.High < 0:
 		c.Verdict = record.Faster
 	default:
-		c.Needs = 2 * (j.needed(iv, len(pairs)) - len(pairs))
+		c.Needs = 2 * (j.needed(iv, n) - n)
 	}
 	return c
 }
