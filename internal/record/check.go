@@ -29,6 +29,8 @@ func check(l Line) string {
 		if len(l.Profile) == 0 || l.Profile[0] != '{' {
 			return "a profile that is no object"
 		}
+	case LoadSlice:
+		return checkLoadSlice(l)
 	case Case:
 		if l.Case < 0 {
 			return fmt.Sprintf("the case number %d", l.Case)

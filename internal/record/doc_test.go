@@ -26,6 +26,8 @@ func TestReferenceNamesEveryField(t *testing.T) {
 		"vm": VM{}, "nginx": Nginx{}, "clock": Clock{}, "batches": Batches{}, "laps": Laps{}, "memory": Memory{}, "metric": Metric{},
 		"jit": JIT{}, "trace": Trace{}, "abort": Abort{}, "blacklist": Blacklist{}, "fault": Fault{},
 		"finish": Finish{}, "profile": Profile{}, "exit": Exit{}, "output": Output{}, "end": End{},
+		"load": Load{}, "load_thread": LoadThread{}, "load_begin": LoadBegin{}, "load_slice": LoadSlice{}, "load_error": LoadError{},
+		"load_script": LoadScript{}, "load_done": LoadDone{},
 	} {
 		if l, ok := of.(Line); ok && l.Type() != name {
 			t.Errorf("the section %q is about lines of type %q", name, l.Type())

@@ -92,6 +92,14 @@ var decoders = map[string]func([]byte) (Line, string, error){
 	Profile{}.Type(): decode[Profile],
 	Exit{}.Type():    decode[Exit],
 	End{}.Type():     decode[End],
+
+	Load{}.Type():       decode[Load],
+	LoadThread{}.Type(): decode[LoadThread],
+	LoadBegin{}.Type():  decode[LoadBegin],
+	LoadSlice{}.Type():  decode[LoadSlice],
+	LoadError{}.Type():  decode[LoadError],
+	LoadScript{}.Type(): decode[LoadScript],
+	LoadDone{}.Type():   decode[LoadDone],
 }
 
 // decode also names the first field that T does not have.

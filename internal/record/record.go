@@ -15,7 +15,8 @@ type Record struct {
 	Faults    []Fault   // of no process that began: a file that does not load, a server that does not start
 	Exits     []Exit    // of processes that ended before their first line
 	Profiles  []Profile // at most one a case
-	End       *End      // nil when the record was cut off
+	Load      LoadRecord
+	End       *End // nil when the record was cut off
 	// Spoiled is why the rest of the record could not be read.
 	Spoiled error
 	// Skipped counts what a newer moonlap wrote and this one does not know; see
@@ -137,6 +138,9 @@ func (r *Record) add(l Line) string {
 	case End:
 		r.End = &l
 	default:
+		if r.Load.add(l) {
+			break
+		}
 		return r.addToProcess(l)
 	}
 	return ""

@@ -124,8 +124,26 @@ func drawRecord(t *rapid.T) []Line {
 	if rapid.Bool().Draw(t, "profile") {
 		lines = append(lines, Profile{Case: 0, By: text(t), Profile: json.RawMessage(`{"schema":"moonlap/1","type":"no line's"}`)})
 	}
+	if rapid.Bool().Draw(t, "load") {
+		lines = append(lines, drawLoad(t)...)
+	}
 	lines = append(lines, Fault{In: In{Process: 99}, Case: -1, Kind: FaultError, Text: text(t), Source: Source{File: text(t), Line: 3}})
 	return append(lines, End{Reason: "complete", ElapsedNS: number(t)})
+}
+
+func drawLoad(t *rapid.T) []Line {
+	cpu, from, status, compiled := number(t), number(t), 3, false
+	return []Line{
+		Load{URLs: []string{text(t)}, Threads: 2, Connections: 4, Rate: number(t), Metrics: []string{"p99"},
+			Stages: []LoadStage{{Rate: number(t), DurationNS: number(t), From: &from}}, Gates: map[string]float64{"p99": number(t)}},
+		LoadThread{Thread: 1, PID: 7, VM: text(t), Connections: 2, Compiled: &compiled},
+		LoadBegin{AtNS: number(t)},
+		LoadSlice{Thread: 1, Slice: 3, Block: 1, Warmup: true, AtNS: number(t), NS: 5, Responses: 9, Errors: LoadErrors{Timeout: 1},
+			ServerCPUNS: &cpu, SumNS: number(t), Latency: "HIST" + text(t), Tags: []LoadTag{{Name: text(t), Count: 2}}},
+		LoadError{Kind: "reset", Text: text(t), Count: 4},
+		LoadScript{Thread: -1, Hook: "request", Kind: "exit", Text: text(t), Source: Source{File: text(t), Line: 8}, Status: &status},
+		LoadDone{Stop: LoadStopDuration, ElapsedNS: number(t), Switches: 4},
+	}
 }
 
 func drawRun(t *rapid.T) Run {

@@ -1,0 +1,150 @@
+package record
+
+import "math"
+
+// LoadResults are the results of a run of load. In the embedded results a side is a case, and its time
+// a call is the mean latency, corrected.
+type LoadResults struct {
+	*Results
+	Load  Load       `json:"load"`
+	Sides []LoadSide `json:"sides"`
+	// Outcome is "ok", or the first of Problems that decides the exit status.
+	Outcome  string        `json:"outcome"`
+	Problems []LoadProblem `json:"problems"`
+	Limits   []LoadLimit   `json:"limits,omitempty"`
+	// MaxRate is the highest rate that kept the limits, of a search; nil: there was none, or no search.
+	MaxRate *float64 `json:"max_rate,omitempty"`
+	// Elapsed is the measured time, of all sides together.
+	ElapsedNS float64 `json:"elapsed_ns"`
+}
+
+// Problems of a run of load, by code.
+const (
+	LoadOK              = "ok"
+	LoadLimitExceeded   = "limit_exceeded"
+	LoadSlower          = "slower"
+	LoadRateNotReached  = "rate_not_reached"
+	LoadClientSaturated = "client_saturated"
+	LoadScriptError     = "script_error"
+	LoadNoAnswer        = "no_answer"
+	LoadErrorsSeen      = "errors"
+	LoadServerDied      = "server_died"
+	LoadEngineFailed    = "engine_failed"
+	LoadInterrupted     = "interrupted"
+	LoadFalseAlarm      = "false_alarm"
+	LoadFewRequests     = "few_requests"
+)
+
+// LoadProblem is what went wrong in a run, or makes its figures doubtful, in words.
+type LoadProblem struct {
+	Code   string `json:"code"`
+	Side   string `json:"side,omitempty"` // "": of all
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"`
+	// Decides says that the exit status follows from it.
+	Decides bool `json:"decides,omitempty"`
+}
+
+// LoadLimit is a threshold and what was measured.
+type LoadLimit struct {
+	Limit    string  `json:"limit"` // "p99>10ms"
+	Side     string  `json:"side"`
+	Value    float64 `json:"value"`
+	Exceeded bool    `json:"exceeded"`
+}
+
+// LoadSide is what a record says of one side.
+type LoadSide struct {
+	Name      string     `json:"name"`
+	URL       string     `json:"url"`
+	Requests  int64      `json:"requests"`
+	Responses int64      `json:"responses"`
+	Bytes     int64      `json:"bytes"`
+	Errors    LoadErrors `json:"errors"`
+	ElapsedNS float64    `json:"elapsed_ns"` // that this side ran
+	// Rate is answers a second, with an interval over time.
+	Rate        Interval     `json:"rate"`
+	OfferedRate float64      `json:"offered_rate,omitempty"`
+	LatencyNS   LoadLatency  `json:"latency_ns"`     // corrected
+	RawNS       LoadLatency  `json:"raw_latency_ns"` // from the moment of sending
+	Server      *LoadServer  `json:"server,omitempty"`
+	Client      LoadClient   `json:"client"`
+	Tags        []LoadTagged `json:"tags,omitempty"`
+	Series      []LoadPoint  `json:"series"`
+	Histogram   string       `json:"histogram,omitempty"` // corrected, HdrHistogram V2
+}
+
+// LoadLatency are percentiles in ns.
+type LoadLatency struct {
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean"`
+	Stdev float64 `json:"stdev"`
+	Min   float64 `json:"min"`
+	P50   float64 `json:"p50"`
+	P75   float64 `json:"p75"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p99_9"`
+	P9999 float64 `json:"p99_99"`
+	Max   float64 `json:"max"`
+}
+
+// LoadServer is what the server's processes used.
+type LoadServer struct {
+	CPUPerRequestNS Interval `json:"cpu_ns_per_request"`
+	CPUShare        float64  `json:"cpu_share"` // of one processor
+}
+
+// LoadClient says how far the client can be trusted.
+type LoadClient struct {
+	CPUPerRequestNS float64 `json:"cpu_ns_per_request"`
+	CPUShare        float64 `json:"cpu_share"` // of one processor for each thread, 0…1
+	LoopLagP99NS    float64 `json:"loop_lag_p99_ns"`
+	LoopLagMaxNS    float64 `json:"loop_lag_max_ns"`
+	// XROverN is Little's law: answers a second times mean latency, raw, over connections. In closed loop it is 1 where
+	// no waiting is left out of the latencies.
+	XROverN          float64 `json:"xr_over_n"`
+	XROverNCorrected float64 `json:"xr_over_n_corrected"`
+	Saturated        bool    `json:"saturated"`
+	// Verdict says in words whether the client or the server made the tail.
+	Verdict string `json:"verdict"`
+}
+
+// LoadTagged is what requests of one tag took.
+type LoadTagged struct {
+	Name      string      `json:"name"`
+	Count     int64       `json:"count"`
+	Errors    int64       `json:"errors"`
+	LatencyNS LoadLatency `json:"latency_ns"`
+}
+
+// LoadPoint is a stretch of time of one side.
+type LoadPoint struct {
+	AtNS      float64 `json:"at_ns"`
+	NS        float64 `json:"ns"`
+	Responses int64   `json:"responses"`
+	Errors    int64   `json:"errors"`
+	Rate      float64 `json:"rate"`
+	Offered   float64 `json:"offered_rate,omitempty"`
+	P50       float64 `json:"p50_ns"`
+	P99       float64 `json:"p99_ns"`
+	Max       float64 `json:"max_ns"`
+	// Heat counts latencies by how long they are: see [HeatAt].
+	Heat []int64 `json:"-"`
+	// Histogram is all of them, HdrHistogram V2; only in the NDJSON series.
+	Histogram string `json:"histogram,omitempty"`
+}
+
+// Cells of [LoadPoint.Heat]: so many for a factor of ten, the first at heatFirst ns.
+const (
+	heatPerDecade = 12
+	heatFirst     = 1e3
+)
+
+// HeatAt is the cell that a latency falls into.
+func HeatAt(ns float64) int {
+	return max(0, int(math.Floor(heatPerDecade*math.Log10(max(ns, 1)/heatFirst))))
+}
+
+// HeatFrom is where a cell begins, ns.
+func HeatFrom(cell int) float64 { return heatFirst * math.Pow(10, float64(cell)/heatPerDecade) }

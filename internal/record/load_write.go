@@ -1,0 +1,150 @@
+package record
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// WriteLoadJSON writes results of load as one indented JSON object. Of the series the histograms are left out; the
+// whole histogram of each side is there.
+func WriteLoadJSON(w io.Writer, r *LoadResults) error {
+	out := *r
+	out.Results = withoutNulls(r.Results)
+	out.Sides = make([]LoadSide, len(r.Sides))
+	for i, s := range r.Sides {
+		s.Series = make([]LoadPoint, len(s.Series))
+		for j, p := range r.Sides[i].Series {
+			p.Histogram = ""
+			s.Series[j] = p
+		}
+		out.Sides[i] = s
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(&out); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// WriteLoadSeries writes a line of JSON for each point of each side, in order of time.
+func WriteLoadSeries(w io.Writer, r *LoadResults) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	next := make([]int, len(r.Sides))
+	for {
+		first := -1
+		for i, s := range r.Sides {
+			if next[i] < len(s.Series) && (first < 0 || s.Series[next[i]].AtNS < r.Sides[first].Series[next[first]].AtNS) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return nil
+		}
+		line := struct {
+			Side string `json:"side"`
+			LoadPoint
+		}{r.Sides[first].Name, r.Sides[first].Series[next[first]]}
+		next[first]++
+		if err := enc.Encode(line); err != nil {
+			return fmt.Errorf("write the series: %w", err)
+		}
+	}
+}
+
+// loadColumns are the columns of [WriteLoadCSV]. Times are ns.
+var loadColumns = []string{
+	"side", "url", "requests", "responses", "errors", "rate", "rate_low", "rate_high", "offered_rate",
+	"mean", "p50", "p90", "p99", "p99_9", "max", "raw_p50", "raw_p90", "raw_p99", "raw_p99_9", "raw_max",
+	"server_cpu_per_request", "client_cpu_per_request", "client_cpu_share", "loop_lag_p99", "xr_over_n", "client_saturated",
+}
+
+// WriteLoadCSV writes one row a side under a header (RFC 4180).
+func WriteLoadCSV(w io.Writer, r *LoadResults) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	rows := [][]string{loadColumns}
+	for _, s := range r.Sides {
+		row := []string{s.Name, s.URL, strconv.FormatInt(s.Requests, 10), strconv.FormatInt(s.Responses, 10), strconv.FormatInt(s.Errors.Total(), 10)}
+		l, raw, c := s.LatencyNS, s.RawNS, s.Client
+		for _, x := range []float64{
+			s.Rate.Estimate, s.Rate.Low, s.Rate.High, s.OfferedRate, l.Mean, l.P50, l.P90, l.P99, l.P999, l.Max,
+			raw.P50, raw.P90, raw.P99, raw.P999, raw.Max,
+		} {
+			row = append(row, decimal(x))
+		}
+		server := ""
+		if s.Server != nil {
+			server = decimal(s.Server.CPUPerRequestNS.Estimate)
+		}
+		rows = append(rows, append(row, server, decimal(c.CPUPerRequestNS), decimal(c.CPUShare), decimal(c.LoopLagP99NS),
+			decimal(c.XROverN), strconv.FormatBool(c.Saturated)))
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+// WriteLoadPrometheus writes the figures in Prometheus's text format, for the node exporter's textfile collector.
+func WriteLoadPrometheus(w io.Writer, r *LoadResults) error {
+	var b strings.Builder
+	label := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace
+	family := func(name, kind, help string, of func(s LoadSide, put func(labels string, x float64))) {
+		fmt.Fprintf(&b, "# HELP moonlap_load_%s %s\n# TYPE moonlap_load_%s %s\n", name, help, name, kind)
+		for _, s := range r.Sides {
+			of(s, func(labels string, x float64) {
+				fmt.Fprintf(&b, "moonlap_load_%s{side=\"%s\"%s} %s\n", name, label(s.Name), labels, strconv.FormatFloat(x, 'g', -1, 64))
+			})
+		}
+	}
+	one := func(of func(LoadSide) float64) func(LoadSide, func(string, float64)) {
+		return func(s LoadSide, put func(string, float64)) { put("", of(s)) }
+	}
+	family("responses", "gauge", "Answers of the run.", one(func(s LoadSide) float64 { return float64(s.Responses) }))
+	family("rate", "gauge", "Answers a second.", one(func(s LoadSide) float64 { return s.Rate.Estimate }))
+	family("offered_rate", "gauge", "Requests a second that were due; 0 in closed loop.", one(func(s LoadSide) float64 { return s.OfferedRate }))
+	family("errors", "gauge", "Errors of the run, by kind.", func(s LoadSide, put func(string, float64)) {
+		e := s.Errors
+		for _, k := range []struct {
+			name string
+			n    int64
+		}{
+			{"connect", e.Connect}, {"refused", e.Refused}, {"reset", e.Reset}, {"timeout", e.Timeout}, {"tls", e.TLS},
+			{"protocol", e.Protocol}, {"read", e.Read}, {"write", e.Write}, {"check", e.Check}, {"status", e.Status}, {"script", e.Script},
+		} {
+			put(fmt.Sprintf(`,kind="%s"`, k.name), float64(k.n))
+		}
+	})
+	quantiles := func(of func(LoadSide) LoadLatency) func(LoadSide, func(string, float64)) {
+		return func(s LoadSide, put func(string, float64)) {
+			l := of(s)
+			for _, q := range []struct {
+				name string
+				ns   float64
+			}{{"0.5", l.P50}, {"0.9", l.P90}, {"0.99", l.P99}, {"0.999", l.P999}, {"1", l.Max}} {
+				put(fmt.Sprintf(`,quantile="%s"`, q.name), q.ns/1e9)
+			}
+		}
+	}
+	family("latency_seconds", "gauge", "Latency, corrected.", quantiles(func(s LoadSide) LoadLatency { return s.LatencyNS }))
+	family("raw_latency_seconds", "gauge", "Latency from the moment of sending.", quantiles(func(s LoadSide) LoadLatency { return s.RawNS }))
+	family("client_cpu_share", "gauge", "CPU time of the client, of one processor for each thread.", one(func(s LoadSide) float64 { return s.Client.CPUShare }))
+	family("client_saturated", "gauge", "1: the client made the tail, or had no CPU time left.", one(func(s LoadSide) float64 {
+		if s.Client.Saturated {
+			return 1
+		}
+		return 0
+	}))
+	_, err := io.WriteString(w, b.String())
+	if err != nil {
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	return nil
+}
