@@ -126,6 +126,9 @@ func (c *Chart) spans() (x, y span) {
 		for _, p := range s.Points {
 			if drawable(p) {
 				x = x.with(p.X)
+				if s.Style == Cells {
+					x = x.with(p.X + s.Width)
+				}
 				leastX = leastAbove0(leastX, p.X)
 			}
 		}

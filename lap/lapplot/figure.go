@@ -72,6 +72,9 @@ const (
 	Steps
 	// Dots stand alone, their intervals as whiskers.
 	Dots
+	// Cells are rectangles from X on, as wide as the series says, and from Low to High: the more
+	// opaque, the greater a point's Weight is. They make a heat map.
+	Cells
 )
 
 // A Series is points of one name. Series of the same name share colour, legend and switch,
@@ -85,13 +88,16 @@ type Series struct {
 	// Pale is what is shown but does not count, such as a warm-up. The vertical axis is made
 	// for the other series; pale points far outside stand at its ends.
 	Pale bool
+	// Width is that of Cells.
+	Width float64
 }
 
 // A Point is a value with its interval or extremes; Low and High equal Y where there are
 // none. A Y that is no number ends a line there.
 type Point struct {
 	X, Y, Low, High float64
-	Label           string // shown on hovering
+	Label           string  // shown on hovering
+	Weight          float64 // of a cell, 0…1
 }
 
 // At is a point without an interval.

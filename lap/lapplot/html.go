@@ -87,7 +87,10 @@ type (
 		High   *numbers    `json:"high,omitempty"`
 		Texts  []string    `json:"texts,omitempty"`
 		Labels map[int]int `json:"labels,omitempty"` // of points: place among the texts
-		Marks  []pageMark  `json:"marks,omitempty"`
+		// Of cells:
+		Width   float64    `json:"width,omitempty"`
+		Weights []float64  `json:"weights,omitempty"`
+		Marks   []pageMark `json:"marks,omitempty"`
 	}
 	pageMark struct {
 		X     float64 `json:"x"`
@@ -101,7 +104,7 @@ func (m multiple) MarshalJSON() ([]byte, error) { return json.Marshal([]any{m.pe
 
 var (
 	scaleNames = map[Scale]string{Linear: "linear", Log: "log", Tail: "tail"}
-	styleNames = map[Style]string{Lines: "line", Steps: "steps", Dots: "dots"}
+	styleNames = map[Style]string{Lines: "line", Steps: "steps", Dots: "dots", Cells: "cells"}
 )
 
 func (f *Figure) pageData() pageFigure {
@@ -167,6 +170,12 @@ func (c *Chart) pageData(place map[string]int) pageChart {
 			low.add(orElse(p.Low, p.Y))
 			high.add(orElse(p.High, p.Y))
 			wide = wide || p.High > p.Low
+			if s.Style == Cells {
+				ps.Weights = append(ps.Weights, math.Round(1000*min(1, p.Weight))/1000)
+			}
+		}
+		if s.Style == Cells {
+			ps.Width = s.Width
 		}
 		if wide {
 			ps.Low, ps.High = &low, &high

@@ -18,6 +18,8 @@ func (p *page) series(pl *plot, s Series) {
 		p.steps(pl, s, line)
 	case Dots:
 		p.scattered(pl, s, full)
+	case Cells:
+		p.cells(pl, s, full.ink)
 	default:
 		for _, run := range runs(Columns(s.Points, int(pl.width))) {
 			p.line(pl, run, line)
@@ -40,6 +42,20 @@ func runs(points []Point) [][]Point {
 	}
 	return runs
 }
+
+// cells fills the rectangles of a heat map. One that holds anything is never invisible.
+func (p *page) cells(pl *plot, s Series, of ink) {
+	for _, q := range s.Points {
+		if !drawable(q) || !(q.Weight > 0) {
+			continue
+		}
+		from, to := pl.at(q.X, orElse(q.High, q.Y)), pl.at(q.X+s.Width, orElse(q.Low, q.Y))
+		p.rect(from.x, from.y, max(1, to.x-from.x), max(1, to.y-from.y), paint{of, cellOpacity(q.Weight)})
+	}
+}
+
+// cellOpacity is that of a cell, as in draw.js.
+func cellOpacity(weight float64) float64 { return 0.08 + 0.92*min(1, weight) }
 
 func (p *page) line(pl *plot, run []Point, line pen) {
 	var mid, low, high []xy

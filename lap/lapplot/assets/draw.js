@@ -16,7 +16,8 @@ function paint(u, chart) {
       ctx.strokeStyle = ctx.fillStyle = hue(s.name);
       ctx.lineWidth = 1.5 * ratio;
       ctx.setLineDash(dash(s.name).map(d => d * ratio));
-      if (s.style == "dots") scattered(ctx, s, X, Y, ratio);
+      if (s.style == "cells") cells(ctx, s, X, Y);
+      else if (s.style == "dots") scattered(ctx, s, X, Y, ratio);
       else for (const run of runs(s)) (s.style == "steps" ? steps : line)(ctx, s, run, X, Y, ratio);
     }
   }
@@ -98,6 +99,16 @@ function scattered(ctx, s, X, Y, ratio) {
       ctx.globalAlpha = alpha;
     }
     disc(ctx, X(x), Y(s.y[i]), radius);
+  });
+}
+
+// cells fills the rectangles of a heat map; one that holds anything is never invisible.
+function cells(ctx, s, X, Y) {
+  s.x.forEach((x, i) => {
+    if (!(s.weights[i] > 0)) return;
+    const left = X(x), top = Y(highOf(s, i));
+    ctx.globalAlpha = 0.08 + 0.92 * s.weights[i];
+    ctx.fillRect(left, top, Math.max(1, X(x + s.width) - left), Math.max(1, Y(lowOf(s, i)) - top));
   });
 }
 

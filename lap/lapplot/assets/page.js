@@ -83,6 +83,12 @@ function under(u, s) {
     && !far(u.valToPos(Math.max(min, Math.min(max, s.y[i])), "y"), top));
 }
 
+// cellAt is the cell of a heat map that lies below the cursor, or -1.
+function cellAt(u, s, x) {
+  const y = u.posToVal(u.cursor.top, "y");
+  return s.x.findIndex((from, i) => from <= x && x < from + s.width && lowOf(s, i) <= y && y < highOf(s, i));
+}
+
 // hoverText fills the box beside the cursor with what is near x. Dots that do not count are
 // told when the cursor is upon them.
 function hoverText(box, u, chart, x) {
@@ -91,7 +97,7 @@ function hoverText(box, u, chart, x) {
   const near = 6 * (u.scales.x.max - u.scales.x.min) / u.over.clientWidth;
   for (const s of chart.series) {
     if (hidden[s.name]) continue;
-    const i = s.style == "dots" && s.pale ? under(u, s) : nearest(s, x);
+    const i = s.style == "cells" ? cellAt(u, s, x) : s.style == "dots" && s.pale ? under(u, s) : nearest(s, x);
     if (i >= 0 && i < s.x.length && s.y[i] != null) {
       const row = make("div", box);
       swatch(row, s.name);
