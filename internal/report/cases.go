@@ -88,13 +88,16 @@ func (p *page) caseRow(c record.CaseResult, jit func(record.JITSummary) string) 
 	return rows
 }
 
+// failed is said of a case of which no process finished.
+const failed = "failed"
+
 // noFigure says why a case has none, in a word or two.
 func noFigure(c record.CaseResult) string {
 	switch {
 	case c.Laps != nil:
 		return "single calls"
 	case c.Processes == 0 && (c.Failed > 0 || len(c.Faults) > 0):
-		return "failed"
+		return failed
 	case c.Steady == record.SteadyNone:
 		return "never steady"
 	}

@@ -63,14 +63,8 @@ func (p *page) ran(c record.CaseResult) string {
 		record.SteadySlowdown: "slowed down, then steady",
 		record.SteadyNone:     "never steady",
 	}[c.Steady]
-	if c.NSPerCall == nil && c.Processes == 0 {
-		steady = ""
-	}
 	ran, workers, gc := ui.Plural(c.Processes, "process", "processes"), "", ""
-	switch {
-	case c.Failed > 0 && c.Processes == 0:
-		ran = fmt.Sprintf("none of %s finished", ui.Plural(c.Failed, "process", "processes"))
-	case c.Failed > 0:
+	if c.Failed > 0 {
 		ran += fmt.Sprintf(" and %d that failed", c.Failed)
 	}
 	if c.Case.Workers > 1 {
@@ -127,8 +121,6 @@ func (p *page) without(c record.CaseResult) string {
 	switch {
 	case c.Laps != nil:
 		return ""
-	case noFigure(c) == "failed":
-		return "no figure: no process finished; see the faults below"
 	case c.Steady == record.SteadyNone && low < high:
 		return fmt.Sprintf("no figure: it never settled; processes lie from %s to %s", p.Time(low), p.Time(high))
 	case c.Steady == record.SteadyNone:

@@ -10,14 +10,23 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// head says exactly what was measured, and with what.
-func (p *page) head(res *record.Results) {
+// title names the run.
+func (p *page) title(res *record.Results) {
 	kind := res.Kind
 	if kind != "" {
 		kind = " " + ui.Clean(kind)
 	}
 	p.Line(p.Strong.Render("moonlap"+kind) + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
-	for _, f := range p.headFacts(res) {
+}
+
+// measuredWith says on what the figures were taken. It is the same from run to run, so it comes last.
+func (p *page) measuredWith(res *record.Results) {
+	facts := p.headFacts(res)
+	if len(facts) == 0 {
+		return
+	}
+	p.Section("measured with")
+	for _, f := range facts {
 		p.Fact(f.label, f.text)
 	}
 }

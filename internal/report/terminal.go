@@ -10,50 +10,49 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// Terminal draws the report of a run: what was measured, a line a case, the cases in
-// detail, comparisons, then notes and faults. Its only error is that of w.
+// Terminal draws the report of a run, the answer first: verdicts, a line a case, notes and
+// faults. Then come cases in detail, and last what was measured with. Its only error is that of w.
 func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 	p := newPage(opt)
-	p.head(res)
+	p.title(res)
+	p.comparisons(res.Comparisons)
 	if len(res.Cases) > 0 {
 		p.Blank()
 		p.cases(res.Cases)
 		p.scaling(res.Cases)
-		p.details(res.Cases, res.Kind == "compare")
 	}
-	p.comparisons(res.Comparisons)
 	p.notes(res)
 	p.faults(res.Cases)
+	p.details(res.Cases, res.Kind == "compare")
+	p.measuredWith(res)
 	p.footer(res)
 	return p.Write(w)
 }
 
-// details draws each case on its own, or, of many, those that need a look. Where verdicts
-// are what was asked for, others are left out without a word.
+// details draws a case that is alone, and of several those that stand out. Where verdicts
+// are what was asked for, the others are left out without a word.
 func (p *page) details(cases []record.CaseResult, verdicts bool) {
 	left := 0
 	for _, c := range cases {
-		if (verdicts || len(cases) > p.Options.Detail) && !needsLook(c) {
+		switch {
+		case c.NSPerCall == nil && noFigure(c) == failed: // its fault has said all there is
+		case (verdicts || len(cases) > 1) && !standsOut(c):
 			left++
-			continue
+		default:
+			p.caseDetail(c)
 		}
-		p.caseDetail(c)
 	}
-	if verdicts {
-		return
-	}
-	if left > 0 && left < len(cases) {
+	if left > 0 && !verdicts {
 		p.Blank()
 		p.Para("", fmt.Sprintf("%s without detail, as nothing about them stands out; --filter shows one alone.",
 			ui.Plural(left, "case is", "cases are")), p.Faint)
-	} else if left > 0 {
-		p.Blank()
-		p.Para("", "With so many cases the histograms are left out; --filter shows one alone.", p.Faint)
 	}
 }
 
-func needsLook(c record.CaseResult) bool {
-	return len(c.Modes) > 1 || len(c.Faults) > 0 || c.Laps != nil || c.NSPerCall == nil
+// standsOut tells whether the table alone would not say what happened, or what was asked for.
+func standsOut(c record.CaseResult) bool {
+	asked := c.Laps != nil || c.Profile != nil || len(c.Metrics) > 0
+	return asked || len(c.Modes) > 1 || len(c.Faults) > 0 || c.NSPerCall == nil
 }
 
 // footer says last, where it is read first, that a result is not whole.

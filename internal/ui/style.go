@@ -14,15 +14,11 @@ type Options struct {
 	Width int  // columns; 0 is 80, and no less than 60 are used
 	Color bool // whether the terminal shows colours; the caller minds NO_COLOR
 	ASCII bool // draw with ASCII alone
-	// Detail is how many cases are drawn with their histogram. When there are more,
-	// only those that need a look are: with modes, faults, laps or no figure. 0 is 8.
-	Detail int
 }
 
 const (
-	MinWidth      = 60
-	DefaultWidth  = 80
-	defaultDetail = 8
+	MinWidth     = 60
+	DefaultWidth = 80
 )
 
 func (o Options) normal() Options {
@@ -30,9 +26,6 @@ func (o Options) normal() Options {
 		o.Width = DefaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
-	if o.Detail == 0 {
-		o.Detail = defaultDetail
-	}
 	return o
 }
 
