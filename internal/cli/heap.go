@@ -14,6 +14,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
@@ -24,6 +25,7 @@ import (
 type heapOptions struct {
 	chosenWorkers
 	pause              time.Duration
+	spill              string // folder for the copy
 	save, since        string
 	root               string // of a core's files
 	json               bool
@@ -73,6 +75,7 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
 	f := cmd.Flags()
 	o.addFlags(f)
 	f.DurationVar(&o.pause, "pause", 50*time.Millisecond, "how long a worker may stand still; 0: not at all")
+	f.StringVar(&o.spill, "spill", "", "keep the copy in a file without a name in `DIR`, on a disk, instead of in memory")
 	f.StringVar(&o.root, "root", "", "`FOLDER` that a core's programs and libraries are in,\nas they were in / (default: where they were)")
 	f.StringVar(&o.save, "save", "", "keep the snapshot in `FILE`, for --since")
 	f.StringVar(&o.since, "since", "", "compare with the snapshot in `FILE`")
@@ -138,7 +141,7 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	case file == "":
 		after, missed, err = lookAtHeaps(ctx, sys, o)
 	case process.IsCore(file):
-		after, err = awaited(ctx, sys, "looking at the heap in "+file, func() (*heap.Snapshot, error) { return heapInCore(file, o.root) })
+		after, err = awaited(ctx, sys, "looking at the heap in "+file, func() (*heap.Snapshot, error) { return heapInCore(file, o.root, o.copying()) })
 	default:
 		after, err = readHeap(file)
 	}
@@ -168,7 +171,7 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	var errs []error
 	for _, pid := range pids {
 		all, err := awaited(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func() ([]heap.Heap, error) { return heapsOf(pid, o.pause) })
+			func() ([]heap.Heap, error) { return heapsOf(pid, o.copying()) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -184,23 +187,41 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func heapsOf(pid int, pause time.Duration) ([]heap.Heap, error) {
+func (o *heapOptions) copying() worker.HeapOptions {
+	return worker.HeapOptions{Pause: o.pause, Spill: o.spill}
+}
+
+func heapsOf(pid int, o worker.HeapOptions) ([]heap.Heap, error) {
 	w, err := worker.Open(pid)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.Heaps(pause)
+	all, err := w.Heaps(o)
 	var long *process.PauseError
 	if errors.As(err, &long) {
 		err = fmt.Errorf("%w; --pause %v lets it stand still for so long, --pause 0 reads it while it runs", err,
 			roundUp(2*long.Needed))
 	}
-	return all, err
+	return all, withRemedy(err, o)
+}
+
+// withRemedy says what to do where there is too little memory.
+func withRemedy(err error, o worker.HeapOptions) error {
+	var short *memory.ShortError
+	switch {
+	case !errors.As(err, &short):
+		return err
+	case short.Theirs:
+		return fmt.Errorf("%w; nothing was copied: raise that limit, or wait until the worker has less in swap", err)
+	case o.Spill != "":
+		return fmt.Errorf("%w; --spill %s is in memory, too: choose a folder on a disk", err, o.Spill)
+	}
+	return fmt.Errorf("%w; --spill DIR keeps the copy in a file in DIR, on a disk, which takes little memory", err)
 }
 
 // heapInCore looks at a core; its time is that of the file.
-func heapInCore(file, root string) (*heap.Snapshot, error) {
+func heapInCore(file, root string, o worker.HeapOptions) (*heap.Snapshot, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
@@ -210,9 +231,9 @@ func heapInCore(file, root string) (*heap.Snapshot, error) {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.Heaps(0)
+	all, err := w.Heaps(o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, withRemedy(err, o))
 	}
 	return &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: info.ModTime().Round(time.Second), Heaps: all}, nil
 }

@@ -2,6 +2,8 @@ package heap
 
 import (
 	"strings"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // A Source is a heap that can be counted and named.
@@ -20,9 +22,10 @@ const (
 )
 
 // Census counts all objects by type, finds who holds them, and fills the fields of a Heap that tell it.
-func Census(s Source) Heap {
-	g := Build(s)
-	h := Heap{Objects: int64(s.Len()), Holders: g.Holders(s, s)}
+// What is kept of each object meanwhile lies in the space: call it within memory.Run.
+func Census(s Source, space *memory.Space) Heap {
+	g := Build(s, space)
+	h := Heap{Objects: int64(s.Len()), Holders: g.Holders(s, s, space)}
 	h.Types = g.types(s)
 	h.Tables = g.tables(s)
 	h.CData = places(h.Holders)

@@ -1,5 +1,7 @@
 package heap
 
+import "github.com/moonlap/moonlap/internal/memory"
+
 // A digraph is a directed graph of vertices from 0 on: the successors of v are to[first[v]:last[v]].
 type digraph struct {
 	first, last []uint32
@@ -7,6 +9,12 @@ type digraph struct {
 }
 
 func (g *digraph) size() int { return len(g.first) }
+
+// release gives back the graph's arrays. A reversed graph's ends are one.
+func (g *digraph) release(space *memory.Space) {
+	memory.Release(space, g.first, g.last)
+	memory.Release(space, g.to)
+}
 
 func (g *digraph) successors(v int32) []int32 { return g.to[g.first[v]:g.last[v]] }
 
@@ -18,22 +26,24 @@ const none = -1
 // This is the simple version of the algorithm of Lengauer and Tarjan, "A Fast Algorithm for Finding
 // Dominators in a Flowgraph" (1979), of O(m log n) steps, without its recursion: a list of a million
 // objects is a path of a million vertices.
-func dominators(g *digraph) []int32 {
-	vertices, parent := depthFirst(g)
+//
+// The arrays lie in a space, and are given back as soon as they are not needed: those of the graph, too, which
+// is of no use afterwards.
+func dominators(g *digraph, space *memory.Space) []int32 {
+	size := g.size()
+	vertices, parent, number := depthFirst(g, space)
 	n := len(vertices)
-	number := filled(g.size(), none) // of a vertex in depth-first order
-	for i, v := range vertices {
-		number[v] = int32(i)
-	}
-	predecessors := reversed(g, vertices, number)
+	predecessors := reversed(g, vertices, number, space)
+	memory.Release(space, number)
+	g.release(space)
 
 	// From here on, vertices are their numbers.
-	t := &forest{ancestor: parent, label: make([]int32, n), semi: make([]int32, n), linked: int32(n)}
+	t := &forest{ancestor: parent, label: memory.Make[int32](space, n), semi: memory.Make[int32](space, n), linked: int32(n), space: space}
 	for i := range t.label {
 		t.label[i], t.semi[i] = int32(i), int32(i)
 	}
-	dominator := filled(n, none)
-	bucket, next := filled(n, none), filled(n, none) // lists of vertices by their semidominator
+	dominator := memory.Filled[int32](space, n, none)
+	bucket, next := memory.Filled[int32](space, n, none), memory.Filled[int32](space, n, none) // lists of vertices by their semidominator
 	for w := int32(n) - 1; w > 0; w-- {
 		for _, v := range predecessors.successors(w) {
 			if u := t.eval(v); t.semi[u] < t.semi[w] {
@@ -57,20 +67,24 @@ func dominators(g *digraph) []int32 {
 			dominator[w] = dominator[dominator[w]]
 		}
 	}
-	all := filled(g.size(), none)
+	predecessors.release(space)
+	memory.Release(space, t.ancestor, t.label, t.semi, t.path, bucket, next)
+	all := memory.Filled[int32](space, size, none)
 	for w := 1; w < n; w++ {
 		all[vertices[w]] = vertices[dominator[w]]
 	}
+	memory.Release(space, vertices, dominator)
 	return all
 }
 
 // depthFirst lists the vertices that paths from 0 lead to, in the order in which a search in depth comes
-// to them, and the number in that order of each one's parent in the search's tree.
-func depthFirst(g *digraph) (vertices, parent []int32) {
-	number := filled(g.size(), none)
-	position := make([]uint32, g.size()) // of the next successor to look at
-	vertices, parent = []int32{0}, []int32{none}
-	number[0] = 0
+// to them, the number in that order of each one's parent in the search's tree, and by vertex its number.
+func depthFirst(g *digraph, space *memory.Space) (vertices, parent, number []int32) {
+	number = memory.Filled[int32](space, g.size(), none)
+	position := memory.Make[uint32](space, g.size()) // of the next successor to look at
+	defer memory.Release(space, position)
+	vertices, parent = memory.Make[int32](space, g.size())[:1], memory.Make[int32](space, g.size())[:1]
+	parent[0], number[0] = none, 0
 	for at := int32(0); at != none; {
 		v := vertices[at]
 		i := g.first[v] + position[v]
@@ -86,13 +100,13 @@ func depthFirst(g *digraph) (vertices, parent []int32) {
 			at = number[w]
 		}
 	}
-	return vertices, parent
+	return vertices, parent, number
 }
 
 // reversed is the graph of the numbered vertices with all edges turned round.
-func reversed(g *digraph, vertices, number []int32) *digraph {
+func reversed(g *digraph, vertices, number []int32, space *memory.Space) *digraph {
 	n := len(vertices)
-	ends := make([]uint32, n+1) // of each vertex's edges, which begin where those before them end
+	ends := memory.Make[uint32](space, n+1) // of each vertex's edges, which begin where those before them end
 	r := &digraph{first: ends[:n], last: ends[1:]}
 	for _, v := range vertices {
 		for _, w := range g.successors(v) {
@@ -104,7 +118,7 @@ func reversed(g *digraph, vertices, number []int32) *digraph {
 		r.last[i] = sum
 		sum += count
 	}
-	r.to = make([]int32, sum)
+	r.to = memory.Make[int32](space, int(sum))
 	for i, v := range vertices {
 		for _, w := range g.successors(v) {
 			r.to[r.last[number[w]]] = int32(i)
@@ -121,6 +135,7 @@ type forest struct {
 	ancestor, label, semi []int32
 	linked                int32
 	path                  []int32
+	space                 *memory.Space
 }
 
 // eval returns the vertex of the least semidominator among v and its ancestors below the root of its tree.
@@ -130,7 +145,7 @@ func (t *forest) eval(v int32) int32 {
 	}
 	t.path = t.path[:0]
 	for u := v; t.ancestor[u] >= t.linked; u = t.ancestor[u] {
-		t.path = append(t.path, u)
+		t.path = memory.Push(t.space, t.path, u)
 	}
 	for i := len(t.path) - 1; i >= 0; i-- { // from the top on
 		u := t.path[i]
@@ -141,12 +156,4 @@ func (t *forest) eval(v int32) int32 {
 		t.ancestor[u] = t.ancestor[a]
 	}
 	return t.label[v]
-}
-
-func filled(n int, value int32) []int32 {
-	all := make([]int32, n)
-	for i := range all {
-		all[i] = value
-	}
-	return all
 }

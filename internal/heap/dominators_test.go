@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 func graphOf(successors [][]int32) *digraph {
@@ -37,7 +39,7 @@ func reach(g *digraph, avoided int32) []bool {
 // dominatorsByRemoval follows the definition: d dominates v when v cannot be reached without d. The
 // immediate one is dominated by all others.
 func dominatorsByRemoval(g *digraph) []int32 {
-	all := filled(g.size(), none)
+	all := memory.Filled[int32](nil, g.size(), none)
 	reached := reach(g, none)
 	without := make([][]bool, g.size())
 	for d := range without {
@@ -62,7 +64,7 @@ func TestDominators(t *testing.T) {
 		n := rapid.IntRange(1, 24).Draw(t, "vertices")
 		edges := rapid.SliceOfN(rapid.SliceOfN(rapid.Int32Range(0, int32(n)-1), 0, 4), n, n).Draw(t, "successors")
 		g := graphOf(edges)
-		got, want := dominators(g), dominatorsByRemoval(g)
+		got, want := dominators(g, nil), dominatorsByRemoval(g)
 		if !slices.Equal(got, want) {
 			t.Fatalf("dominators %v, by the definition %v", got, want)
 		}
@@ -83,7 +85,7 @@ func TestDominatorsOfThePaper(t *testing.T) {
 			edges[at(from)] = append(edges[at(from)], at(to))
 		}
 	}
-	got := dominators(graphOf(edges))
+	got := dominators(graphOf(edges), nil)
 	want := map[byte]byte{
 		'A': 'R', 'B': 'R', 'C': 'R', 'D': 'R', 'E': 'R', 'F': 'C', 'G': 'C', 'H': 'R', 'I': 'R', 'J': 'G', 'K': 'R', 'L': 'D',
 	}
@@ -101,7 +103,7 @@ func TestDominatorsOfLongPaths(t *testing.T) {
 	for v := range int32(n - 1) {
 		edges[v] = []int32{v + 1, v / 2, 0}
 	}
-	got := dominators(graphOf(edges))
+	got := dominators(graphOf(edges), nil)
 	for v := 1; v < n; v++ {
 		if got[v] != int32(v-1) {
 			t.Fatalf("the dominator of %d is %d", v, got[v])

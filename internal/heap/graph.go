@@ -2,6 +2,8 @@
 // path, and what has grown between two snapshots. It knows objects by their numbers alone.
 package heap
 
+import "github.com/moonlap/moonlap/internal/memory"
+
 // Objects are those of a heap, numbered from 0.
 type Objects interface {
 	Len() int
@@ -28,13 +30,17 @@ type Graph struct {
 // Build finds for every object a short path from the roots, and the object that all paths to it go
 // through last: its immediate dominator, without which it would be garbage. The path is a shortest one of
 // those that do not go through a passing object; where there is none, it is a short one.
-func Build(objects Objects) *Graph {
+// The arrays lie in the space: call it within memory.Run.
+func Build(objects Objects, space *memory.Space) *Graph {
 	most := objects.Len() + 1
 	g := &Graph{
-		rank: make([]int32, objects.Len()), object: make([]int32, 1, most), parent: make([]int32, 1, most), how: make([]uint64, 1, most),
+		rank: memory.Make[int32](space, objects.Len()), object: memory.Make[int32](space, most)[:1],
+		parent: memory.Make[int32](space, most)[:1], how: memory.Make[uint64](space, most)[:1],
 	}
 	g.object[0], g.parent[0] = none, none
-	edges := &digraph{first: make([]uint32, 1, most), last: make([]uint32, 1, most), to: make([]int32, 0, 2*most)}
+	edges := &digraph{
+		first: memory.Make[uint32](space, most)[:1], last: memory.Make[uint32](space, most)[:1], to: memory.Make[int32](space, most)[:0],
+	}
 	var from int32
 	found := func(to int, how uint64) {
 		if g.rank[to] == 0 {
@@ -44,7 +50,7 @@ func Build(objects Objects) *Graph {
 			g.how = append(g.how, how)
 			edges.first, edges.last = append(edges.first, 0), append(edges.last, 0)
 		}
-		edges.to = append(edges.to, g.rank[to])
+		edges.to = memory.Push(space, edges.to, g.rank[to])
 	}
 	objects.Roots(found)
 	edges.last[0] = uint32(len(edges.to))
@@ -64,14 +70,18 @@ func Build(objects Objects) *Graph {
 		objects.References(int(g.object[from]), found)
 		edges.first[from], edges.last[from] = first, uint32(len(edges.to))
 	}
-	g.holder = dominators(edges)
-	g.held = make([]int64, len(g.object))
+	g.holder = dominators(edges, space)
+	g.held = memory.Make[int64](space, len(g.object))
 	for r := len(g.object) - 1; r > 0; r-- { // a holder's rank is lower: it is on the path, too
 		g.held[r] += objects.Size(int(g.object[r]))
 		g.held[g.holder[r]] += g.held[r]
 	}
 	return g
 }
+
+// Needed estimates how many bytes Build takes for a number of objects, at most: 20 for those of the graph, 16
+// for two references of each and where they begin, 40 while dominators are looked for.
+func Needed(objects int64) int64 { return 80 * objects }
 
 // Alive tells whether anything holds an object.
 func (g *Graph) Alive(object int) bool { return g.rank[object] != 0 }

@@ -62,7 +62,7 @@ func drawModel(t *rapid.T) *model {
 func TestHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		g := Build(m)
+		g := Build(m, nil)
 		all, seen := m.alive(none)
 		if g.held[0] != all {
 			t.Fatalf("the roots hold %d bytes of %d", g.held[0], all)
@@ -84,7 +84,7 @@ func TestHeld(t *testing.T) {
 func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		g := Build(m)
+		g := Build(m, nil)
 		distance := map[int]int{} // over objects that stay
 		var level []int
 		for i := range m.roots {

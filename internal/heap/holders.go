@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // Names put references and objects into words. From -1 are the roots.
@@ -52,12 +54,13 @@ type holder struct {
 
 // Holders merges the tree of immediate dominators by names: what the program holds alike counts together.
 // What has no single holder but the roots stands directly below them, by its shortest path.
-func (g *Graph) Holders(objects Objects, names Names) *Holder {
+func (g *Graph) Holders(objects Objects, names Names, space *memory.Space) *Holder {
 	t := &tree{graph: g, objects: objects, names: names,
 		holders: []holder{{parent: none, name: none}},
 		text:    map[uint64]int32{}, known: map[string]int32{}, child: map[[2]int32]int32{},
 	}
-	of := make([]int32, len(g.object)) // holder of a rank's object
+	of := memory.Make[int32](space, len(g.object)) // holder of a rank's object
+	defer memory.Release(space, of)
 	for r := int32(1); int(r) < len(g.object); r++ {
 		h := t.below(of[g.holder[r]], t.name(r))
 		of[r] = h

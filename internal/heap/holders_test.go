@@ -55,7 +55,7 @@ func check(t *rapid.T, h *Holder) {
 func TestHolders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		h := Census(m)
+		h := Census(m, nil)
 		var all int64
 		for _, size := range m.sizes {
 			all += size
@@ -91,7 +91,7 @@ func list(n int) *model {
 // TestFolded: a list as long as memory folds into a few names, and no object is lost.
 func TestFolded(t *testing.T) {
 	const n = 200_000
-	h := Census(list(n))
+	h := Census(list(n), nil)
 	if h.Holders.HeldBytes != 11*n {
 		t.Errorf("%d bytes", h.Holders.HeldBytes)
 	}
@@ -117,7 +117,7 @@ func TestMany(t *testing.T) {
 		m.refs[0] = append(m.refs[0], i)
 		m.sizes[i] = 1000
 	}
-	h := Census(m)
+	h := Census(m, nil)
 	root := h.Holders.Inner[0]
 	if len(root.Inner) > maxInner+1 || root.HeldBytes != 1000*n {
 		t.Errorf("%d names, %d bytes", len(root.Inner), root.HeldBytes)
@@ -151,7 +151,7 @@ func TestNames(t *testing.T) {
 // same to itself.
 func TestCompare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		one, two := Census(drawModel(t)).Holders, Census(drawModel(t)).Holders
+		one, two := Census(drawModel(t), nil).Holders, Census(drawModel(t), nil).Holders
 		c := Compare(one, two)
 		if c.HeldBytes != two.HeldBytes-one.HeldBytes || c.Before != one.HeldBytes || c.After != two.HeldBytes {
 			t.Fatalf("%d came, of %d and %d", c.HeldBytes, one.HeldBytes, two.HeldBytes)
@@ -178,7 +178,7 @@ func TestCompare(t *testing.T) {
 }
 
 func snapshot(m *model) *Snapshot {
-	h := Census(m)
+	h := Census(m, nil)
 	h.PID, h.Total = 1, h.Accounted()
 	return &Snapshot{Schema: "moonlap/1", Kind: Kind, Time: time.Unix(1e9, 0).UTC(), Heaps: []Heap{h}}
 }
@@ -204,7 +204,7 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	two := snapshot(list(50))
-	two.Heaps = append(two.Heaps, Census(list(20)))
+	two.Heaps = append(two.Heaps, Census(list(20), nil))
 	sum := two.Holders()
 	if want := int64(11*50 + 11*20); sum.HeldBytes != want {
 		t.Errorf("two heaps hold %d, want %d", sum.HeldBytes, want)
@@ -220,7 +220,7 @@ func TestProfile(t *testing.T) {
 	if p := s.Profile(""); p.Total() != 11*50 || p.Stacks[0].Labels != nil {
 		t.Errorf("%d bytes, %v", p.Total(), p.Stacks[0].Labels)
 	}
-	s.Heaps = append(s.Heaps, Heap{PID: 2, Holders: Census(list(5)).Holders})
+	s.Heaps = append(s.Heaps, Heap{PID: 2, Holders: Census(list(5), nil).Holders})
 	p := s.Profile("")
 	if p.Total() != 11*55 || p.Stacks[0].Labels["worker"] != "1" {
 		t.Errorf("%d bytes, %v", p.Total(), p.Stacks[0].Labels)
@@ -231,7 +231,7 @@ func TestProfile(t *testing.T) {
 func TestLargestTables(t *testing.T) {
 	m := list(100)
 	m.sizes[3*7] = 5000
-	h := Census(m)
+	h := Census(m, nil)
 	if len(h.Tables) != mostTables || h.Tables[0].Bytes != 5000 {
 		t.Fatalf("%d tables, the first is %+v", len(h.Tables), h.Tables[0])
 	}

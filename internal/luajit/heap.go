@@ -3,6 +3,7 @@ package luajit
 import (
 	"errors"
 
+	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -34,6 +35,7 @@ func (t ObjectType) String() string { return typeNames[t] }
 type Heap struct {
 	vm     VM // reads from the copy
 	copy   *process.Copy
+	space  *memory.Space
 	layout heapLayout
 	types  ctypes
 	main   uint64 // main thread
@@ -72,8 +74,9 @@ type Overhead struct {
 // ReadHeap finds all objects in a copy of the process's memory. The registers are those of the moment of
 // the copy, or zero where the process was not stopped.
 // What makes no sense is counted, not followed; nothing loops for ever.
-func (vm *VM) ReadHeap(copied *process.Copy, registers process.Registers) (*Heap, error) {
-	h := &Heap{vm: *vm, copy: copied, index: newIndex(copied), weak: map[uint64]uint8{}, names: map[uint64]string{}}
+// What is kept of each object lies in the space: call it within memory.Run.
+func (vm *VM) ReadHeap(copied *process.Copy, registers process.Registers, space *memory.Space) (*Heap, error) {
+	h := &Heap{vm: *vm, copy: copied, space: space, index: newIndex(copied, space), weak: map[uint64]uint8{}, names: map[uint64]string{}}
 	h.vm.Memory = copied
 	var err error
 	if h.layout, err = h.vm.findHeap(); err != nil {
@@ -162,12 +165,14 @@ func (h *Heap) discover() {
 	if h.Cut == 0 {
 		return
 	}
-	seen := newIndex(h.copy)
+	seen := newIndex(h.copy, h.space)
+	defer seen.release()
 	var open []uint64
+	defer func() { memory.Release(h.space, open) }()
 	visit := func(to uint64, _ Ref) {
 		if seen.add(to) {
 			h.index.add(to)
-			open = append(open, to)
+			open = memory.Push(h.space, open, to)
 		}
 	}
 	for _, root := range h.rootAddresses() {
@@ -183,8 +188,8 @@ func (h *Heap) discover() {
 // measure numbers the objects and computes their sizes.
 func (h *Heap) measure() {
 	h.at = h.index.number()
-	h.kinds = make([]uint8, len(h.at))
-	h.sizes = make([]uint32, len(h.at))
+	h.kinds = memory.Make[uint8](h.space, len(h.at))
+	h.sizes = memory.Make[uint32](h.space, len(h.at))
 	h.Broken = 0 // references are counted again when they are followed
 	for i, at := range h.at {
 		h.kinds[i] = h.kindAt(at)

@@ -3,6 +3,7 @@ package luajit
 import (
 	"math/bits"
 
+	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -11,6 +12,9 @@ import (
 // would take more than the objects themselves.
 type index struct {
 	parts []indexPart // in the order of their addresses
+	space *memory.Space
+	bits  []uint64 // of all parts
+	rank  []uint32
 	count int
 	last  int // part that was used last
 }
@@ -23,16 +27,28 @@ type indexPart struct {
 
 const granule = 8 // bytes that every object is aligned to
 
-func newIndex(copied *process.Copy) *index {
-	x := &index{}
+func newIndex(copied *process.Copy, space *memory.Space) *index {
+	wordsOf := func(p process.Part) int { return len(p.Bytes)/granule/64 + 1 }
+	words := 0
 	for _, p := range copied.Parts() {
-		words := len(p.Bytes)/granule/64 + 1
+		words += wordsOf(p)
+	}
+	x := &index{space: space, bits: memory.Make[uint64](space, words), rank: memory.Make[uint32](space, words)}
+	at := 0
+	for _, p := range copied.Parts() {
+		to := at + wordsOf(p)
 		x.parts = append(x.parts, indexPart{
-			from: p.Address, to: p.Address + uint64(len(p.Bytes)),
-			bits: make([]uint64, words), rank: make([]uint32, words),
+			from: p.Address, to: p.Address + uint64(len(p.Bytes)), bits: x.bits[at:to], rank: x.rank[at:to],
 		})
+		at = to
 	}
 	return x
+}
+
+// release gives back the memory of an index that is not used any more.
+func (x *index) release() {
+	memory.Release(x.space, x.bits)
+	memory.Release(x.space, x.rank)
 }
 
 // part finds the part that an address lies in, or nil.
@@ -86,7 +102,7 @@ func (x *index) has(address uint64) bool {
 // number gives the objects their numbers, in the order of their addresses, which it returns. After it
 // nothing may be added.
 func (x *index) number() []uint64 {
-	all := make([]uint64, 0, x.count)
+	all := memory.Make[uint64](x.space, x.count)[:0]
 	for i := range x.parts {
 		p := &x.parts[i]
 		for w, word := range p.bits {

@@ -18,7 +18,7 @@ func TestIndex(t *testing.T) {
 			{Address: 0x1000 + 1200, Bytes: make([]byte, 64)},
 			{Address: 0x9000, Bytes: make([]byte, 520)},
 		})
-		x := newIndex(copied)
+		x := newIndex(copied, nil)
 		var added []uint64
 		for _, at := range rapid.SliceOf(rapid.Uint64Range(0x0ff0, 0x9300)).Draw(t, "addresses") {
 			possible := copied.View(at, 1) != nil && at%granule == 0
@@ -172,7 +172,7 @@ func (m *made) tryRead() (*Heap, error) {
 	m.put(madeGlobal+gcTotal+gcRoot, m.root)
 	copied := process.NewCopy([]process.Part{{Address: madeAt, Bytes: m.memory}})
 	m.vm.Memory = copied
-	return m.vm.ReadHeap(copied, process.Registers{})
+	return m.vm.ReadHeap(copied, process.Registers{}, nil)
 }
 
 // at is the number of the object at an address.
@@ -333,7 +333,7 @@ func TestCut(t *testing.T) {
 		m.put(broken, next)
 		copied := process.NewCopy([]process.Part{{Address: madeAt, Bytes: m.memory}})
 		m.vm.Memory = copied
-		h, err := m.vm.ReadHeap(copied, process.Registers{})
+		h, err := m.vm.ReadHeap(copied, process.Registers{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,7 +358,7 @@ func TestGarbledHeap(t *testing.T) {
 		}
 		copied := process.NewCopy([]process.Part{{Address: madeAt, Bytes: m.memory}})
 		m.vm.Memory = copied
-		h, err := m.vm.ReadHeap(copied, process.Registers{RIP: 1, RDX: madeAt, RBX: madeAt})
+		h, err := m.vm.ReadHeap(copied, process.Registers{RIP: 1, RDX: madeAt, RBX: madeAt}, nil)
 		if err != nil {
 			return
 		}

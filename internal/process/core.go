@@ -219,31 +219,3 @@ func (c *Core) path(path string) string {
 	}
 	return filepath.Join(c.root, strings.TrimSuffix(path, " (deleted)"))
 }
-
-// snapshot is what of the process's private memory the core has.
-func (c *Core) snapshot() (*Snapshot, error) {
-	s := &Snapshot{Registers: c.registers, Stopped: true}
-	var parts []Part
-	for _, m := range c.process.Maps {
-		i := slices.IndexFunc(c.segments, func(s *elf.Prog) bool { return s.Vaddr == m.Start })
-		if i < 0 || !m.private() {
-			continue
-		}
-		s.Missing += int64(c.segments[i].Memsz - c.segments[i].Filesz)
-		if c.segments[i].Filesz == 0 {
-			continue
-		}
-		// What lies side by side stays in one piece: an object may span it.
-		if last := len(parts) - 1; last < 0 || parts[last].end() != m.Start {
-			parts = append(parts, Part{Address: m.Start})
-		}
-		part := &parts[len(parts)-1]
-		size, read := int(c.segments[i].Filesz), len(part.Bytes)
-		part.Bytes = slices.Grow(part.Bytes, size)[:read+size]
-		if _, err := c.segments[i].ReaderAt.ReadAt(part.Bytes[read:], 0); err != nil {
-			return nil, fmt.Errorf("the memory at %#x: %w", m.Start, err)
-		}
-	}
-	s.Copy = NewCopy(parts)
-	return s, nil
-}

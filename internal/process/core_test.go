@@ -81,7 +81,7 @@ func TestCore(t *testing.T) {
 	if err := p.ReadAt(b[:1], 0x600000+2*page); err == nil {
 		t.Error("what lies behind the heap can be read")
 	}
-	s, err := p.Snapshot(0)
+	s, err := p.Snapshot(process.SnapshotOptions{})
 	if err != nil || s.Size() != 2*page || s.View(0x600000, 2*page) == nil || !s.Stopped || s.Registers != c.Registers {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -138,6 +138,6 @@ func TestCoreSpoilt(t *testing.T) {
 		}
 		p.Stopped(func(r process.Registers) error { return p.ReadAt(make([]byte, 64), r.RSP) })
 		p.FindObject("main")
-		p.Snapshot(0)
+		p.Snapshot(process.SnapshotOptions{})
 	})
 }

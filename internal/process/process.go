@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // A Process is a running process, seen through /proc, or one that a core file holds; by one goroutine at a
@@ -23,11 +25,13 @@ type Process struct {
 	objects map[file]*Object
 	lock    sync.Mutex // of objects
 
-	kept pages // while it is stopped
+	kept   pages // while it is stopped
+	noScan bool  // its page map is read as older kernels need it: for tests
 }
 
 // Open opens the process for reading. Close it afterwards.
 func Open(pid int) (*Process, error) {
+	memory.EndFirst()
 	p := &Process{PID: pid, objects: map[file]*Object{}}
 	if leader := statusOf(pid, "Tgid:"); leader != 0 && leader != pid {
 		return nil, fmt.Errorf("%d is not a process, but a thread of process %d", pid, leader)

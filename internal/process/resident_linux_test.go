@@ -31,7 +31,7 @@ func TestSnapshotSpans(t *testing.T) {
 	if m, ok := p.Mapped(address); !ok || m.Start != address {
 		t.Fatalf("%+v: the kernel has not made two mappings", m)
 	}
-	s, err := p.Snapshot(0)
+	s, err := p.Snapshot(SnapshotOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

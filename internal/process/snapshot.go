@@ -3,6 +3,8 @@ package process
 import (
 	"fmt"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // A Snapshot is the private memory of a process, copied.
@@ -34,57 +36,82 @@ func (e *PauseError) Error() string {
 // rehearsals is how often a copy is tried while the process runs, until one is quick enough.
 const rehearsals = 3
 
+// SnapshotOptions say what a copy may cost.
+type SnapshotOptions struct {
+	Pause time.Duration // how long the process may stand still; 0: not at all
+	Space *memory.Space // where the copy lies, until it is closed
+	Extra int64         // bytes of the same space that looking at the copy takes, which have to be there, too
+}
+
+// indexShare is how many bytes of a copy take one of the index of its objects (internal/luajit).
+const indexShare = 32
+
 // Snapshot copies the process's private memory while its main thread stands still, for no longer than
-// the budget: beyond it the copy is given up with a PauseError. A rehearsal on the running process says
-// whether it is enough before anything is stopped. With a budget of 0 the process is not stopped: the
-// copy is then of no one moment. A core stands still by itself.
-func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
-	if p.Core != nil {
-		return p.Core.snapshot()
-	}
+// it may: beyond that the copy is given up with a PauseError. A rehearsal on the running process says
+// whether it is enough before anything is stopped. With a pause of 0 the process is not stopped: the
+// copy is then of no one moment. A core stands still by itself, and is not copied but mapped.
+// Where the space is too small for the copy nothing is read, and the error is the space's.
+func (p *Process) Snapshot(o SnapshotOptions) (s *Snapshot, err error) {
+	err = memory.Run(func() (err error) {
+		if p.Core != nil {
+			s, err = p.Core.snapshot(o)
+			return err
+		}
+		s, err = p.snapshot(o)
+		return err
+	})
+	return s, err
+}
+
+func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 	var arena []byte
 	var s *Snapshot
 	needed := time.Duration(0)
 	for n := range rehearsals {
 		began := time.Now()
-		spans, total, err := p.used()
+		u, err := p.used(always)
 		if err != nil {
 			return nil, err
 		}
-		if room := total + total/8 + 4<<20; int64(len(arena)) < room {
-			arena = touched(room)
+		if room := u.size + u.size/8 + 4<<20; int64(len(arena)) < room {
+			memory.Release(o.Space, arena)
+			if err := o.Space.CheckAll(room+room/indexShare+o.Extra, u.swapped); err != nil {
+				return nil, err
+			}
+			arena = memory.Make[byte](o.Space, int(room))
 			began = time.Now()
-			p.used() // its time counts, that of making room does not
+			p.used(always) // its time counts, that of making room does not
 		}
-		if s, err = p.read(spans, arena, func() bool { return true }); err != nil {
+		if s, err = p.read(u.spans, arena, always); err != nil {
 			return nil, err
 		}
 		if took := time.Since(began); n == 0 || took < needed {
 			needed = took
 		}
-		if budget == 0 {
+		if o.Pause == 0 {
 			return s, nil
 		}
-		if needed <= budget {
+		const hopeless = 20 // times too slow: another rehearsal would be so, too
+		if needed <= o.Pause || needed > hopeless*o.Pause {
 			break
 		}
 	}
-	if needed > budget {
-		return nil, &PauseError{Bytes: s.Size(), Budget: budget, Needed: needed}
+	if needed > o.Pause {
+		return nil, &PauseError{Bytes: s.Size(), Budget: o.Pause, Needed: needed}
 	}
 	over := false
 	var total int64
 	began := time.Now() // it may have to wait until the process stops
+	more := func() bool { over = over || time.Since(began) > o.Pause; return !over }
 	pause, err := p.Stopped(func(registers Registers) error {
-		var spans []span
-		var err error
-		if spans, total, err = p.used(); err != nil {
+		u, err := p.used(more)
+		if err != nil || over {
 			return err
 		}
-		if total > int64(len(arena)) {
+		if total = u.size; total > int64(len(arena)) {
 			return fmt.Errorf("its memory grew by more than an eighth while it was looked at: try again")
 		}
-		s, err = p.read(spans, arena, func() bool { over = time.Since(began) > budget; return !over })
+		s, err = p.read(u.spans, arena, more)
 		s.Registers, s.Stopped = registers, true
 		return err
 	})
@@ -92,7 +119,8 @@ func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
 	case over && p.ended():
 		return nil, fmt.Errorf("process %d has ended", p.PID)
 	case over:
-		return nil, &PauseError{Bytes: total, Budget: budget, Pause: pause, Needed: stillNeeded(needed, time.Since(began), s.Size(), total)}
+		total = max(total, s.Size()) // the list of its pages may not have been done
+		return nil, &PauseError{Bytes: total, Budget: o.Pause, Pause: pause, Needed: stillNeeded(needed, time.Since(began), s.Size(), total)}
 	}
 	if err != nil {
 		return nil, err
@@ -100,6 +128,8 @@ func (p *Process) Snapshot(budget time.Duration) (*Snapshot, error) {
 	s.Pause = pause
 	return s, nil
 }
+
+func always() bool { return true }
 
 // stillNeeded estimates how long a copy takes that was given up when so much of it was done; rehearsed is
 // how long it took while the process ran. Where nothing was done, stopping the process took all of the time.
@@ -110,18 +140,25 @@ func stillNeeded(rehearsed, took time.Duration, done, total int64) time.Duration
 	return max(rehearsed, time.Duration(float64(took)*float64(total)/float64(done)))
 }
 
-// used lists the memory that is to be copied, as it is mapped now, and its size in bytes.
-func (p *Process) used() (spans []span, total int64, err error) {
+// A usage is the memory that is to be copied, as it is mapped at a moment.
+type usage struct {
+	spans   []span
+	size    int64 // bytes of them
+	swapped int64 // of those, bytes that the kernel has in swap: to read them takes memory of the process's
+}
+
+// used lists the memory that is to be copied, as long as more says so.
+func (p *Process) used(more func() bool) (u usage, err error) {
 	if err := p.ReadMaps(); err != nil {
-		return nil, 0, err
+		return u, err
 	}
-	if spans, err = p.resident(); err != nil {
-		return nil, 0, err
+	if u, err = p.resident(more); err != nil {
+		return u, err
 	}
-	for _, s := range spans {
-		total += s.size()
+	for _, s := range u.spans {
+		u.size += s.size()
 	}
-	return spans, total, nil
+	return u, nil
 }
 
 // read copies spans into the arena, as long as more says so. What cannot be read any more is left out.
@@ -151,13 +188,4 @@ func (p *Process) read(spans []span, arena []byte, more func() bool) (*Snapshot,
 		}
 	}
 	return s, nil
-}
-
-// touched makes room whose pages are there: a copy must not have to wait for them.
-func touched(size int64) []byte {
-	b := make([]byte, size)
-	for i := 0; i < len(b); i += pageSize {
-		b[i] = 1
-	}
-	return b
 }

@@ -42,7 +42,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	defer p.Close()
 	for _, budget := range []time.Duration{0, time.Minute} {
-		s, err := p.Snapshot(budget)
+		s, err := p.Snapshot(SnapshotOptions{Pause: budget})
 		if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 			t.Skip(err)
 		}
@@ -69,7 +69,7 @@ func TestSnapshotTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	_, err = p.Snapshot(1)
+	_, err = p.Snapshot(SnapshotOptions{Pause: 1})
 	var long *PauseError
 	if !errors.As(err, &long) {
 		t.Fatalf("within a nanosecond: %v", err)
@@ -78,14 +78,14 @@ func TestSnapshotTooLong(t *testing.T) {
 		t.Errorf("%+v: %v", long, err)
 	}
 	// Given up in the middle: what was read until then stands, and the clock is asked for every chunk.
-	spans, total, err := p.used()
+	u, err := p.used(always)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
-	s, err := p.read(spans, make([]byte, total), func() bool { asked++; return asked <= 2 })
-	if err != nil || s.Size() == 0 || s.Size() >= total {
-		t.Errorf("given up after two chunks: %d of %d bytes, %v", s.Size(), total, err)
+	s, err := p.read(u.spans, make([]byte, u.size), func() bool { asked++; return asked <= 2 })
+	if err != nil || s.Size() == 0 || s.Size() >= u.size {
+		t.Errorf("given up after two chunks: %d of %d bytes, %v", s.Size(), u.size, err)
 	}
 	if stat, err := p.Stat(); err != nil || stat.State == 't' {
 		t.Errorf("its state is %c, %v", stat.State, err)

@@ -163,7 +163,7 @@ while true do ffi.C.usleep(1000000) end
 		if err != nil || gc.Stopped() || gc.InUse < 150_000 || gc.InUse > 300_000 {
 			t.Errorf("%+v, %v", gc, err)
 		}
-		_, err = w.Heap(patient)
+		_, err = w.Heap(HeapOptions{Pause: patient})
 		if !errors.Is(err, luajit.ErrLayout) || !strings.Contains(err.Error(), "before 2020-10") {
 			t.Errorf("its heap: %v", err)
 		}

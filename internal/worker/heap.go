@@ -6,6 +6,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -13,11 +14,17 @@ import (
 // change of one of its lists.
 const looks = 3
 
+// HeapOptions say what looking at a heap may cost.
+type HeapOptions struct {
+	Pause time.Duration // how long the worker may stand still; 0: not at all
+	Spill string        // folder for a file without a name that holds the copy; "": it is held in memory
+}
+
 // Heaps are those of all machines of the worker; see Heap.
-func (w *Worker) Heaps(pause time.Duration) (all []heap.Heap, err error) {
+func (w *Worker) Heaps(o HeapOptions) (all []heap.Heap, err error) {
 	machines := w.Machines()
 	for _, m := range machines {
-		h, err := w.heapOf(m.VM, pause)
+		h, err := w.heapOf(m.VM, o)
 		if err != nil {
 			return all, err
 		}
@@ -32,14 +39,19 @@ func (w *Worker) Heaps(pause time.Duration) (all []heap.Heap, err error) {
 // Heap copies the worker's memory while it stands still, for no longer than the pause, and says what is in
 // the heap of its first machine and who holds it. With a pause of 0 the worker is not stopped; then some objects change while
 // they are read.
-// The error is a process.PauseError where the pause is too short.
-func (w *Worker) Heap(pause time.Duration) (heap.Heap, error) { return w.heapOf(w.VM, pause) }
+// The error is a process.PauseError where the pause is too short, a memory.ShortError where there is too little
+// memory, and a memory.FullError where there is too little space to spill to.
+func (w *Worker) Heap(o HeapOptions) (heap.Heap, error) { return w.heapOf(w.VM, o) }
 
-func (w *Worker) heapOf(vm *luajit.VM, pause time.Duration) (best heap.Heap, err error) {
+func (w *Worker) heapOf(vm *luajit.VM, o HeapOptions) (best heap.Heap, err error) {
 	found := false
 	stops, longest := 0, int64(0)
 	for stops < looks {
-		h, failed := w.heap(vm, pause)
+		var h heap.Heap
+		failed := memory.Run(func() (err error) {
+			h, err = w.heap(vm, o)
+			return err
+		})
 		stops, longest = stops+1, max(longest, h.PauseNS)
 		if failed != nil && !errors.Is(failed, luajit.ErrLayout) {
 			return best, failed
@@ -58,19 +70,36 @@ func (w *Worker) heapOf(vm *luajit.VM, pause time.Duration) (best heap.Heap, err
 	return best, nil
 }
 
+// meanObject is how many bytes an object of a heap has at least, in the mean: a table with two fields has 112, a
+// short string 28.
+const meanObject = 64
+
 // heap looks once.
-func (w *Worker) heap(vm *luajit.VM, pause time.Duration) (heap.Heap, error) {
-	s, err := w.Snapshot(pause)
+func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
+	space := &memory.Space{Folder: o.Spill, Checked: true}
+	defer space.Close()
+	if w.Core == nil {
+		space.PID = w.PID
+	}
+	gc, err := vm.GC()
 	if err != nil {
 		return heap.Heap{}, err
 	}
-	objects, err := vm.ReadHeap(s.Copy, s.Registers)
+	extra := heap.Needed(int64(min(gc.InUse, mostHeap)) / meanObject)
+	s, err := w.Snapshot(process.SnapshotOptions{Pause: o.Pause, Space: space, Extra: extra})
 	if err != nil {
+		return heap.Heap{}, err
+	}
+	objects, err := vm.ReadHeap(s.Copy, s.Registers, space)
+	if err != nil {
+		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
+	}
+	if err := space.Check(heap.Needed(int64(objects.Len()))); err != nil { // now they are counted
 		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
 	objects.Sources = &w.sources
 	objects.Request = func(coroutine uint64) string { return w.requestOf(s.Copy, coroutine) }
-	h := heap.Census(objects)
+	h := heap.Census(objects, space)
 	h.PID, h.LuaJIT = w.PID, vm.Library
 	if w.Core != nil {
 		h.Core = w.Core.Path
@@ -83,6 +112,9 @@ func (w *Worker) heap(vm *luajit.VM, pause time.Duration) (heap.Heap, error) {
 	h.Broken, h.Cut = int64(objects.Broken), int64(objects.Cut)
 	return h, nil
 }
+
+// mostHeap is what LuaJIT can address: what its count says beyond is garbage.
+const mostHeap = 1 << 47
 
 // requestOf says which request a coroutine was made for, "" where that is not known, or has ended: its memory
 // may be another one's by then.

@@ -21,7 +21,7 @@ const patient = time.Minute
 
 func heapOf(t *testing.T, w *Worker) heap.Heap {
 	t.Helper()
-	h, err := w.Heap(patient)
+	h, err := w.Heap(HeapOptions{Pause: patient})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestHeapUnderLoad(t *testing.T) {
 		}
 		// While it runs, a copy is of no one moment, and a part may be missing; it ends, and says so.
 		for range looks {
-			h, err := w.Heap(0)
+			h, err := w.Heap(HeapOptions{})
 			if err == nil && (h.Stopped || h.PauseNS != 0 || h.Objects == 0) || err != nil && !errors.Is(err, luajit.ErrLayout) {
 				t.Errorf("%s, not stopped: %d objects, pause %d ns, %v", path, h.Objects, h.PauseNS, err)
 			}
@@ -170,7 +170,7 @@ func TestHeapUnderLoad(t *testing.T) {
 func TestHeapTooLong(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	_, err := w.Heap(1)
+	_, err := w.Heap(HeapOptions{Pause: 1})
 	var long *process.PauseError
 	if !errors.As(err, &long) || long.Needed <= 1 {
 		t.Errorf("a pause of a nanosecond: %v", err)
@@ -209,11 +209,11 @@ func TestHeapCorrupted(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
 	get(t, client, "/heap")
-	s, err := w.Snapshot(patient)
+	s, err := w.Snapshot(process.SnapshotOptions{Pause: patient})
 	if err != nil {
 		t.Fatal(err)
 	}
-	clean, err := w.VM.ReadHeap(s.Copy, s.Registers)
+	clean, err := w.VM.ReadHeap(s.Copy, s.Registers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,12 +226,12 @@ func TestHeapCorrupted(t *testing.T) {
 			}
 		}
 	}
-	h, err := w.VM.ReadHeap(s.Copy, s.Registers)
+	h, err := w.VM.ReadHeap(s.Copy, s.Registers, nil)
 	if err != nil {
 		t.Log(err) // also an answer
 		return
 	}
-	census := heap.Census(h)
+	census := heap.Census(h, nil)
 	if h.Broken == 0 && h.Cut == 0 {
 		t.Errorf("%d of %d objects, and all of them make sense", h.Len(), objects)
 	}

@@ -104,7 +104,7 @@ ngx.say(%[1]s(5e6))`, name)
 			t.Errorf("%s: seen %v", how, seen)
 		}
 	}
-	heaps, err := w.Heaps(patient)
+	heaps, err := w.Heaps(HeapOptions{Pause: patient})
 	if err != nil || len(heaps) != 2 {
 		t.Fatalf("%d heaps, %v", len(heaps), err)
 	}

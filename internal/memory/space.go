@@ -1,0 +1,211 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"unsafe"
+)
+
+// A Space gives out large arrays: of memory that is checked before it is taken, or of a file. They are given
+// back at once by Release, and all that are left by Close. The zero Space, and nil, take memory as Go does.
+//
+// A file has no name from the beginning, so nothing of it stays behind, however this program ends. What is
+// read and written there is in the page cache, which the kernel takes back when memory is short.
+type Space struct {
+	Folder  string // of the file; "": in memory
+	Checked bool   // memory is taken only where it can be spared
+	PID     int    // process that is looked at: what it pays for is not taken either; 0: none
+
+	lock sync.Mutex
+	held map[unsafe.Pointer]*mapping // by first byte
+}
+
+// Numbers are what an array can be of: no pointers, which Go's collector would have to see.
+type Numbers interface {
+	~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64
+}
+
+// failure is the panic of Make, which Run turns into an error.
+type failure struct{ err error }
+
+// Run runs work that makes and uses arrays. That there is no memory or no space on the disk for one, or that
+// the disk fails under one, is the error.
+func Run(work func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = cause.err
+		case interface{ Addr() uintptr }: // runtime.Error of a fault
+			err = fmt.Errorf("a file that was mapped cannot be read or written any more: the disk failed, or the file was cut")
+		default:
+			panic(cause)
+		}
+	}()
+	return work()
+}
+
+// Make makes an array of zeros. It is to be called within Run.
+func Make[T Numbers](s *Space, n int) []T {
+	if s == nil || n == 0 {
+		return make([]T, n)
+	}
+	b, err := s.take(int64(n) * int64(unsafe.Sizeof(*new(T))))
+	if err != nil {
+		panic(failure{err})
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
+}
+
+// Filled makes an array of one value.
+func Filled[T Numbers](s *Space, n int, value T) []T {
+	all := Make[T](s, n)
+	for i := range all {
+		all[i] = value
+	}
+	return all
+}
+
+// Release gives an array back, which nothing may use any more.
+func Release[T Numbers](s *Space, arrays ...[]T) {
+	for _, a := range arrays {
+		if s != nil && cap(a) > 0 {
+			s.give(unsafe.Pointer(unsafe.SliceData(a)))
+		}
+	}
+}
+
+// Push appends to an array that was made with room for it, or makes more room.
+func Push[T Numbers](s *Space, all []T, value T) []T {
+	if len(all) < cap(all) {
+		all = all[:len(all)+1]
+		all[len(all)-1] = value
+		return all
+	}
+	const least = 1 << 10
+	return append(grown(s, all, max(least, cap(all)+cap(all)/2)), value)
+}
+
+// grown is an array with more room.
+func grown[T Numbers](s *Space, all []T, room int) []T {
+	if s == nil {
+		return append(make([]T, 0, room), all...)
+	}
+	size := int64(room) * int64(unsafe.Sizeof(*new(T)))
+	var b []byte
+	var err error
+	if cap(all) == 0 {
+		b, err = s.take(size)
+	} else {
+		b, err = s.grow(unsafe.Pointer(unsafe.SliceData(all)), size)
+	}
+	if err != nil {
+		panic(failure{err})
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), room)[:len(all)]
+}
+
+// take maps zeros.
+func (s *Space) take(size int64) ([]byte, error) {
+	if err := s.Check(size); err != nil {
+		return nil, err
+	}
+	m, err := newMapping(s.Folder, size)
+	if err != nil {
+		return nil, s.explain(err, size)
+	}
+	s.hold(m)
+	return m.bytes, nil
+}
+
+func (s *Space) grow(at unsafe.Pointer, size int64) ([]byte, error) {
+	s.lock.Lock()
+	m := s.held[at]
+	s.lock.Unlock()
+	more := size - int64(len(m.bytes))
+	if err := s.Check(more); err != nil {
+		return nil, err
+	}
+	s.lock.Lock()
+	delete(s.held, at)
+	s.lock.Unlock()
+	err := m.grow(size)
+	s.hold(m) // as it was, where it did not grow
+	if err != nil {
+		return nil, s.explain(err, more)
+	}
+	return m.bytes, nil
+}
+
+func (s *Space) hold(m *mapping) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.held == nil {
+		s.held = map[unsafe.Pointer]*mapping{}
+	}
+	s.held[unsafe.Pointer(&m.bytes[0])] = m
+}
+
+func (s *Space) give(at unsafe.Pointer) {
+	s.lock.Lock()
+	m := s.held[at]
+	delete(s.held, at)
+	s.lock.Unlock()
+	if m != nil {
+		m.close()
+	}
+}
+
+// Close gives back all arrays, which nothing may use any more.
+func (s *Space) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var errs []error
+	for at, m := range s.held {
+		errs = append(errs, m.close())
+		delete(s.held, at)
+	}
+	return errors.Join(errs...)
+}
+
+// Check tells whether arrays of so many bytes can be made. The error is a ShortError, or a FullError.
+func (s *Space) Check(size int64) error { return s.CheckAll(size, 0) }
+
+// CheckAll does, where the process that is looked at takes so many bytes, too.
+func (s *Space) CheckAll(size, theirs int64) error {
+	if s == nil {
+		return nil
+	}
+	n := Need{Own: size, Theirs: theirs, PID: s.PID}
+	if s.Folder != "" {
+		isMemory, err := checkFolder(s.Folder, size)
+		if err != nil {
+			return err
+		}
+		if !isMemory {
+			n.Own = 0
+		}
+	}
+	const unchecked = 1 << 20
+	if !s.Checked || n.Own+n.Theirs < unchecked {
+		return nil
+	}
+	return System{}.Check(n)
+}
+
+// A FullError says that there is too little space on a disk.
+type FullError struct {
+	Folder       string
+	Needed, Free int64 // bytes
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("about %s are needed in %s, and the disk has %s left: choose another folder, or make room",
+		Size(e.Needed), e.Folder, Size(e.Free))
+}
