@@ -16,17 +16,6 @@ func Quantile(xs []float64, p float64) float64 {
 // Median returns the 0.5-quantile of xs; NaN when xs is empty.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
-// MAD returns the median absolute deviation from the median, unscaled: times
-// 1.4826 it estimates the standard deviation of normal data. NaN when xs is empty.
-func MAD(xs []float64) float64 {
-	m := Median(xs)
-	deviations := make([]float64, len(xs))
-	for i, x := range xs {
-		deviations[i] = math.Abs(x - m)
-	}
-	return Median(deviations)
-}
-
 // Mean returns the arithmetic mean; NaN when xs is empty.
 func Mean(xs []float64) float64 {
 	if len(xs) == 0 {

@@ -41,7 +41,6 @@ def location():
     return [{
         "name": name, "xs": xs,
         "median": float(np.median(xs)),
-        "mad": float(stats.median_abs_deviation(xs)),
         "quantiles": {str(p): float(np.quantile(xs, p)) for p in (0, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1)},
     } for name, xs in samples()]
 
@@ -93,20 +92,6 @@ def ratio():
     return out
 
 
-def bootstrap():
-    """scipy's BCa with 200 000 resamples: what 20 000 must come near."""
-    r, out = np.random.default_rng(3), []
-    for n, m in ((10, 10), (20, 15), (40, 40)):
-        a, b = np.array(rounded(r.lognormal(1, 0.5, n))), np.array(rounded(r.lognormal(1.1, 0.5, m)))
-        mean = stats.bootstrap((a,), np.mean, n_resamples=200_000, rng=np.random.default_rng(4), vectorized=True)
-        quotient = stats.bootstrap((a, b), lambda a, b, axis: np.mean(b, axis=axis) / np.mean(a, axis=axis),
-                                   n_resamples=200_000, rng=np.random.default_rng(5), vectorized=True)
-        out.append({"a": a.tolist(), "b": b.tolist(),
-                    "mean": [float(v) for v in mean.confidence_interval],
-                    "ratio": [float(v) for v in quotient.confidence_interval]})
-    return out
-
-
 def empirical_cost(xs, s, t):
     """Haynes, Fearnhead & Eckley 2017, thresholds at 16 even quantiles, equal weights."""
     part, total = xs[s:t], 0.0
@@ -144,5 +129,4 @@ def changepoints():
 write("location.json", location())
 write("median_interval.json", median_interval())
 write("ratio.json", ratio())
-write("bootstrap.json", bootstrap())
 write("changepoints.json", changepoints())
