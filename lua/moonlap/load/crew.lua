@@ -33,7 +33,7 @@ function _M.start(job, write)
         local page = kernel.shared_page()
         local pid = kernel.fork()
         if pid == 0 then
-            kernel.ignore_interrupts()
+            kernel.ignore_signals()
             ours:close()
             for _, member in pairs(self.members) do
                 member.pipe:close()

@@ -274,9 +274,11 @@ function _M.forget_signal(fd)
 end
 
 
---- Lets SIGINT pass this process by: the coordinator hears it.
-function _M.ignore_interrupts()
-    C.moonlap_load_signal(2, ffi.cast("void *", 1))
+--- Lets SIGINT pass this process by, which the coordinator hears, and SIGPIPE of OpenSSL's writes.
+function _M.ignore_signals()
+    local SIG_IGN = ffi.cast("void *", 1)
+    C.moonlap_load_signal(2, SIG_IGN)
+    C.moonlap_load_signal(13, SIG_IGN)
 end
 
 

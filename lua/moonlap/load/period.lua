@@ -11,6 +11,8 @@ local _M = {}
 local now = kernel.now
 local huge = math.huge
 
+local HURRY = 2e8 -- ns that an interrupted run still waits for responses
+
 
 local function server_cpu(self, side)
     if self.thread ~= 0 or not side.pids or #side.pids == 0 then
@@ -102,7 +104,7 @@ local function begin_drain(self, t)
     if not side.pace then
         side.sending = false
     end
-    self.deadline = t + self.timeout_ns
+    self.deadline = t + (self.hurry and HURRY or self.timeout_ns)
 end
 
 
@@ -133,12 +135,8 @@ local function on_deadline(self, t)
         return false
     elseif self.draining then
         -- Requests under way time out by themselves; what is left is a schedule that was not met.
-        if self.side.flying > 0 and not self.side.pace then
-            self.deadline = t + self.scan_ns
-            return false
-        end
-        if self.side.flying > 0 then
-            self.side.sending = false
+        self.side.sending = false
+        if self.side.flying > 0 and not self.hurry then
             self.deadline = t + self.scan_ns
             return false
         end
@@ -178,6 +176,8 @@ function _M.cut_short(self)
         period.ns = math.max(0, t - period.at)
         self.side.until_ns = t
         self.cut_from, self.deadline = t, t
+    elseif period and self.hurry then
+        self.deadline = t + HURRY
     end
 end
 

@@ -5,6 +5,7 @@ local exchange = require "moonlap.load.exchange"
 local pace = require "moonlap.load.pace"
 local response = require "moonlap.load.response"
 local socket = require "moonlap.load.socket"
+local tls = require "moonlap.load.tls"
 
 local _M = {}
 
@@ -12,6 +13,14 @@ local _M = {}
 -- How many of `total` are this thread's.
 local function part_of(total, threads, thread)
     return math.floor(total / threads) + (thread < total % threads and 1 or 0)
+end
+
+
+--- The host of a URL, without brackets and port.
+function _M.host(url)
+    local authority = url:match "^%a[%w+.-]*://([^/?#]*)" or url
+    authority = authority:gsub("^.*@", "")
+    return authority:match "^%[(.-)%]" or authority:match "^([^:]*)"
 end
 
 
@@ -61,6 +70,13 @@ function _M.new(self, index)
     if not addresses then
         return nil, err
     end
+    local secure = false
+    if spec.url:find "^https:" or spec.url:find "^wss:" then
+        secure, err = tls.new(spec.tls or job.tls or {}, _M.host(spec.url), "\8http/1.1")
+        if not secure then
+            return nil, err
+        end
+    end
     local head, keep = response.new()
     local side = {
         index = index, spec = spec, addresses = addresses, pids = spec.pids,
@@ -69,7 +85,7 @@ function _M.new(self, index)
         connections = part_of(job.connections, job.threads, self.thread),
         quota = job.requests and part_of(job.requests, job.threads, self.thread) or nil,
         batch = job.pipeline or 1, text = nil, request = nil, respond = nil, delay = nil,
-        wants_body = false, is_head = false, tls = false, on_open = nil, on_failure = nil,
+        wants_body = false, is_head = false, tls = secure, on_open = nil, on_failure = nil,
         sending = false, flying = 0, open = 0, elapsed = 0, until_ns = -math.huge,
         free = {}, free_first = 0, free_last = -1, first_conn = self.last_conn + 1,
     }

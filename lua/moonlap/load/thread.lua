@@ -380,7 +380,7 @@ function _M.main(pipe, job, thread, turns, hook)
         end
         local text = pipe:take()
         if text then
-            self.stopped = true
+            self.stopped, self.hurry = true, true
             period.cut_short(self)
         end
     end
