@@ -40,6 +40,7 @@ local LEAST_PAUSE, MOST_PAUSE = 1e6, 1e9 -- ns, before connecting again after a 
 local LATE = 1e6                -- ns
 
 local buffer = ffi.new("uint8_t[?]", SIZE)
+local bytes = ffi.cast("const uint8_t *", buffer)
 
 local connect, proceed
 
@@ -76,6 +77,7 @@ local function close(conn)
     end
     conn.state, conn.phase, conn.have, conn.out, conn.pieces = CLOSED, HEAD, 0, false, false
     conn.idle, conn.wake, conn.tag = false, 0, false
+    conn.made = (conn.made + 1) % 2 ^ 31 -- what else the socket said is not looked at
 end
 
 
@@ -532,6 +534,17 @@ local function feed(self, conn, p, n)
 end
 
 
+--- Takes bytes that came off a connection's socket.
+function _M.take(self, conn, p, n)
+    if conn.have == 0 then
+        return feed(self, conn, p, n)
+    end
+    return feed(self, conn, unstash(conn, p, n))
+end
+
+local take = _M.take
+
+
 -- The server has closed its end.
 local function on_end(self, conn)
     local t = now()
@@ -549,6 +562,9 @@ local function on_end(self, conn)
 end
 
 
+_M.on_end = on_end
+
+
 -- Reads until nothing is left.
 local function on_readable(self, conn, mask)
     local made = conn.made
@@ -562,11 +578,7 @@ local function on_readable(self, conn, mask)
         if n > 0 then
             local counted = conn.side.counters
             counted.bytes = counted.bytes + n
-            if conn.have == 0 then
-                feed(self, conn, ffi.cast("const uint8_t *", buffer), n)
-            else
-                feed(self, conn, unstash(conn, buffer, n))
-            end
+            take(self, conn, bytes, n)
             if conn.made ~= made then
                 return
             end
@@ -626,10 +638,9 @@ end
 --- Opens a connection's socket.
 function connect(self, conn, t)
     local side = conn.side
-    conn.made = (conn.made + 1) % 2 ^ 31
     conn.since, conn.state = t, CONNECTING
     local list = side.addresses
-    local fd, at_once = socket.connect(list[1 + (conn.id + conn.made - 1) % #list])
+    local fd, at_once = socket.connect(list[1 + (conn.id + conn.made) % #list])
     if fd < 0 then
         return fail_socket(self, conn, -fd, t, "connect")
     end

@@ -219,6 +219,18 @@ function _M.kill(pid)
 end
 
 
+--- Asks the kernel to end this process with its parent.
+function _M.die_with_parent()
+    C.moonlap_load_prctl(1, 9, 0, 0, 0)
+end
+
+
+--- Children that end are not waited for.
+function _M.leave_children()
+    C.moonlap_load_signal(17, ffi.cast("void *", 1))
+end
+
+
 --- Waits for the end of a child.
 -- @treturn int the signal that ended it, 0 for none
 -- @treturn int its exit status

@@ -174,7 +174,7 @@ function _M.cut_short(self)
     local period, t = self.period, now()
     if period and not self.draining then
         period.ns = math.max(0, t - period.at)
-        self.side.until_ns = t
+        self.side.until_ns, self.side.sending = t, false
         self.cut_from, self.deadline = t, t
     elseif period and self.hurry then
         self.deadline = t + HURRY

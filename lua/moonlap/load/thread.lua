@@ -236,13 +236,13 @@ function commands.verify(self, message)
     local one = self.scripts[message.side]
     local env = one.env
     local dynamic = type(env.request) == "function"
-    local answer = { batch = self.job.pipeline or 1, dynamic = dynamic }
+    local answer = { batch = not dynamic and self.job.pipeline or 1, dynamic = dynamic }
     local ok, text = guarded(self, message.side, "request", 1, dynamic and env.request
         or env.wrk.request or env.wrk.format)
-    if ok and dynamic then
-        local count, err = wrk.count(type(text) == "string" and text or "")
+    if ok and dynamic and type(text) == "string" and text ~= "" then
+        local count, err = wrk.count(text)
         answer.batch = count or 1
-        if not count and type(text) == "string" then
+        if not count then
             report(self, err, "request", message.side)
         end
     end

@@ -1,6 +1,7 @@
 --- TLS through OpenSSL's library, on sockets that the engine reads and writes itself otherwise.
 --
--- OpenSSL reads ahead, so that a response takes one system call, and not one for a record's head and
+-- OpenSSL reads ahead, so that a response takes one system call, and not one for a record's head
+-- and
 -- one for the rest.
 -- @module moonlap.load.tls
 local bit = require "bit"
@@ -99,7 +100,8 @@ local function load_files(library, ctx, settings)
     if settings.cert then
         local key = settings.key or settings.cert
         if library.SSL_CTX_use_certificate_chain_file(ctx, settings.cert) ~= 1 then
-            return nil, "tls.cert " .. settings.cert .. ": " .. (reasons(library) or "cannot be read")
+            return nil, "tls.cert " .. settings.cert .. ": " .. (reasons(library)
+                or "cannot be read")
         elseif library.SSL_CTX_use_PrivateKey_file(ctx, key, PEM) ~= 1 then
             return nil, "tls.key " .. key .. ": " .. (reasons(library) or "cannot be read")
         elseif library.SSL_CTX_check_private_key(ctx) ~= 1 then
@@ -199,7 +201,8 @@ function _M:handshake(conn)
 end
 
 
--- The result of SSL_read and SSL_write that is no count of bytes: 0 for the end, else minus an errno.
+-- The result of SSL_read and SSL_write that is no count of bytes: 0 for the end, else minus an
+-- errno.
 local function failure(self, conn, n)
     local number = self.library.SSL_get_error(conn.tls, n)
     if number == WANT_READ or number == WANT_WRITE then

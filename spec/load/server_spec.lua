@@ -1,0 +1,164 @@
+-- The engine against servers: good ones, and such that refuse, hang, lie and die.
+local load = require "spec.support.load"
+local nginx = require "spec.support.nginx"
+local kernel = require "moonlap.load.kernel"
+
+local OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+-- Runs a job against a server's function.
+local function against(serve, more, script)
+    local run
+    load.with_server(serve, function(path)
+        run = load.run(load.job(path, more), script)
+    end)
+    assert.equal(0, run.status, run.stderr)
+    assert.equal(1, #run:all "load_done")
+    return run
+end
+
+
+-- Answers each request with a text.
+local function answer(text)
+    return function(peer)
+        while peer:receive() and peer:send(text) do -- luacheck: ignore
+        end
+    end
+end
+
+
+describe("the load engine", function()
+    it("loads a real nginx, as many requests as asked for", function()
+        local server = [[
+            location / { return 200 "hello\n"; }
+            location /missing { return 404; }
+            location /empty { return 204; }
+            location /chunked { content_by_lua_block { ngx.print(("x"):rep(1000)) ngx.flush(true)
+                ngx.print("y") } }
+            location /close { keepalive_timeout 0; return 200 "bye\n"; }
+            location /large { content_by_lua_block { ngx.print(("0123456789"):rep(100000)) } }
+        ]]
+        nginx.with({ server = server }, function(s)
+            local path = s.folder .. "/socket"
+            local function count(url, more)
+                local job = load.job(path, more)
+                job.requests, job.duration_ns, job.sides[1].url = 300, 2e10, "http://localhost"
+                    .. url
+                local run = load.run(job)
+                assert.equal("requests", run:all("load_done")[1].stop, run.stderr .. run.channel)
+                assert.equal(300, run:sum "requests")
+                assert.equal(300, run:sum "responses")
+                return run
+            end
+            assert.same({}, count("/"):errors())
+            assert.same({}, count("/", { threads = 2, connections = 6 }):errors())
+            assert.same({ status = 300 }, count("/missing"):errors())
+            assert.same({}, count("/empty"):errors())
+            assert.same({}, count("/chunked"):errors())
+            assert.same({}, count("/", { method = "HEAD" }):errors())
+            assert.same({}, count("/", { pipeline = 10 }):errors())
+            assert.same({}, count("/large"):errors())
+            local run = count "/close"
+            assert.same({}, run:errors())
+            assert.is_true(run:sum "connects" >= 298)
+        end)
+    end)
+
+    it("keeps to a rate, and tells of what was due", function()
+        local run = against(answer(OK), { rate = 500, duration_ns = 4e8, connections = 4 })
+        assert.equal(200, run:sum "offered")
+        assert.equal(200, run:sum "responses" + run:sum "unsent")
+    end)
+
+    it("gives the sides slices in balanced blocks", function()
+        local run
+        load.with_server(answer(OK), function(path)
+            local job = load.job(path, { duration_ns = 3e8, slice_ns = 2e7, threads = 2,
+                connections = 4 })
+            job.sides[2] = { name = "B", url = "http://localhost/b", unix = path,
+                pids = { kernel.pid() } }
+            run = load.run(job)
+        end)
+        local blocks, last = {}, -1
+        for _, line in ipairs(run:all "load_slice") do
+            if line.thread == 0 then
+                assert.equal(last + 1, line.slice)
+                last = line.slice
+                blocks[line.block] = (blocks[line.block] or "") .. line.side
+                assert.equal(line.side == 1, line.server_cpu_ns ~= nil)
+            end
+        end
+        for block, sides in pairs(blocks) do
+            assert.is_truthy(sides == "0110" or sides == "1001", block .. ": " .. sides)
+        end
+        assert.is_true(#blocks >= 1)
+    end)
+
+    it("tells refused from reset, from hung, from garbage", function()
+        local run = load.run(load.job "/nonexistent/socket")
+        assert.is_true(run:errors().connect > 0)
+        assert.equal("No such file or directory", run:texts "connect")
+
+        run = against(function(peer) peer:receive() end)
+        assert.is_true(run:errors().reset > 0)
+        assert.equal("the server closed before it answered", run:texts "reset")
+
+        run = against(function(peer)
+            peer:receive()
+            peer:send(OK:sub(1, -2))
+        end)
+        assert.equal("the server closed in the midst of a response", run:texts "reset")
+
+        run = against(answer "nonsense")
+        assert.equal("not an HTTP/1 response", run:texts "protocol")
+
+        run = against(answer(OK .. "more"))
+        assert.is_true(run:errors().protocol > 0)
+    end)
+
+    it("waits no longer than the timeout, and puts that into the histogram", function()
+        local run = against(function(peer)
+            peer:receive()
+            kernel.poll({}, 0, 20000)
+        end, { timeout_ns = 1e8 })
+        local errors = run:errors()
+        assert.is_true(errors.timeout >= 2)
+        local histogram = require "moonlap.histogram"
+        local h = assert(histogram.decode(run:all("load_slice")[1].raw))
+        for _, line in ipairs(run:all "load_slice") do
+            h:merge(histogram.decode(line.raw))
+        end
+        assert.is_true(h:max() >= 1e8)
+    end)
+
+    it("reads endless chunks no longer than the timeout", function()
+        local run = against(function(peer)
+            peer:receive()
+            peer:send "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            while peer:send("1000\r\n" .. ("x"):rep(4096) .. "\r\n") do -- luacheck: ignore
+            end
+        end, { timeout_ns = 1e8 })
+        assert.is_true(run:errors().timeout >= 1)
+        assert.equal(0, run:sum "responses")
+    end)
+
+    it("goes on when the server comes back, and pauses until then", function()
+        local run = against(function(peer, number)
+            if number > 6 then
+                answer(OK)(peer)
+            end
+        end)
+        assert.is_true(run:sum "responses" > 0)
+        assert.is_true(run:errors().reset <= 6)
+    end)
+
+    it("ends early when it is interrupted, with its report", function()
+        local run
+        load.with_server(answer(OK), function(path)
+            run = load.run(load.job(path, { duration_ns = 1e11 }), nil,
+                { prefix = "timeout --preserve-status -s INT 1" })
+        end)
+        assert.equal("interrupted", run:all("load_done")[1].stop)
+        assert.is_true(run:sum "responses" > 0)
+    end)
+end)
