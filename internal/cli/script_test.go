@@ -129,7 +129,7 @@ func stoppable(t *testing.T) (bool, error) {
 	p, err := process.Open(child.Process.Pid)
 	if err == nil {
 		defer p.Close()
-		_, err = p.Stopped(func(process.Registers) error { return nil })
+		_, err = p.Stopped(time.Second, func(process.Registers) error { return nil })
 	}
 	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Logf("not tested: %v", err)

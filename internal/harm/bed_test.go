@@ -28,6 +28,7 @@ type bed struct {
 	load   *load
 
 	programs map[uint32]bool // BPF programs that were there before
+	freezer  freezer         // that moonlap was started in, see freezable
 }
 
 const workers = 2

@@ -16,13 +16,16 @@ import (
 var faults = []struct {
 	name   string
 	happen func(b *bed, l *look, r *rand.Rand) error
+	before func(b *bed, r *rand.Rand) []string // words before moonlap's, by which it is started; nil: none
 }{
-	{"nothing", nothing},
-	{"killed", killed},
-	{"interrupted", interrupted},
-	{"doubled", doubled},
-	{"worker_killed", workerKilled},
-	{"reloaded", reloaded},
+	{"nothing", nothing, nil},
+	{"killed", killed, nil},
+	{"interrupted", interrupted, nil},
+	{"stopped", stopped, nil},
+	{"frozen", frozen, freezable},
+	{"doubled", doubled, nil},
+	{"worker_killed", workerKilled, nil},
+	{"reloaded", reloaded, nil},
 }
 
 // mainVariable makes this program moonlap.
@@ -67,7 +70,11 @@ func TestHarm(t *testing.T) {
 			for n := range times {
 				c := chosen[(first+n)%len(chosen)]
 				after := time.Duration(r.Int64N(int64(1200 * time.Millisecond)))
-				l := b.look(c.line)
+				var before []string
+				if f.before != nil {
+					before = f.before(b, r)
+				}
+				l := b.look(c.line, before...)
 				if l.stay(after); r.IntN(2) == 0 {
 					b.aim(l)
 				}

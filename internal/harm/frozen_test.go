@@ -10,32 +10,36 @@ import (
 	"strings"
 )
 
-// frozen: the cgroup of all of moonlap's processes is frozen, as `docker pause` does. A process that is frozen by version 1 of
-// cgroups cannot even be killed.
-func frozen(b *bed, l *look, r *rand.Rand) error {
+// freezable has moonlap start in a cgroup of its own, of the one version or the other.
+func freezable(b *bed, r *rand.Rand) []string {
 	kinds := freezers(b)
-	f := kinds[r.IntN(len(kinds))]
-	folder := filepath.Join(f.root, fmt.Sprintf("moonlap-harm-%d", os.Getpid()))
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return err
+	b.freezer = kinds[r.IntN(len(kinds))]
+	b.freezer.folder = filepath.Join(b.freezer.root, fmt.Sprintf("moonlap-harm-%d", os.Getpid()))
+	if err := os.Mkdir(b.freezer.folder, 0o755); err != nil {
+		b.Fatal(err)
 	}
-	write := func(name, text string) error { return os.WriteFile(filepath.Join(folder, name), []byte(text), 0) }
-	for _, pid := range l.processes() {
-		write("cgroup.procs", strconv.Itoa(pid)) // it may have ended
-	}
-	err := write(f.file, f.on)
+	return []string{"sh", "-c", `echo 0 >"$0/cgroup.procs" && exec "$@"`, b.freezer.folder}
+}
+
+// frozen: moonlap's cgroup is frozen, as `docker pause` does. A process that version 1 of cgroups has frozen cannot even be killed.
+func frozen(b *bed, l *look, _ *rand.Rand) error {
+	f := b.freezer
+	write := func(text string) error { return os.WriteFile(filepath.Join(f.folder, f.file), []byte(text), 0) }
+	err := write(f.on)
 	if err == nil {
 		err = b.goesOn()
 	}
-	err = errors.Join(err, write(f.file, f.off))
-	for _, pid := range l.processes() {
+	if err = errors.Join(err, write(f.off)); err == nil {
+		err = l.finish()
+	}
+	for _, pid := range l.processes() { // what an error has left
 		os.WriteFile(filepath.Join(f.root, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
 	}
-	return errors.Join(err, awaited(func() error { return os.Remove(folder) }))
+	return errors.Join(err, awaited(func() error { return os.Remove(f.folder) }))
 }
 
 // A freezer is a way to freeze processes.
-type freezer struct{ root, file, on, off string }
+type freezer struct{ root, file, on, off, folder string }
 
 // freezers are those of this machine.
 func freezers(b *bed) (all []freezer) {
@@ -47,9 +51,9 @@ func freezers(b *bed) (all []freezer) {
 		f := strings.Fields(line)
 		switch {
 		case f[2] == "cgroup2":
-			all = append(all, freezer{f[1], "cgroup.freeze", "1", "0"})
+			all = append(all, freezer{f[1], "cgroup.freeze", "1", "0", ""})
 		case f[2] == "cgroup" && strings.Contains(","+f[3]+",", ",freezer,"):
-			all = append(all, freezer{f[1], "freezer.state", "FROZEN", "THAWED"})
+			all = append(all, freezer{f[1], "freezer.state", "FROZEN", "THAWED", ""})
 		}
 	}
 	if len(all) == 0 {

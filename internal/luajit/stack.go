@@ -1,6 +1,7 @@
 package luajit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,6 +47,14 @@ type Stack struct {
 	Leaf bool
 	// Unknown tells that a trace runs which is not among those there are: what was read of them is old.
 	Unknown bool `json:"-"`
+	// Cut is where the walk ended for want of memory, by coroutine: see Left.
+	Cut []Cut `json:"-"`
+}
+
+// A Cut is a part of a coroutine's stack that was not walked.
+type Cut struct {
+	coroutine uint64
+	from      start // base 0: all of it
 }
 
 // LeftOut is the name of a frame that stands for those which are not shown: there are too many.
@@ -78,9 +87,10 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 	cut := false
 	for _, start := range vm.begin(r, registers, s.Status, cframe) {
 		s.Leaf, s.Unknown = start.leaf, start.compiled && start.trace == nil
-		s.Frames, err = vm.walk(s.Current, start)
+		var rest Cut
+		s.Frames, rest, err = vm.walk(s.Current, start)
 		if cut = errors.Is(err, process.ErrLeftOut); cut {
-			s.Frames, err = append(s.Frames, Frame{Kind: Builtin, Function: LeftOut}), nil
+			s.Frames, s.Cut, err = append(s.Frames, Frame{Kind: Builtin, Function: LeftOut}), []Cut{rest}, nil
 		}
 		if err == nil {
 			break
@@ -93,6 +103,9 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 	// it, because coroutine.resume is itself part of the interpreter.
 	for range maxCoroutines {
 		back := r.U64(cframe + cframeReturn)
+		if cut && errors.Is(r.Err, process.ErrLeftOut) {
+			return s, nil // without the caller
+		}
 		if r.Err != nil {
 			return s, r.Err
 		}
@@ -100,16 +113,25 @@ func (vm *VM) Stack(registers process.Registers) (Stack, error) {
 			break
 		}
 		cframe += cframeSize
+		coroutine := r.U64(cframe + cframeL)
 		if cut {
+			s.Cut = append(s.Cut, Cut{coroutine, start{pc: r.U64(cframe + cframePC)}})
 			continue
 		}
-		coroutine := r.U64(cframe + cframeL)
-		if r.U8(coroutine+objectType) != typeThread || r.U64(coroutine+vm.Layout.GlobalState) != vm.Global {
+		other := r.U8(coroutine+objectType) != typeThread || r.U64(coroutine+vm.Layout.GlobalState) != vm.Global
+		if errors.Is(r.Err, process.ErrLeftOut) {
+			cut, r.Err = true, nil
+			s.Frames = append(s.Frames, Frame{Kind: Builtin, Function: LeftOut})
+			s.Cut = append(s.Cut, Cut{coroutine, start{pc: r.U64(cframe + cframePC)}})
+			continue
+		}
+		if other {
 			return s, errStack
 		}
-		outer, err := vm.walk(coroutine, start{base: r.U64(coroutine + vm.Layout.Base), pc: r.U64(cframe + cframePC)})
+		outer, rest, err := vm.walk(coroutine, start{base: r.U64(coroutine + vm.Layout.Base), pc: r.U64(cframe + cframePC)})
 		if cut = errors.Is(err, process.ErrLeftOut); cut {
 			outer, err = append(outer, Frame{Kind: Builtin, Function: LeftOut}), nil
+			s.Cut = append(s.Cut, rest)
 		}
 		if err != nil {
 			return s, err
@@ -223,34 +245,57 @@ const (
 	frameLuaBits = 3 // frameLua and its protected twin
 )
 
-// walk lists the frames of one coroutine, innermost first.
-func (vm *VM) walk(coroutine uint64, s start) ([]Frame, error) {
+// walk lists the frames of one coroutine, innermost first. Where it ends early, rest is what it has not seen.
+func (vm *VM) walk(coroutine uint64, s start) (frames []Frame, rest Cut, err error) {
 	r := vm.reader()
-	var frames []Frame
-	err := vm.eachCall(r, coroutine, s, func(_, function, pc uint64) {
-		if len(frames) == 0 && s.trace != nil {
+	var last struct{ function, pc uint64 } // of a recursion all are alike
+	from, err := vm.eachCall(r, coroutine, s, func(_, function, pc uint64) {
+		n := len(frames)
+		switch {
+		case n == 0 && s.trace != nil:
 			frames = vm.compiledFrames(r, s.trace, s.machine, function, s.leaf)
-		} else {
-			frames = append(frames, vm.frame(r, function, pc))
+		case n > 0 && last.function == function && last.pc == pc:
+			frames = append(frames, frames[n-1])
+		default:
+			if f := vm.frame(r, function, pc); !errors.Is(r.Err, process.ErrLeftOut) {
+				frames = append(frames, f)
+				last.function, last.pc = function, pc
+			}
 		}
 	})
-	return frames, err
+	return frames, Cut{coroutine, from}, err
+}
+
+// Left is how many functions a walk has left out, by a walk through what their stacks hold now: the outer functions of a deep
+// stack mostly are the same for long. false: that came to nothing somewhere, and there are more.
+func (vm *VM) Left(s Stack) (n int, whole bool) {
+	whole = true
+	for _, c := range s.Cut {
+		r := vm.reader()
+		if c.from.base == 0 {
+			c.from.base = r.U64(c.coroutine + vm.Layout.Base)
+		}
+		_, err := vm.eachCall(r, c.coroutine, c.from, func(_, _, _ uint64) { n++ })
+		whole = whole && err == nil
+	}
+	return n, whole
 }
 
 // eachCall calls found with each function on a coroutine's stack, innermost first: its base, and the
 // instruction after the one that it executes, 0 where that is unknown. A slot pair below the base holds the
 // function and the link to the frame before: for calls from Lua the caller's bytecode address, else a
-// distance.
-func (vm *VM) eachCall(r *process.Reader, coroutine uint64, s start, found func(base, function, pc uint64)) error {
+// distance. Where it fails, rest is what it has not seen.
+func (vm *VM) eachCall(r *process.Reader, coroutine uint64, s start, found func(base, function, pc uint64)) (rest start, err error) {
 	bottom := r.U64(coroutine+vm.Layout.Stack) + 8
 	if s.base > bottom+maxStack {
-		return errStack
+		return s, errStack
 	}
 	calls := 0
 	pc := s.pc
 	for at := s.base - 8; at > bottom && r.Err == nil; {
+		rest = start{base: at + 8, pc: pc}
 		if calls > maxFrames || at%8 != 0 {
-			return errStack
+			return rest, errStack
 		}
 		link := r.U64(at)
 		function := r.U64(at-8) & pointerMask
@@ -277,10 +322,10 @@ func (vm *VM) eachCall(r *process.Reader, coroutine uint64, s start, found func(
 			at -= link &^ frameTypes & (1<<32 - 1)
 		}
 		if at >= before {
-			return errStack
+			return rest, cmp.Or(r.Err, errStack)
 		}
 	}
-	return r.Err
+	return rest, r.Err
 }
 
 // frame describes a function that is about to execute the instruction at pc, or has called from the

@@ -11,7 +11,7 @@ func (vm *VM) Suspended(coroutine uint64) ([]Frame, error) {
 	if !ok {
 		return nil, errStack
 	}
-	frames, err := vm.walk(coroutine, start{base: base})
+	frames, _, err := vm.walk(coroutine, start{base: base})
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func TestCore(t *testing.T) {
 		t.Errorf("%d %q %q %v", p.PID, p.Name(), p.Title(), p.Core.Signal)
 	}
 	var seen process.Registers
-	if _, err := p.Stopped(func(r process.Registers) error { seen = r; return nil }); err != nil || seen != c.Registers {
+	if _, err := p.Stopped(0, func(r process.Registers) error { seen = r; return nil }); err != nil || seen != c.Registers {
 		t.Errorf("%+v, %v", seen, err)
 	}
 	b := make([]byte, 2*page)
@@ -136,7 +136,7 @@ func TestCoreSpoilt(t *testing.T) {
 		if cut {
 			t.Fatal("a core that is cut off was read")
 		}
-		p.Stopped(func(r process.Registers) error { return p.ReadAt(make([]byte, 64), r.RSP) })
+		p.Stopped(0, func(r process.Registers) error { return p.ReadAt(make([]byte, 64), r.RSP) })
 		p.FindObject("main")
 		p.Snapshot(process.SnapshotOptions{})
 	})

@@ -15,8 +15,8 @@ type Memory interface {
 	ReadAt(p []byte, address uint64) error
 }
 
-// ErrLeftOut is the error of reading memory that was not copied because it was too much.
-var ErrLeftOut = errors.New("too large to be copied whole")
+// ErrLeftOut is the error of reading memory that was not copied, because it was too much or would have taken too long.
+var ErrLeftOut = errors.New("not all was copied")
 
 // A Reader reads numbers of a little-endian process. The first failure sticks, in Err, and all
 // later reads return 0: a walk of many reads is checked once, at its end. Loops over what was read

@@ -11,8 +11,13 @@ type pages struct {
 	held map[uint64][]byte
 	free [][]byte // of looks before
 
-	lastAt uint64 // page that was read last
-	last   []byte // nil: none
+	last [1 << 6]struct { // pages that were read last, by their number's lower bits
+		at   uint64
+		page []byte // nil: none
+	}
+
+	ahead int // pages that were read at once, downward
+	run   []byte
 }
 
 func (k *pages) begin() {
@@ -24,7 +29,8 @@ func (k *pages) begin() {
 
 func (k *pages) end() {
 	const most = 1 << 10 // pages that are kept for the next look
-	k.on, k.last = false, nil
+	k.on, k.ahead = false, 0
+	clear(k.last[:])
 	for at, page := range k.held {
 		if page != nil && len(k.free) < most {
 			k.free = append(k.free, page)
@@ -51,10 +57,11 @@ func (k *pages) read(from io.ReaderAt, b []byte, address uint64) bool {
 }
 
 func (k *pages) page(from io.ReaderAt, at uint64) []byte {
-	if k.last == nil || k.lastAt != at {
-		k.lastAt, k.last = at, k.find(from, at)
+	last := &k.last[at/pageSize%uint64(len(k.last))]
+	if last.page == nil || last.at != at {
+		last.at, last.page = at, k.find(from, at)
 	}
-	return k.last
+	return last.page
 }
 
 // find returns a page, or nil where it cannot be read.
@@ -62,18 +69,46 @@ func (k *pages) find(from io.ReaderAt, at uint64) []byte {
 	if page, ok := k.held[at]; ok {
 		return page
 	}
-	var page []byte
-	if n := len(k.free); n > 0 {
-		page, k.free = k.free[n-1], k.free[:n-1]
-	} else {
-		page = make([]byte, pageSize)
+	if above := k.held[at+pageSize]; above != nil && k.down(from, at) {
+		return k.held[at]
 	}
+	page := k.room()
 	if _, err := from.ReadAt(page, int64(at)); err != nil {
 		k.free = append(k.free, page)
 		page = nil // and is not tried again
 	}
 	k.held[at] = page
 	return page
+}
+
+// room is memory for a page.
+func (k *pages) room() (page []byte) {
+	if n := len(k.free); n > 0 {
+		page, k.free = k.free[n-1], k.free[:n-1]
+		return page
+	}
+	return make([]byte, pageSize)
+}
+
+// down reads the page and some below it at once, and each time more: who walks a deep stack wants all of it.
+func (k *pages) down(from io.ReaderAt, at uint64) bool {
+	const most = 64
+	k.ahead = min(max(2, 2*k.ahead), most, int(at/pageSize))
+	if k.run == nil {
+		k.run = make([]byte, most*pageSize)
+	}
+	run := k.run[:k.ahead*pageSize]
+	first := at - uint64(len(run)) + pageSize
+	if _, err := from.ReadAt(run, int64(first)); err != nil {
+		k.ahead = 0 // there may be no so many
+		return false
+	}
+	for i := range k.ahead {
+		if page := first + uint64(i)*pageSize; k.held[page] == nil {
+			k.held[page] = append(k.room()[:0], run[i*pageSize:(i+1)*pageSize]...)
+		}
+	}
+	return true
 }
 
 // Fresh is the process's memory as it is at each moment, also while Keep has what is read kept; by several goroutines at once.

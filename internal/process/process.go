@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/memory"
 )
@@ -25,8 +26,10 @@ type Process struct {
 	objects map[file]*Object
 	lock    sync.Mutex // of objects
 
-	kept   pages // while it is stopped
-	noScan bool  // its page map is read as older kernels need it: for tests
+	kept    pages     // while it is stopped
+	until   time.Time // when that ends, asked or not; zero: it is not stopped
+	holding *holding  // of the holder that stops it; nil: none yet
+	noScan  bool      // its page map is read as older kernels need it: for tests
 }
 
 // Open opens the process for reading. Close it afterwards.
@@ -71,6 +74,7 @@ func (p *Process) ReadMaps() error {
 func (p *Process) Close() error {
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	p.letGo()
 	errs := []error{p.mem.Close()}
 	for _, o := range p.objects {
 		errs = append(errs, o.Close())
@@ -94,10 +98,29 @@ func (p *Process) file(name string) string { return fmt.Sprintf("/proc/%d/%s", p
 
 // ReadAt implements Memory.
 func (p *Process) ReadAt(b []byte, address uint64) error {
-	if p.kept.on && p.kept.read(p.mem, b, address) {
+	if p.kept.on && p.kept.read(still{p}, b, address) {
 		return nil
 	}
-	return p.readAt(b, address)
+	if p.goesOn() {
+		return &fault{address, len(b), errOver}
+	}
+	err := p.readAt(b, address)
+	if err == nil && p.goesOn() {
+		return &fault{address, len(b), errOver}
+	}
+	return err
+}
+
+// still reads the process's memory as long as it stands still, where it does at all.
+type still struct{ p *Process }
+
+// ReadAt implements io.ReaderAt.
+func (s still) ReadAt(b []byte, at int64) (int, error) {
+	n, err := s.p.mem.ReadAt(b, at)
+	if s.p.goesOn() {
+		return 0, errOver
+	}
+	return n, err
 }
 
 func (p *Process) readAt(b []byte, address uint64) error {

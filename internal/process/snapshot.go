@@ -101,9 +101,10 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 	}
 	over := false
 	var total int64
-	began := time.Now() // it may have to wait until the process stops
+	var began time.Time // none of it counts before the process stands
 	more := func() bool { over = over || time.Since(began) > o.Pause; return !over }
-	pause, err := p.Stopped(func(registers Registers) error {
+	pause, err := p.Stopped(o.Pause, func(registers Registers) error {
+		began = time.Now()
 		u, err := p.used(more)
 		if err != nil || over {
 			return err
@@ -112,6 +113,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 			return fmt.Errorf("its memory grew by more than an eighth while it was looked at: try again")
 		}
 		s, err = p.read(u.spans, arena, more)
+		over = over || p.goesOn() // the last piece came too late
 		s.Registers, s.Stopped = registers, true
 		return err
 	})

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 )
@@ -17,17 +18,25 @@ type Registers struct {
 const stopPatience = 2 * time.Second
 
 // Stopped runs look while the process's main thread is stopped, with its registers, and lets it go
-// on afterwards, as it was: a thread that slept in a system call goes on sleeping. The process does
-// nothing meanwhile, so look should be quick; what it reads is kept until it ends, so that reading
-// close to it again costs nothing. If this program is killed, the kernel lets the process go on.
+// on afterwards, as it was: a thread that slept in a system call goes on sleeping. It stands still for hold
+// at most, whatever becomes of this program (see holder); then look goes on without it: what has been read is kept, by
+// page, until look ends, and other memory is ErrLeftOut. So what look reads is of one moment.
 // The duration is how long the process stood still, at most: the time until it stopped counts.
-func (p *Process) Stopped(look func(Registers) error) (pause time.Duration, err error) {
+func (p *Process) Stopped(hold time.Duration, look func(Registers) error) (pause time.Duration, err error) {
 	if p.Core != nil {
 		return 0, look(p.Core.registers)
 	}
-	err = onThread(func() error { pause, err = p.stopped(look); return err })
+	stops.RLock()
+	defer stops.RUnlock()
+	err = onThread(func() error { pause, err = p.stopped(hold, look); return err })
 	return pause, err
 }
+
+// errOver is the error of reading a process that goes on already.
+var errOver = fmt.Errorf("the time that the process may stand still is over: %w", ErrLeftOut)
+
+// goesOn tells that the process no longer stands still, although look reads it.
+func (p *Process) goesOn() bool { return !p.until.IsZero() && time.Now().After(p.until) }
 
 // onThread runs work on a thread of its own. ptrace knows threads, not processes: all its calls have
 // to come from one. The thread is never unlocked, so it ends with the goroutine, and the kernel lets

@@ -3,6 +3,10 @@ package process
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,97 +14,179 @@ import (
 
 func isMainThread() bool { return unix.Gettid() == unix.Getpid() }
 
-// stopped is Stopped, on a thread of its own.
-func (p *Process) stopped(look func(Registers) error) (pause time.Duration, err error) {
+// A holding is this program's end of a holder.
+type holding struct {
+	in, out *os.File // requests, answers
+	busy    bool
+
+	cmd  *exec.Cmd     // nil: the holder is a thread of this program
+	over chan struct{} // then: it has ended
+}
+
+// brief is how long this program, too, may go before all others while a process stands still.
+const brief = 10 * time.Millisecond
+
+// errCut is the error of a stop that the kernel ended, because its holder did nothing.
+var errCut = errors.New("it went on before its time: moonlap's own holder of it stood still, or was killed")
+
+// stopped is Stopped of a process that runs, on a thread that looks at nothing else.
+func (p *Process) stopped(hold time.Duration, look func(Registers) error) (pause time.Duration, err error) {
+	if p.holding != nil && p.holding.busy {
+		return 0, p.explainTrace(unix.EPERM)
+	}
 	Hurry()
-	if err := p.seize(); err != nil {
-		return 0, p.explainTrace(err)
+	if hold <= brief {
+		unhindered()
 	}
 	began := time.Now()
-	defer func() { pause = time.Since(began) }()
-	if err := unix.PtraceInterrupt(p.PID); err != nil {
-		return 0, p.explainTrace(err)
+	var g grip
+	if g, err = p.hold(hold); err == nil && g.Outcome == refused && g.Errno == unix.EPERM && descends(p.PID) {
+		p.letGo()
+		p.holding, err = holdBeside(p.PID)
+		if err == nil {
+			g, err = p.hold(hold)
+		}
 	}
-	signal, err := p.awaitStop()
-	if err != nil {
+	switch {
+	case err != nil:
+		p.letGo()
+		return time.Since(began), err
+	case g.Outcome == refused:
+		err = p.explainTrace(g.Errno)
+	case g.Outcome == ended:
+		err = fmt.Errorf("process %d has ended", p.PID)
+	case g.Outcome == hangs:
+		err = fmt.Errorf("process %d does not stop: it hangs in the kernel", p.PID)
+	}
+	if err != nil { // the holder has ended
+		p.letGo()
 		return 0, err
 	}
+	p.holding.busy = true
+	r := g.Registers
+	now := time.Now() // before the other clock: better too early than too late
+	p.until = now.Add(g.Until - monotonic())
 	p.kept.begin()
-	defer func() {
-		p.kept.end()
-		if e := detach(p.PID, signal); e != nil && err == nil {
-			err = p.explainTrace(fmt.Errorf("let it go on: %w", e))
-		}
-	}()
-	var r unix.PtraceRegs
-	if err := unix.PtraceGetRegs(p.PID, &r); err != nil {
-		return 0, p.explainTrace(fmt.Errorf("its registers: %w", err))
+	if g.Errno != 0 {
+		err = p.explainTrace(fmt.Errorf("its registers: %w", g.Errno))
+	} else {
+		err = look(Registers{
+			RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
+			R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RDI: r.Rdi,
+		})
 	}
-	return 0, look(Registers{
-		RIP: r.Rip, RSP: r.Rsp, RBP: r.Rbp, RBX: r.Rbx, RDX: r.Rdx,
-		R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RDI: r.Rdi,
+	p.kept.end()
+	p.until = time.Time{}
+	p.holding.busy = false
+	var f release
+	if e := ask(p.holding, 0, &f, hold+stopPatience); e != nil {
+		p.letGo()
+		return time.Since(began), e // what was read may have changed while it was
+	}
+	if f.Errno != 0 && err == nil {
+		err = p.explainTrace(fmt.Errorf("let it go on: %w", f.Errno))
+	}
+	return f.Pause, err
+}
+
+// hold asks the holder to stop the process, and starts one where there is none.
+func (p *Process) hold(hold time.Duration) (g grip, err error) {
+	if p.holding == nil {
+		if p.holding, err = startHolder(p.PID); err != nil {
+			return g, fmt.Errorf("process %d is not stopped, for want of a second process that lets it go on in any case: %w", p.PID, err)
+		}
+	}
+	return g, ask(p.holding, uint64(hold), &g, hold+stopPatience)
+}
+
+// letGo ends the holder. What it holds goes on.
+func (p *Process) letGo() {
+	h := p.holding
+	if p.holding = nil; h == nil {
+		return
+	}
+	h.in.Close()
+	if h.cmd != nil {
+		h.cmd.Process.Kill()
+		go h.cmd.Wait() // one that is frozen ends later
+	} else {
+		<-h.over
+	}
+	h.out.Close()
+}
+
+// ask sends a request to a holder and waits for the answer.
+func ask[T any](h *holding, request uint64, answer *T, patience time.Duration) error {
+	if !send(int(h.in.Fd()), &request) || !readable(int(h.out.Fd()), patience) || !receive(int(h.out.Fd()), answer) {
+		return errCut
+	}
+	return nil
+}
+
+// startHolder starts a holder for a process.
+func startHolder(pid int) (*holding, error) {
+	cmd := exec.Command("/proc/self/exe", strconv.Itoa(pid))
+	cmd.Args[0] = holderName
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return connect(func(in, out *os.File) (*holding, error) {
+		defer in.Close()
+		defer out.Close()
+		cmd.Stdin, cmd.Stdout = in, out
+		return &holding{cmd: cmd}, cmd.Start()
 	})
 }
 
-// seize begins to trace the process. Another moonlap that looks at it is done soon.
-func (p *Process) seize() error {
-	const tries = 20
-	for n := 1; ; n++ {
-		err := unix.PtraceSeize(p.PID)
-		if err != unix.EPERM || n == tries || p.ended() {
-			return err
-		}
-		time.Sleep(time.Millisecond)
-	}
+// holdBeside makes a thread of this program the holder. Yama lets nobody but those who started a process trace it, where they
+// are not privileged. Only the kernel's timer is missing then: it would end this program.
+func holdBeside(pid int) (*holding, error) {
+	return connect(func(in, out *os.File) (*holding, error) {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			defer in.Close()
+			defer out.Close()
+			onThread(func() error {
+				(&holder{pid: pid, in: int(in.Fd()), out: int(out.Fd())}).run()
+				return nil
+			})
+		}()
+		return &holding{over: over}, nil
+	})
 }
 
-// What a waited-for child did: codes of waitid(2).
-const (
-	cldTrapped = 4
-	cldStopped = 5
-)
-
-// awaitStop waits for the stop that was asked for. A signal other than 0 came first and stopped the
-// thread; it has to reach it all the same.
-func (p *Process) awaitStop() (signal unix.Signal, err error) {
-	pause := 10 * time.Microsecond
-	for deadline := time.Now().Add(stopPatience); ; {
-		// The process may be our own child, whose end is somebody else's to wait for.
-		var about unix.Siginfo
-		err := unix.Waitid(unix.P_PID, p.PID, &about, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-		if err == nil && about.Signo != 0 && about.Code != cldTrapped && about.Code != cldStopped {
-			return 0, fmt.Errorf("process %d has ended", p.PID)
-		}
-		var status unix.WaitStatus
-		pid := 0
-		if err == nil && about.Signo != 0 {
-			pid, err = unix.Wait4(p.PID, &status, unix.WNOHANG|unix.WALL, nil)
-		}
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, p.explainTrace(err)
-		case pid == 0 && time.Now().After(deadline):
-			return 0, fmt.Errorf("process %d does not stop: it hangs in the kernel", p.PID)
-		case pid == 0:
-			time.Sleep(pause)
-			pause = min(2*pause, time.Millisecond)
-		case !status.Stopped():
-			return 0, fmt.Errorf("process %d has ended", p.PID)
-		case int(status)>>16 == unix.PTRACE_EVENT_STOP:
-			return 0, nil
-		default:
-			return status.StopSignal(), nil
-		}
+// connect makes two pipes for a holder, which start takes its ends of.
+func connect(start func(in, out *os.File) (*holding, error)) (*holding, error) {
+	in, requests, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
+	answers, out, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		requests.Close()
+		return nil, err
+	}
+	h, err := start(in, out)
+	if err != nil {
+		requests.Close()
+		answers.Close()
+		return nil, err
+	}
+	h.in, h.out = requests, answers
+	return h, nil
 }
 
-func detach(pid int, signal unix.Signal) error {
-	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(signal), 0, 0)
-	if errno != 0 {
-		return errno
+// descends tells whether a process is a child of this program's, or of such a one.
+func descends(pid int) bool {
+	for range 100 {
+		switch pid = Parent(pid); pid {
+		case os.Getpid():
+			return true
+		case 0, 1:
+			return false
+		}
 	}
-	return nil
+	return false
 }
 
 func (p *Process) explainTrace(err error) error {

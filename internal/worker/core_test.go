@@ -117,7 +117,7 @@ func kernelCore(t *testing.T, w *Worker, folder string) string {
 func ourCore(t *testing.T, w *Worker, folder string) string {
 	t.Helper()
 	c := processtest.Core{PID: w.PID, Name: w.Name(), Title: w.Title(), Signal: int(syscall.SIGABRT), Bytes: map[uint64][]byte{}}
-	if _, err := w.Stopped(func(r process.Registers) error {
+	if _, err := w.Stopped(time.Second, func(r process.Registers) error {
 		c.Registers = r
 		if err := w.ReadMaps(); err != nil {
 			return err

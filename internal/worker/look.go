@@ -41,8 +41,7 @@ type Looks struct {
 }
 
 const (
-	least     = 20                    // times its own length passes between two looks: at most 5 % of the worker's time,
-	atMost    = 50 * time.Millisecond // but looks that take longer than 2.5 ms still come this often
+	least     = 20 // times as long as a look stopped the worker passes until the next: at most 5 % of its time
 	clockTick = 10 * time.Millisecond
 )
 
@@ -176,5 +175,5 @@ func (s Sample) light() Sample {
 // From one look to the next it is a period on average, from half of one to one and a half.
 func pause(hz float64, took, stopped time.Duration) time.Duration {
 	period := float64(time.Second) / hz * (0.5 + rand.Float64())
-	return max(time.Duration(period)-took, min(least*stopped, atMost))
+	return max(time.Duration(period)-took, least*stopped)
 }

@@ -36,6 +36,8 @@ type Sample struct {
 	Stack   []Frame       // innermost first; equal ones share their memory
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
+	Cut     bool          // that was not long enough for the whole stack,
+	LeftOut int           // which has so many functions of Lua more, at least
 	Lock    string        // zone of shared memory whose lock it waited for, or OtherLock; "": it did not
 	Time    time.Duration // since the machine started, where the kernel took it; else 0
 	Thread  bool          // of another thread than the one that serves requests
@@ -62,7 +64,10 @@ const (
 	maxLua = 200
 )
 
-// Sample stops the worker for a moment and looks at its stack.
+// DefaultHold is how long a sample may stop a worker, unless another time is set.
+const DefaultHold = 2 * time.Millisecond
+
+// Sample stops the worker for a moment, Hold at most, and looks at its stack.
 func (w *Worker) Sample() (Sample, error) {
 	stat, err := w.untraced()
 	if err != nil {
@@ -71,8 +76,9 @@ func (w *Worker) Sample() (Sample, error) {
 	w.settle()
 	var s Sample
 	var v view
-	s.Pause, err = w.Stopped(func(r process.Registers) error {
+	s.Pause, err = w.Stopped(cmp.Or(w.Hold, DefaultHold), func(r process.Registers) error {
 		w.registers = r
+		w.ahead(r)
 		var err error
 		v, err = w.view(w.running(), w.Process, r)
 		return err
@@ -84,9 +90,22 @@ func (w *Worker) Sample() (Sample, error) {
 		return s, err
 	}
 	w.describe(&s, v)
+	if s.Cut = len(v.lua.Cut) > 0; s.Cut {
+		s.LeftOut, _ = w.running().Left(v.lua)
+	}
 	s.Asleep = stat.State == 'S' || stat.State == 'D'
 	s.Halted = stat.State == 'T'
 	return s, nil
+}
+
+// ahead has the C stack read before all else, so that it is there when the time is over.
+func (w *Worker) ahead(r process.Registers) {
+	const page, most = 4096, 4
+	for n := range uint64(most) {
+		if w.ReadAt(make([]byte, 8), r.RSP+n*page) != nil {
+			return
+		}
+	}
 }
 
 // A view is what was read of a worker at one moment; its frames have no names yet.
@@ -107,22 +126,29 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 		v.turn = (&process.Reader{Memory: memory}).U64(clock)
 	}
 	v.machine = w.ofBlock(vm)
-	if v.lua, err = vm.Stack(r); err != nil {
+	status, err := vm.Status()
+	if err != nil {
 		return v, err
 	}
-	v.exit = w.exitOf(vm, memory, v.lua.State)
-	if v.lua.Running {
-		request, err := vm.Request(v.lua.Current)
+	if status.Running { // before the stack, which may take too long
+		request, err := vm.Request(status.Current)
 		if err != nil {
 			return v, err
 		}
 		v.request, _ = w.Request(memory, request)
 		v.phase = w.phaseIn(memory, v.request.Address)
 	}
+	if v.lua, err = vm.Stack(r); err != nil {
+		return v, err
+	}
+	v.exit = w.exitOf(vm, memory, v.lua.State)
 	if !v.lua.Running || v.lua.Leaf {
 		v.inner, v.partial = w.unwind(memory, r, false, v.lua.Running)
 	}
-	if v.lua.Running {
+	switch {
+	case v.lua.Running && v.lua.Caller.RIP == 0:
+		v.partial = errors.Join(v.partial, process.ErrLeftOut)
+	case v.lua.Running:
 		v.outer, err = w.outward(memory, v.lua.Caller)
 		v.partial = errors.Join(v.partial, err)
 	}

@@ -21,6 +21,8 @@ type Worker struct {
 	VM    *luajit.VM
 	Nginx *ngx.Nginx // nil where it is another program
 
+	Hold time.Duration // how long a sample may stop it; 0: DefaultHold
+
 	memory process.Memory // the process's, or an image of it
 
 	block  string     // that VM is of; "" in another program

@@ -110,7 +110,7 @@ func open(t *testing.T, pid int) *Worker {
 	w, err := Open(pid)
 	if err == nil {
 		t.Cleanup(func() { w.Close() })
-		_, err = w.Stopped(func(process.Registers) error { return nil })
+		_, err = w.Stopped(time.Second, func(process.Registers) error { return nil })
 	}
 	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Skip(err)
