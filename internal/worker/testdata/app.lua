@@ -63,19 +63,6 @@ local function deep(n)
 end
 jit.off(deep)
 if path == "/deep" then pcall(deep, 5000) end
-if path == "/deepest" then pcall(deep, 15000) end
-
--- Coroutines, each resumed by the one before, and each deep in calls.
-local function nested(n)
-    if n == 0 then return slow(1e5) end
-    local function down(m)
-        if m == 0 then return coroutine._wrap(nested)(n - 1) end
-        return 1 + #tostring(down(m - 1))
-    end
-    jit.off(down)
-    return down(1000)
-end
-if path == "/nested" then pcall(nested, 60) end
 if path == "/endless" then while not last.ended do sum(1e5) end end
 
 -- What heap_test.go looks for: known objects at known places.
@@ -160,3 +147,17 @@ if path == "/nap" then
         last[i % 7] = i
     end
 end
+
+if path == "/deepest" then pcall(deep, 15000) end
+
+-- Coroutines, each resumed by the one before, and each deep in calls.
+local function nested(n)
+    if n == 0 then return slow(1e5) end
+    local function down(m)
+        if m == 0 then return coroutine._wrap(nested)(n - 1) end
+        return 1 + #tostring(down(m - 1))
+    end
+    jit.off(down)
+    return down(1000)
+end
+if path == "/nested" then pcall(nested, 60) end
