@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -51,7 +51,7 @@ func newCapturer(sys Sys, o watchOptions) (*capturer, error) {
 func (c *capturer) say(format string, args ...any) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	fmt.Fprintf(c.sys.Stderr, "moonlap watch: "+format+"\n", args...)
+	fmt.Fprintf(c.sys.Stderr, "moonlap watch: %s\n", ui.Harmless(fmt.Sprintf(format, args...)))
 }
 
 // fail takes notice of what could not be done, and goes on.
@@ -189,8 +189,7 @@ func (c *capturer) write(one *capture.Capture) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if c.o.json {
-		encode := json.NewEncoder(c.sys.Stdout)
-		encode.SetEscapeHTML(false)
+		encode := jsontext.NewEncoder(c.sys.Stdout)
 		err = encode.Encode(one)
 	} else {
 		_, err = io.WriteString(c.sys.Stdout, report.CaptureLine(one, reportOptions(c.sys))+"\n")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/doctor"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -111,8 +112,7 @@ func runDoctor(ctx context.Context, sys Sys, o doctorOptions) error {
 		checks, workers = append(checks, running...), append(workers, abouts...)
 	}
 	if o.json {
-		out := json.NewEncoder(sys.Stdout)
-		out.SetEscapeHTML(false)
+		out := jsontext.NewEncoder(sys.Stdout)
 		out.SetIndent("", "  ")
 		all := doctored{record.Schema, "doctor", machine.Env, append([]record.Runtime{}, found...), workers, checks}
 		if err := out.Encode(all); err != nil {
@@ -158,7 +158,7 @@ func writeChecks(sys Sys, checks []doctor.Check) error {
 	for _, c := range checks {
 		lead := fmt.Sprintf("%-7s  %-*s  ", c.Status, width, c.Name)
 		indent := strings.Repeat(" ", len(lead))
-		for i, text := range []string{c.Text, c.Remedy} {
+		for i, text := range []string{ui.Harmless(c.Text), ui.Harmless(c.Remedy)} {
 			if text == "" {
 				continue
 			}

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -141,8 +141,7 @@ func explainCore(sys Sys, o explainOptions, file string) error {
 
 func (out explained) write(sys Sys, asJSON bool) error {
 	if asJSON {
-		encode := json.NewEncoder(sys.Stdout)
-		encode.SetEscapeHTML(false)
+		encode := jsontext.NewEncoder(sys.Stdout)
 		encode.SetIndent("", "  ")
 		return encode.Encode(out)
 	}

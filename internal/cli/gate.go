@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
@@ -218,7 +218,7 @@ func (p *gateProof) judge(o *gateOptions) {
 
 func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	if o.shared.format == "json" {
-		enc := json.NewEncoder(w)
+		enc := jsontext.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(p)
 	}

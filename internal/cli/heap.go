@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -309,8 +309,7 @@ func (o *heapOptions) draw(sys Sys, before, after *heap.Snapshot) error {
 	case o.out == "-":
 		return nil
 	case o.json && before != nil:
-		encode := json.NewEncoder(sys.Stdout)
-		encode.SetEscapeHTML(false)
+		encode := jsontext.NewEncoder(sys.Stdout)
 		return encode.Encode(heapChange{
 			Schema: record.Schema, Kind: "heap change", Before: before.Time, After: after.Time,
 			Types: heap.CompareTypes(before, after), Change: heap.Compare(before.Holders(), after.Holders()),

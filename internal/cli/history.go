@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -165,8 +165,7 @@ func drawHistory(h *record.History, file, title string) error {
 func (o *historyOptions) write(sys Sys, h *record.History, one bool) error {
 	switch o.format {
 	case "json":
-		out := json.NewEncoder(sys.Stdout)
-		out.SetEscapeHTML(false)
+		out := jsontext.NewEncoder(sys.Stdout)
 		out.SetIndent("", "  ")
 		return out.Encode(h)
 	case "csv":

@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/store"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // pastFlags say what becomes of a run in the history, and what it is compared with there.
@@ -64,7 +65,7 @@ func openStore(sys Sys, file string) (*store.Store, error) {
 	return &store.Store{Path: file, Summarize: summarize, Note: func(text string) { note(sys, text) }}, nil
 }
 
-func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
+func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmless(text)) }
 
 // summarize makes the results of a record, whichever command wrote it.
 func summarize(rec *record.Record) *record.Results {

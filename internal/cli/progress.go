@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 	"unicode/utf8"
+
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // A progress shows on stderr how far a long work is: on a terminal one line that is
@@ -43,7 +45,7 @@ func (p *progress) Update(what string, elapsed, left time.Duration) {
 		return
 	}
 	p.last = now
-	text := fmt.Sprintf("%s · %s", what, clockTime(elapsed))
+	text := fmt.Sprintf("%s · %s", ui.Clean(what), clockTime(elapsed))
 	if left > 0 {
 		text += fmt.Sprintf(" · at most %s left", clockTime(left))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // version is set by the linker: -X github.com/moonlap/moonlap/internal/cli.version=…
@@ -47,7 +48,7 @@ func Main(ctx context.Context, sys Sys, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	code, silent := exitCode(err)
 	if !silent {
-		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", strings.TrimRight(err.Error(), "\n"), moreFiles(err))
+		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", ui.Harmless(strings.TrimRight(err.Error(), "\n")), moreFiles(err))
 	}
 	if code == ExitUsage {
 		fmt.Fprintf(sys.Stderr, "Try '%s --help'.\n", cmd.CommandPath())

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime"
@@ -233,8 +233,7 @@ func writeTimeReport(sys Sys, res *record.CommandResults, format string) error {
 	case "markdown":
 		return report.TimeMarkdown(sys.Stdout, res)
 	case "json":
-		out := json.NewEncoder(sys.Stdout)
-		out.SetEscapeHTML(false)
+		out := jsontext.NewEncoder(sys.Stdout)
 		out.SetIndent("", "  ")
 		return out.Encode(res)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
@@ -148,7 +148,7 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 	}
 	show := (&screen{sys: sys}).show
 	if o.json {
-		show = func(s watch.Snapshot) error { return json.NewEncoder(sys.Stdout).Encode(s) }
+		show = func(s watch.Snapshot) error { return jsontext.NewEncoder(sys.Stdout).Encode(s) }
 	}
 	if o.listen == "" {
 		return watchUntil(ctx, sys, o, open, show)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // A Snapshot is what was found in the Lua heaps of some processes at a time. It is what is saved, drawn
@@ -101,8 +103,7 @@ func (h Heap) Garbage() (count, bytes int64) {
 
 // Write writes the snapshot as JSON.
 func (s Snapshot) Write(to io.Writer) error {
-	encode := json.NewEncoder(to)
-	encode.SetEscapeHTML(false)
+	encode := jsontext.NewEncoder(to)
 	return encode.Encode(s)
 }
 

@@ -85,7 +85,7 @@ func (d *Diff) count(keys func([]Frame) []string) (seen map[string]pair, before,
 func (d *Diff) folded(frames []Frame) string {
 	names := make([]string, len(frames))
 	for i, f := range frames {
-		names[i] = folding.Replace(d.frame(f).Name())
+		names[i] = folded(d.frame(f).Name())
 	}
 	return strings.Join(names, ";")
 }

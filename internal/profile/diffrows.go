@@ -1,13 +1,13 @@
 package profile
 
 import (
-	"encoding/json"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 )
@@ -104,8 +104,7 @@ func (d *Diff) WriteJSON(to io.Writer, schema string) error {
 	about := func(p *Profile) profile {
 		return profile{p.Title, p.Start, p.Duration.Nanoseconds(), p.Total()}
 	}
-	encode := json.NewEncoder(to)
-	encode.SetEscapeHTML(false)
+	encode := jsontext.NewEncoder(to)
 	return encode.Encode(struct {
 		Schema    string  `json:"schema"`
 		Kind      string  `json:"kind"`

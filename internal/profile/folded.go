@@ -16,7 +16,7 @@ func (p *Profile) WriteFolded(to io.Writer) error {
 	for _, s := range p.Stacks {
 		names := make([]string, len(s.Frames))
 		for i, f := range s.Frames {
-			names[i] = folding.Replace(f.Name())
+			names[i] = folded(f.Name())
 		}
 		counts[strings.Join(names, ";")] += s.Count
 	}

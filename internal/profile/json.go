@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // What a profile is as JSON. Stacks begin with the outermost frame.
@@ -67,8 +68,7 @@ func (p *Profile) WriteJSON(to io.Writer, schema string) error {
 		}
 		out.Stacks = append(out.Stacks, one)
 	}
-	encode := json.NewEncoder(to)
-	encode.SetEscapeHTML(false)
+	encode := jsontext.NewEncoder(to)
 	return encode.Encode(out)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Kind of code that a frame belongs to.
@@ -190,5 +191,17 @@ func (p *Profile) Total() int64 {
 	return n
 }
 
-// folding replaces what has a meaning in folded stacks.
-var folding = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")
+// folded is a frame's name in folded stacks: without what has a meaning there, or to a terminal.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ';':
+			return ':'
+		case r == '\n', r == '\r':
+			return ' '
+		case unicode.IsControl(r):
+			return '?'
+		}
+		return r
+	}, name)
+}

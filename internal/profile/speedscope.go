@@ -1,8 +1,9 @@
 package profile
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // WriteSpeedscope writes the file format of speedscope (its schema:
@@ -56,5 +57,5 @@ func (p *Profile) WriteSpeedscope(to io.Writer) error {
 		"shared":   map[string]any{"frames": frames},
 		"profiles": []sampled{out},
 	}
-	return json.NewEncoder(to).Encode(file)
+	return jsontext.NewEncoder(to).Encode(file)
 }

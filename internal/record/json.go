@@ -1,16 +1,16 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // WriteJSON writes the results as one indented JSON object. The same results give
 // the same bytes; lists are never null.
 func WriteJSON(w io.Writer, r *Results) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := jsontext.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(withoutNulls(r)); err != nil {
 		return fmt.Errorf("write JSON: %w", err)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // MaxLine bounds one line of a record, in bytes. It is far above what a process
@@ -16,8 +18,7 @@ const MaxLine = 64 << 20
 // error.
 func EncodeLine(l Line) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // code and names are full of < and >
+	enc := jsontext.NewEncoder(&b)
 	if err := enc.Encode(l); err != nil {
 		return nil, fmt.Errorf("%s line: %w", l.Type(), err)
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"charm.land/lipgloss/v2"
@@ -95,5 +96,27 @@ func TestCleanDisarms(t *testing.T) {
 		if got := Clean(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestHarmless: a page's own styles are obeyed, and nothing else that has come into a line.
+func TestHarmless(t *testing.T) {
+	const evil = "a\x1b[2Jb\u009b31mc\x1b]0;title\x07d\u202ee\x7ff\xffg\rh"
+	for _, color := range []bool{false, true} {
+		p := NewPage(Options{Color: color})
+		p.Line(p.Bad.Render(evil) + " " + p.Faint.Render("quiet"))
+		got := p.String()
+		if strings.Contains(got, "\x1b[31m") != color {
+			t.Errorf("colour %v: %q", color, got)
+		}
+		for _, style := range p.styles {
+			got = strings.ReplaceAll(got, style, "")
+		}
+		if strings.ContainsFunc(strings.TrimSuffix(got, "\n"), harmful) {
+			t.Errorf("%q", got)
+		}
+	}
+	if got, want := Harmless("one\ttwo\n\x1b[2Jthree ☾"), "one    two\n?[2Jthree ☾"; got != want {
+		t.Errorf("%q", got)
 	}
 }

@@ -16,6 +16,7 @@ type Page struct {
 	Glyphs
 	Options Options
 	b       strings.Builder
+	styles  []string // of the theme
 
 	Unfit []string // headers of columns that there was no room for
 }
@@ -27,7 +28,8 @@ func NewPage(opt Options) *Page {
 	if opt.ASCII {
 		g = asciiGlyphs
 	}
-	return &Page{Theme: themeOf(opt.Color), Glyphs: g, Options: opt}
+	theme := themeOf(opt.Color)
+	return &Page{Theme: theme, Glyphs: g, Options: opt, styles: theme.styles()}
 }
 
 // String is what the page has until now.
@@ -43,7 +45,7 @@ func (p *Page) Write(w io.Writer) error {
 
 // Line adds a line.
 func (p *Page) Line(s string) {
-	p.b.WriteString(strings.TrimRight(p.plain(unglue.Replace(s)), " "))
+	p.b.WriteString(strings.TrimRight(harmless(p.plain(unglue.Replace(s)), p.styles), " "))
 	p.b.WriteByte('\n')
 }
 

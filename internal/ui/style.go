@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -83,12 +84,62 @@ func themeOf(color bool) Theme {
 	}
 }
 
+// styles are the sequences that the styles of a theme begin and end with.
+func (t Theme) styles() []string {
+	var all []string
+	for _, style := range []lipgloss.Style{t.Strong, t.Faint, t.Good, t.Bad, t.Warn, t.Bar} {
+		before, after, _ := strings.Cut(style.Render("x"), "x")
+		for _, s := range []string{before, after} {
+			if s != "" {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// harmless is a line of ours in which the terminal obeys the styles alone, should a name have come into it that nobody has cleaned.
+func harmless(s string, styles []string) string {
+	if !strings.ContainsFunc(s, harmful) {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		if i := slices.IndexFunc(styles, func(style string) bool { return strings.HasPrefix(s, style) }); i >= 0 {
+			b.WriteString(styles[i])
+			s = s[len(styles[i]):]
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s)
+		if harmful(r) {
+			r = '?'
+		}
+		b.WriteRune(r)
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// harmful tells of characters that move the cursor, begin what a terminal obeys, or turn text around; and of what is no text.
+func harmful(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar
+}
+
+// Harmless is a text of one or more lines, as an error's, with nothing in it that a terminal obeys.
+func Harmless(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\t", "    "), "\n")
+	for i, l := range lines {
+		lines[i] = harmless(l, nil)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Clean makes a text of the user's code fit for one line of a terminal: no control
 // characters, which could move the cursor or turn the text around, and single spaces.
 func Clean(s string) string {
 	s = strings.Join(strings.Fields(ansi.Strip(s)), " ")
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+		if harmful(r) {
 			return '?'
 		}
 		return r
