@@ -2,11 +2,12 @@ package record
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
 // WriteLoadJSON writes results of load as one indented JSON object. Of the series the histograms are left out; the
@@ -23,8 +24,7 @@ func WriteLoadJSON(w io.Writer, r *LoadResults) error {
 		}
 		out.Sides[i] = s
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := jsontext.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(&out); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
@@ -34,8 +34,7 @@ func WriteLoadJSON(w io.Writer, r *LoadResults) error {
 
 // WriteLoadSeries writes a line of JSON for each point of each side, in order of time.
 func WriteLoadSeries(w io.Writer, r *LoadResults) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := jsontext.NewEncoder(w)
 	next := make([]int, len(r.Sides))
 	for {
 		first := -1
