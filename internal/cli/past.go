@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/store"
@@ -69,10 +70,13 @@ func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmle
 
 // summarize makes the results of a record, whichever command wrote it.
 func summarize(rec *record.Record) *record.Results {
-	if rec.Run.Kind != command.Kind {
-		return stat.Summarize(rec)
+	switch rec.Run.Kind {
+	case command.Kind:
+		return command.Summarize(rec).Results
+	case record.KindLoad:
+		return load.Summarize(rec).Results
 	}
-	return command.Summarize(rec).Results
+	return stat.Summarize(rec)
 }
 
 // A past is the history of a run that is being measured: the record that is drafted, and
@@ -208,7 +212,7 @@ func (p *past) compare(results *record.Results) {
 	}
 	b := stat.Baseline{
 		Name: p.pastFlags.baseline, Started: p.baseline.Run.Started, Commit: p.baseline.Run.Environment.GitCommit,
-		Results: stat.Summarize(p.baseline), Elsewhere: map[string][]record.Difference{},
+		Results: summarize(p.baseline), Elsewhere: map[string][]record.Difference{},
 	}
 	for _, m := range p.matched {
 		b.Elsewhere[m.name] = slices.Concat(p.everywhere, m.differs)

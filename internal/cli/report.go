@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -61,6 +62,16 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 			return exitWith(ExitPartial, err)
 		}
 		return outcome(res.Results)
+	}
+	if rec.Run.Kind == record.KindLoad {
+		res := load.Summarize(rec)
+		if reportErr := writeLoadReport(sys, res, format, true); reportErr != nil {
+			return errors.Join(err, reportErr)
+		}
+		if err != nil {
+			return exitWith(ExitPartial, err)
+		}
+		return loadOutcome(res)
 	}
 	results, summaryErr := awaited(ctx, sys, "computing the figures of "+path, func() (*record.Results, error) {
 		results := stat.Summarize(rec)

@@ -23,6 +23,7 @@ var version = "dev"
 var commands = []func(Sys) *cobra.Command{
 	newBenchCommand,
 	newCompareCommand,
+	newLoadCommand,
 	newGateCommand,
 	newHistoryCommand,
 	newReportCommand,

@@ -103,9 +103,8 @@ type LoadClient struct {
 	LoopLagMaxNS    float64 `json:"loop_lag_max_ns"`
 	// XROverN is Little's law: answers a second times mean latency, raw, over connections. In closed loop it is 1 where
 	// no waiting is left out of the latencies.
-	XROverN          float64 `json:"xr_over_n"`
-	XROverNCorrected float64 `json:"xr_over_n_corrected"`
-	Saturated        bool    `json:"saturated"`
+	XROverN   float64 `json:"xr_over_n"`
+	Saturated bool    `json:"saturated"`
 	// Verdict says in words whether the client or the server made the tail.
 	Verdict string `json:"verdict"`
 }

@@ -31,6 +31,7 @@ type child struct {
 	began, ran, died time.Time
 	watch            bool
 	note             func(group int) // called with the group's number at once when it exists, and 0 when it is gone
+	cpus             []int           // it may run on; none: where we may
 	peak             int64           // of a child that is watched: its peak memory in bytes, or 0
 }
 
@@ -47,6 +48,7 @@ type childSpec struct {
 	outliveOutputs time.Duration
 	watch          bool // by ptrace, for its peak memory
 	note           func(group int)
+	cpus           []int // it may run on; none: where we may
 }
 
 func startChild(spec childSpec) (c *child, err error) {
@@ -60,6 +62,7 @@ func startChild(spec childSpec) (c *child, err error) {
 		group:  !spec.shareTerminal,
 		watch:  spec.watch,
 		note:   spec.note,
+		cpus:   spec.cpus,
 		exited: make(chan *os.ProcessState, 1),
 	}
 	c.cmd.Args[0] = spec.name
@@ -138,9 +141,11 @@ const trapped = 4
 func (c *child) live(started chan<- error) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
+	release := bindThread(c.cpus) // a child begins where the thread that starts it may run
 	c.began = time.Now()
 	err := c.cmd.Start() // returns when the program has taken the place of our code
 	c.ran = time.Now()
+	release()
 	unguard := func() {}
 	if err == nil {
 		what := c.cmd.Process.Pid
@@ -246,4 +251,19 @@ func shortSignal(s syscall.Signal) string {
 		return name
 	}
 	return s.String()
+}
+
+// bindThread lets our thread run on these CPUs alone, until it is released. Where the kernel refuses, it runs where it did.
+func bindThread(cpus []int) (release func()) {
+	var before, set unix.CPUSet
+	if len(cpus) == 0 || unix.SchedGetaffinity(0, &before) != nil {
+		return func() {}
+	}
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if unix.SchedSetaffinity(0, &set) != nil {
+		return func() {}
+	}
+	return func() { unix.SchedSetaffinity(0, &before) }
 }

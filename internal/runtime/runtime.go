@@ -100,8 +100,9 @@ func (p *Process) start(ctx context.Context) error {
 const maxVariable = 128<<10 - 4<<10
 
 // jobVariable is what MOONLAP_JOB is set to: the job, or where it is.
-func (p *Process) jobVariable() (string, error) {
-	job := p.spec.Job.Lua()
+func (p *Process) jobVariable() (string, error) { return p.variable(p.spec.Job.Lua()) }
+
+func (p *Process) variable(job string) (string, error) {
 	if len(job) < maxVariable {
 		return job, nil
 	}

@@ -1,0 +1,502 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/load"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// secondsFlag is a duration; a number alone is seconds, as wrk has it.
+type secondsFlag time.Duration
+
+func (s *secondsFlag) Set(text string) error {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && n < 1e9 {
+		*s = secondsFlag(n * float64(time.Second))
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("a duration such as 30s or 2m, or seconds, not %q", text)
+	}
+	*s = secondsFlag(d)
+	return nil
+}
+
+func (s *secondsFlag) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *secondsFlag) Type() string { return "DURATION" }
+
+// cpusFlag is a list of CPUs: 1,3 or 2-5.
+type cpusFlag []int
+
+func (c *cpusFlag) Set(text string) error {
+	*c = nil
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if err == nil && isRange {
+			last, err = strconv.Atoi(to)
+		}
+		if err != nil || first < 0 || last < first || last > 1023 {
+			return fmt.Errorf("CPUs such as 1,3 or 2-5, not %q", text)
+		}
+		for cpu := first; cpu <= last; cpu++ {
+			*c = append(*c, cpu)
+		}
+	}
+	return nil
+}
+
+func (c *cpusFlag) String() string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint([]int(*c))), ","), "[]")
+}
+
+func (c *cpusFlag) Type() string { return "CPUS" }
+
+var loadFormats = []string{"text", "json", "ndjson", "csv", "markdown"}
+
+// complete checks the flags against each other and fills in what follows from them.
+func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, o.scriptArgs = args[:dash], args[dash:]
+	}
+	if len(o.abConf) > 0 { // --ab-conf A.conf B.conf URL
+		args = slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+			isConf := !strings.Contains(a, "://")
+			if isConf {
+				o.abConf = append(o.abConf, a)
+			}
+			return isConf
+		})
+	}
+	flags := cmd.Flags()
+	compared := len(o.ab)+len(o.abHeader)+len(o.abConf) > 0 || o.selfTest
+	switch {
+	case len(args) == 0:
+		return usageErrorf("which URL?")
+	case len(args) > 1:
+		return usageErrorf("one URL, not %d; compare with --ab URL, and give a script its arguments behind --", len(args))
+	case o.threads < 1 || o.connections < 1 || o.pipeline < 1:
+		return usageErrorf("-t, -c and --pipeline are at least 1")
+	case o.threads > o.connections && (flags.Changed("threads") || o.connections < 1):
+		return usageErrorf("-t %d threads need at least as many connections, and -c is %d", o.threads, o.connections)
+	case o.threads > 1024 || o.connections > 1<<20:
+		return usageErrorf("at most 1024 threads and 1048576 connections")
+	case o.duration <= 0 || o.timeout <= 0 || o.slice < secondsFlag(10*time.Millisecond):
+		return usageErrorf("-d and --timeout are above 0, and --slice is at least 10ms")
+	case o.requests < 0 || o.rate < 0:
+		return usageErrorf("-n and -R are above 0")
+	case count(o.rate > 0, o.ramp != "", len(o.steps) > 0) > 1:
+		return usageErrorf("one of -R, --ramp and --steps")
+	case count(len(o.ab) > 0, len(o.abConf) > 0, len(o.abHeader) > 0, o.selfTest) > 1:
+		return usageErrorf("one of --ab, --ab-conf, --ab-header and --self-test")
+	case len(o.abConf) == 1:
+		return usageErrorf("--ab-conf compares two configurations: --ab-conf A.conf B.conf")
+	case o.start != "" && len(o.abConf) > 0:
+		return usageErrorf("--ab-conf starts nginx itself; --start goes with the others")
+	case compared && (o.ramp != "" || len(o.steps) > 0):
+		return usageErrorf("sides are compared at one rate: -R, not --ramp or --steps")
+	case compared && o.findMaxRate:
+		return usageErrorf("--find-max-rate searches for one side; compare what it finds")
+	case o.findMaxRate && (o.ramp != "" || len(o.steps) > 0 || o.requests > 0):
+		return usageErrorf("--find-max-rate chooses the rates itself; -R is the first of them")
+	case o.findMaxRate && len(o.slo)+len(o.failIf) == 0:
+		return usageErrorf("the highest rate that keeps what? --slo p99=10ms")
+	case o.body != "" && o.bodyFile != "":
+		return usageErrorf("--body or --body-file, not both")
+	case o.cert != "" && o.key == "" || o.key != "" && o.cert == "":
+		return usageErrorf("--cert and --key go together")
+	case o.http2 && o.websocket:
+		return usageErrorf("--http2 or --websocket, not both")
+	case o.poisson && o.rate == 0 && o.ramp == "" && len(o.steps) == 0 && !o.findMaxRate:
+		return usageErrorf("--poisson is for a rate: -R, --ramp or --steps")
+	}
+	o.threads = min(o.threads, o.connections)
+	o.url = args[0]
+	if err := oneOf("--format", o.format, loadFormats...); err != nil {
+		return err
+	}
+	if o.page != "" && filepath.Ext(o.page) != ".html" {
+		return usageErrorf("--page %s: a page ends in .html", o.page)
+	}
+	if !flags.Changed("seed") {
+		o.seed = randomSeed()
+	}
+	if compared && !flags.Changed("warmup") {
+		o.warmup = secondsFlag(time.Second)
+	}
+	if compared && !flags.Changed("duration") {
+		o.duration = secondsFlag(30 * time.Second)
+	}
+	for _, file := range append(slices.Clone(o.headerFiles), o.script, o.bodyFile, o.ca, o.cert, o.key, o.start) {
+		if file == "" {
+			continue
+		}
+		if err := readable(file); err != nil {
+			return err
+		}
+	}
+	for _, file := range o.abConf {
+		if err := readable(file); err != nil {
+			return err
+		}
+	}
+	if err := o.completeLimits(); err != nil {
+		return err
+	}
+	return o.completeRule(compared, flags.Changed("metrics"))
+}
+
+// completeLimits reads --fail-if and --slo.
+func (o *loadOptions) completeLimits() error {
+	texts := slices.Clone(o.failIf)
+	for _, s := range o.slo {
+		metric, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return usageErrorf("--slo %s: as in p99=10ms", s)
+		}
+		sign := ">"
+		if metric == stat.MetricRate {
+			sign = "<"
+		}
+		texts = append(texts, metric+sign+value)
+	}
+	for _, text := range texts {
+		l, err := load.ParseLimit(text)
+		if err != nil {
+			return usageError(err)
+		}
+		o.limits = append(o.limits, l.Text)
+	}
+	return nil
+}
+
+// completeRule says how sides are compared.
+func (o *loadOptions) completeRule(compared, chosen bool) error {
+	if !compared {
+		if len(o.slower) > 0 && o.past.baseline == "" || chosen {
+			return usageErrorf("--fail-if-slower and --metrics are for comparisons: --ab URL, --ab-conf, --ab-header")
+		}
+		rule := stat.DefaultComparing()
+		o.rule = &rule
+		return nil
+	}
+	if !chosen {
+		o.metrics = []string{stat.MetricRate, stat.MetricCPU, "p50", "p99"}
+		if o.rate > 0 {
+			o.metrics = []string{stat.MetricCPU, "p50", "p90", "p99"}
+		}
+	}
+	for _, m := range o.metrics {
+		if !stat.KnownMetric(m) {
+			return usageErrorf("--metrics %s: there are rate, cpu, mean and quantiles such as p99 or p99.9", m)
+		}
+	}
+	if o.minEffect <= 0 {
+		return usageErrorf("--min-effect is above 0")
+	}
+	rule := stat.DefaultComparing()
+	rule.MinEffect = float64(o.minEffect)
+	o.rule = &rule
+	o.gates = map[string]float64{}
+	for _, text := range o.slower {
+		metric, value, one := strings.Cut(text, "=")
+		if !one {
+			metric, value = "", text
+		}
+		var share percentFlag
+		if err := share.Set(value); err != nil {
+			return usageErrorf("--fail-if-slower %s: %w", text, err)
+		}
+		switch {
+		case metric != "" && !slices.Contains(o.metrics, metric):
+			return usageErrorf("--fail-if-slower %s: the sides are not compared by %s; see --metrics", text, metric)
+		case metric != "":
+			o.gates[metric] = float64(share)
+		default:
+			for _, m := range o.metrics {
+				o.gates[m] = float64(share)
+			}
+		}
+	}
+	return nil
+}
+
+// plan is what the record says of how it was measured.
+func (o *loadOptions) plan() (record.Load, error) {
+	protocol := "http1"
+	switch {
+	case o.http2:
+		protocol = "h2"
+	case o.websocket:
+		protocol = "websocket"
+	}
+	p := record.Load{
+		Threads: o.threads, Connections: o.connections, DurationNS: float64(o.duration), Requests: o.requests, Rate: o.rate,
+		SliceNS: float64(o.slice), WarmupNS: float64(o.warmup), TimeoutNS: float64(o.timeout), Protocol: protocol,
+		Pipeline: o.pipeline, Script: o.script, Metrics: o.metrics, Gates: o.gates, Limits: o.limits,
+		Searching: o.findMaxRate, SelfTest: o.selfTest,
+	}
+	if o.requests > 0 {
+		p.DurationNS = 0
+	}
+	whole := float64(o.duration)
+	switch {
+	case o.ramp != "":
+		from, to, ok := strings.Cut(o.ramp, "..")
+		first, err1 := strconv.ParseFloat(from, 64)
+		last, err2 := strconv.ParseFloat(to, 64)
+		if !ok || err1 != nil || err2 != nil || first < 0 || last <= 0 {
+			return p, usageErrorf("--ramp %s: as in 100..5000", o.ramp)
+		}
+		p.Stages = []record.LoadStage{{Rate: last, DurationNS: whole, From: &first}}
+	case len(o.steps) > 0:
+		for _, rate := range o.steps {
+			if rate <= 0 {
+				return p, usageErrorf("--steps: rates are above 0")
+			}
+			p.Stages = append(p.Stages, record.LoadStage{Rate: rate, DurationNS: whole / float64(len(o.steps))})
+		}
+	}
+	if o.rate > 0 || len(p.Stages) > 0 || o.findMaxRate {
+		p.Arrivals = "constant"
+		if o.poisson {
+			p.Arrivals = "poisson"
+		}
+	}
+	if o.findMaxRate {
+		p.DurationNS = float64(o.stepTime)
+	}
+	return p, nil
+}
+
+// request is what all sides have in common.
+func (o *loadOptions) request() (runtime.LoadSide, error) {
+	side := runtime.LoadSide{
+		Unix: o.unix, Method: o.method, Body: o.body, Args: o.scriptArgs,
+		TLS: runtime.LoadTLS{Insecure: o.insecure, SNI: o.sni, CA: o.ca, Cert: o.cert, Key: o.key, NoResume: o.noResume},
+	}
+	var err error
+	absolute := func(file string) string {
+		if file == "" || err != nil {
+			return ""
+		}
+		var path string
+		path, err = filepath.Abs(file)
+		return path
+	}
+	side.BodyFile = absolute(o.bodyFile)
+	side.Script = o.script
+	if side.Method == "" && (o.body != "" || o.bodyFile != "") {
+		side.Method = "POST"
+	}
+	for _, text := range o.headers {
+		h, err := load.ParseHeader(text)
+		if err != nil {
+			return side, usageErrorf("-H: %w", err)
+		}
+		side.Headers = append(side.Headers, h)
+	}
+	for _, file := range o.headerFiles {
+		const most = 1 << 20
+		text, err := files.Read(file, most)
+		if err != nil {
+			return side, err
+		}
+		list, err := load.ParseHeaders(string(text))
+		if err != nil {
+			return side, fmt.Errorf("%s: %w", file, err)
+		}
+		side.Headers = append(side.Headers, list...)
+	}
+	return side, err
+}
+
+// side makes a side of a URL.
+func (o *loadOptions) side(ctx context.Context, base runtime.LoadSide, name, text string) (load.Side, error) {
+	u, err := load.Target(text)
+	if err != nil {
+		return load.Side{}, usageError(err)
+	}
+	if o.unix == "" {
+		if base.Addresses, err = load.Resolve(ctx, u); err != nil {
+			return load.Side{}, err
+		}
+	}
+	base.Name, base.URL = name, u.String()
+	base.Headers = slices.Clone(base.Headers)
+	side := load.Side{LoadSide: base}
+	pids := o.serverPIDs
+	side.Find = func() []int {
+		if len(pids) > 0 {
+			var all []int
+			for _, pid := range pids {
+				all = append(all, load.Family(pid)...)
+			}
+			slices.Sort(all)
+			return slices.Compact(all)
+		}
+		return load.Listeners(base.Addresses)
+	}
+	return side, nil
+}
+
+// open starts what is to be started and makes the sides.
+func (o *loadOptions) open(ctx context.Context, sys Sys, luajit record.Runtime) (*loadServers, load.Options, error) {
+	servers := &loadServers{}
+	options := load.Options{Runtime: luajit, Seed: o.seed, NoKeepalive: o.noKeepalive, Stderr: sys.Stderr, Stdout: o.scriptOutput(sys)}
+	base, err := o.request()
+	if err != nil {
+		return servers, options, err
+	}
+	if o.start != "" || len(o.abConf) > 0 {
+		o.shareCPUs()
+		if err := servers.start(ctx, sys, o); err != nil {
+			return servers, options, err
+		}
+		options.Died = servers.died
+	}
+	if options.Plan, err = o.plan(); err != nil {
+		return servers, options, err
+	}
+	options.ClientCPUs = o.clientCPUs
+	if err := o.sides(ctx, base, servers, &options); err != nil {
+		return servers, options, err
+	}
+	if len(options.Sides) > 1 {
+		options.Comparing = o.rule
+	}
+	return servers, options, enoughFiles(len(options.Sides) * o.connections)
+}
+
+func (o *loadOptions) sides(ctx context.Context, base runtime.LoadSide, servers *loadServers, options *load.Options) error {
+	add := func(name, url string, change func(*load.Side)) error {
+		s, err := o.side(ctx, base, name, url)
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			change(&s)
+		}
+		options.Sides = append(options.Sides, s)
+		return nil
+	}
+	switch {
+	case len(o.abConf) > 0:
+		names := shortNames(o.abConf)
+		for i := range o.abConf {
+			if err := add(names[i], servers.url(i, o.url), func(s *load.Side) { servers.own(i, s) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	case o.start != "":
+		return errors.Join(add(endpointName(o.url, len(o.ab) > 0), o.url, func(s *load.Side) { s.Find = servers.pids(0) }),
+			o.others(add, func(s *load.Side) { s.Find = servers.pids(0) }))
+	}
+	if err := add(endpointName(o.url, len(o.ab) > 0), o.url, nil); err != nil {
+		return err
+	}
+	return o.others(add, nil)
+}
+
+// others are the sides that are compared with the first.
+func (o *loadOptions) others(add func(name, url string, change func(*load.Side)) error, change func(*load.Side)) error {
+	for _, text := range o.ab {
+		if err := add(endpointName(text, true), text, change); err != nil {
+			return err
+		}
+	}
+	for _, text := range o.abHeader {
+		h, err := load.ParseHeader(text)
+		if err != nil {
+			return usageErrorf("--ab-header: %w", err)
+		}
+		err = add(text, o.url, func(s *load.Side) {
+			if change != nil {
+				change(s)
+			}
+			s.Headers = append(s.Headers, h)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if o.selfTest {
+		return add("the same again", o.url, change)
+	}
+	return nil
+}
+
+// endpointName is the path of a URL where several are compared, as they mostly differ in that.
+func endpointName(text string, compared bool) string {
+	if u, err := url.Parse(text); err == nil && compared && u.Path != "" {
+		return u.RequestURI()
+	}
+	return text
+}
+
+// shortNames are the names of files without what their folders have in common.
+func shortNames(paths []string) []string {
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = filepath.Base(p)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names) {
+		return paths
+	}
+	return names
+}
+
+// shareCPUs gives client and server CPUs of their own, where nobody has said which.
+func (o *loadOptions) shareCPUs() {
+	all := allowedCPUs()
+	if len(all) < 2 || len(o.serverCPUs) > 0 || len(o.clientCPUs) > 0 {
+		return
+	}
+	client := min(max(1, o.threads), max(1, len(all)/2))
+	o.clientCPUs, o.serverCPUs = cpusFlag(all[:client]), cpusFlag(all[client:])
+	o.threads = min(o.threads, client)
+}
+
+func allowedCPUs() []int {
+	if list := load.AllowedCPUs(); len(list) > 0 {
+		return list
+	}
+	list := make([]int, goruntime.NumCPU())
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// enoughFiles refuses more connections than files may be open.
+func enoughFiles(connections int) error {
+	const others = 64
+	if limit := load.MostFiles(); limit > 0 && connections+others > limit {
+		return fmt.Errorf("%d connections need more files than the %d that may be open here: allow more with 'ulimit -n %d', or use fewer -c",
+			connections, limit, connections+others)
+	}
+	return nil
+}

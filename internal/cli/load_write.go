@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/load"
+	"github.com/moonlap/moonlap/internal/plot"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+)
+
+// writeLoadReport writes the results of a record of load to stdout.
+func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentiles bool) error {
+	switch format {
+	case "text":
+		return report.Load(sys.Stdout, res, report.LoadOptions{Options: reportOptions(sys), Percentiles: percentiles})
+	case "markdown":
+		return report.LoadMarkdown(sys.Stdout, res)
+	case "json":
+		return record.WriteLoadJSON(sys.Stdout, res)
+	case "ndjson":
+		return record.WriteLoadSeries(sys.Stdout, res)
+	case "csv":
+		return record.WriteLoadCSV(sys.Stdout, res)
+	}
+	return writeReport(sys, res.Results, format)
+}
+
+// writePages writes the files that were asked for beside the report.
+func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
+	if o.page != "" {
+		var b bytes.Buffer
+		if err := plot.LoadFigure(res).WriteHTML(&b); err != nil {
+			return err
+		}
+		if err := files.Write(o.page, b.Bytes(), files.Shared); err != nil {
+			return fmt.Errorf("the page cannot be written: %w", err)
+		}
+	}
+	if o.metricsF != "" {
+		var b bytes.Buffer
+		if err := record.WriteLoadPrometheus(&b, res); err != nil {
+			return err
+		}
+		if err := files.Write(o.metricsF, b.Bytes(), files.Shared); err != nil {
+			return fmt.Errorf("the figures cannot be written: %w", err)
+		}
+	}
+	return nil
+}
+
+// runLoadJoin reports several records as one.
+func runLoadJoin(ctx context.Context, sys Sys, o loadOptions, paths []string) error {
+	if len(paths) < 2 {
+		return usageErrorf("--join merges two records or more")
+	}
+	if err := oneOf("--format", o.format, loadFormats...); err != nil {
+		return err
+	}
+	if err := o.completeLimits(); err != nil {
+		return err
+	}
+	var list []*record.Record
+	var partial error
+	for _, path := range paths {
+		rec, err := readRecord(ctx, sys, path)
+		if rec == nil || rec.Run.Kind != record.KindLoad {
+			if err == nil {
+				err = fmt.Errorf("%s holds no load", path)
+			}
+			return err
+		}
+		partial = errors.Join(partial, err)
+		list = append(list, rec)
+	}
+	rec, err := load.Join(list)
+	if err != nil {
+		return err
+	}
+	if len(o.limits) > 0 {
+		rec.Load.Plan.Limits = o.limits
+	}
+	res := load.Summarize(rec)
+	if err := writeLoadReport(sys, res, o.format, o.latency); err != nil {
+		return err
+	}
+	if err := o.writePages(sys, res); err != nil {
+		return err
+	}
+	if partial != nil {
+		return exitWith(ExitPartial, partial)
+	}
+	return loadOutcome(res)
+}

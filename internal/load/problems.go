@@ -1,0 +1,199 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// shortOfRate is the share of the offered requests that may be missing.
+const shortOfRate = 0.001
+
+// missed tells whether a side in open loop did not get its requests out.
+func missed(s record.LoadSide) bool {
+	offered := s.OfferedRate * s.ElapsedNS / 1e9
+	return s.OfferedRate > 0 && offered-float64(s.Requests) > max(1, shortOfRate*offered)
+}
+
+// problems are what went wrong, those that decide the exit status first.
+func problems(rec *record.Record, res *record.LoadResults) []record.LoadProblem {
+	var list []record.LoadProblem
+	add := func(p record.LoadProblem) { list = append(list, p) }
+	for _, f := range rec.Faults {
+		code := record.LoadEngineFailed
+		advice := "this is a fault of moonlap's engine, or of its LuaJIT: 'moonlap doctor' checks the machine"
+		if f.Stage == StageServer {
+			code, advice = record.LoadServerDied, "its error log says why; what was measured until then stands"
+		}
+		add(record.LoadProblem{Code: code, Text: f.Text, Advice: advice, Decides: true})
+	}
+	for _, s := range rec.Load.Scripts {
+		add(record.LoadProblem{Code: record.LoadScriptError, Side: nameOf(res, s.Side), Text: scriptText(s), Advice: "mend the script, and run again", Decides: true})
+	}
+	for _, d := range rec.Load.Done {
+		if d.Stop == record.LoadStopError {
+			add(record.LoadProblem{Code: record.LoadEngineFailed, Text: orElse(d.Text, "the load engine stopped for an error"), Decides: true})
+		}
+	}
+	if rec.End == nil || rec.End.Reason == "interrupted" {
+		add(record.LoadProblem{Code: record.LoadInterrupted, Text: "the run was interrupted; what was measured until then stands"})
+	}
+	for _, s := range res.Sides {
+		list = append(list, ofSide(rec, res, s)...)
+	}
+	if !res.Load.Searching { // there a step that exceeds is how the search ends
+		for _, l := range res.Limits {
+			if l.Exceeded {
+				add(record.LoadProblem{Code: record.LoadLimitExceeded, Side: l.Side, Decides: true,
+					Text: fmt.Sprintf("%s: it is %s", l.Limit, limitValue(l))})
+			}
+		}
+	} else if res.MaxRate == nil {
+		add(record.LoadProblem{Code: record.LoadLimitExceeded, Decides: true, Text: "no rate that was tried keeps the limits",
+			Advice: "begin lower, with -R, or see whether the server answers at all"})
+	}
+	if res.Load.SelfTest {
+		for _, c := range res.Comparisons {
+			if c.Verdict == record.Slower || c.Verdict == record.Faster {
+				add(record.LoadProblem{Code: record.LoadFalseAlarm, Decides: true,
+					Text:   fmt.Sprintf("equal sides differ by %s: one in twenty self-tests says so by chance", c.Metric),
+					Advice: "repeat it; if it does so again, do not compare here"})
+			}
+		}
+	}
+	return list
+}
+
+func nameOf(res *record.LoadResults, side int) string {
+	if side >= 0 && side < len(res.Sides) {
+		return res.Sides[side].Name
+	}
+	return ""
+}
+
+func scriptText(s record.LoadScript) string {
+	where := ""
+	if s.File != "" {
+		where = fmt.Sprintf("%s:%d: ", s.File, s.Line)
+	}
+	if strings.HasPrefix(s.Text, where) {
+		where = ""
+	}
+	return fmt.Sprintf("the script failed in %s: %s%s", s.Hook, where, s.Text)
+}
+
+// ofSide are the problems of one side.
+func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []record.LoadProblem {
+	var list []record.LoadProblem
+	add := func(p record.LoadProblem) {
+		p.Side = s.Name
+		list = append(list, p)
+	}
+	e := s.Errors
+	said := saidOf(rec, slices.IndexFunc(res.Sides, func(o record.LoadSide) bool { return o.Name == s.Name }))
+	switch {
+	case s.Responses == 0 && len(rec.Load.Slices) > 0 && len(rec.Load.Scripts) == 0:
+		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "no request was answered" + withErrors(e) + said,
+			Advice: adviceOf(e), Decides: true})
+	case s.Responses > 0 && e.Status == s.Responses:
+		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "every answer has a status of 400 or above" + said,
+			Advice: "see with curl what the URL answers", Decides: true})
+	case e.Total() > 0:
+		add(record.LoadProblem{Code: record.LoadErrorsSeen, Text: strings.TrimPrefix(withErrors(e), ": ") + said, Advice: adviceOf(e)})
+	}
+	if missed(s) && !res.Load.Searching {
+		sent := float64(s.Requests) / s.ElapsedNS * 1e9
+		add(record.LoadProblem{Code: record.LoadRateNotReached, Decides: true,
+			Text:   fmt.Sprintf("the rate was not reached: %.0f requests a second of %.0f", sent, s.OfferedRate),
+			Advice: "latencies count from when a request was due, so they tell it too; use more -c, or a lower -R"})
+	}
+	if c := s.Client; c.Saturated && !res.Load.Searching {
+		add(record.LoadProblem{Code: record.LoadClientSaturated, Text: c.Verdict, Decides: len(res.Load.Limits) > 0,
+			Advice: "use more threads (-t) on more cores, fewer connections, or a rate (-R) below the maximum"})
+	}
+	if n := s.LatencyNS.Count; n > 0 && n < 1000 {
+		add(record.LoadProblem{Code: record.LoadFewRequests, Text: fmt.Sprintf("%d answers are few for a p99", n),
+			Advice: "run longer: -d"})
+	}
+	return list
+}
+
+// saidOf is the most frequent error of a side in words.
+func saidOf(rec *record.Record, side int) string {
+	counts := map[string]int64{}
+	for _, e := range rec.Load.Errors {
+		if e.Side == side {
+			counts[e.Text] += max(1, e.Count)
+		}
+	}
+	most := ""
+	for _, text := range sortedKeys(counts) {
+		if most == "" || counts[text] > counts[most] {
+			most = text
+		}
+	}
+	if most == "" {
+		return ""
+	}
+	return " (" + most + ")"
+}
+
+func withErrors(e record.LoadErrors) string {
+	var parts []string
+	for _, k := range ErrorKinds(e) {
+		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.Name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// An ErrorKind is how many errors of one kind there were.
+type ErrorKind struct {
+	Name  string
+	Count int64
+}
+
+// ErrorKinds are those that there were, in words.
+func ErrorKinds(e record.LoadErrors) []ErrorKind {
+	all := []ErrorKind{
+		{"connections refused", e.Refused}, {"connections failed", e.Connect}, {"connections reset", e.Reset},
+		{"timeouts", e.Timeout}, {"TLS errors", e.TLS}, {"answers that are no HTTP", e.Protocol},
+		{"read errors", e.Read}, {"write errors", e.Write}, {"failed checks", e.Check},
+		{"answers with status 400 or above", e.Status}, {"requests that the script failed to make", e.Script},
+	}
+	return slices.DeleteFunc(all, func(k ErrorKind) bool { return k.Count == 0 })
+}
+
+func adviceOf(e record.LoadErrors) string {
+	switch {
+	case e.Refused > 0:
+		return "nothing listens there, or its backlog is full"
+	case e.Timeout > 0:
+		return "timeouts are in the latencies with the time they took; --timeout sets it"
+	case e.TLS > 0:
+		return "--insecure accepts any certificate"
+	case e.Protocol > 0:
+		return "see with curl -v what the server says"
+	case e.Status > 0:
+		return "answers with an error may be faster than others: see with curl what the URL answers"
+	}
+	return ""
+}
+
+func limitValue(l record.LoadLimit) string {
+	parsed, err := ParseLimit(l.Limit)
+	switch {
+	case err != nil:
+		return ""
+	case parsed.metric == "errors" && strings.HasSuffix(l.Limit, "%"):
+		return fmt.Sprintf("%.3g %%", 100*l.Value)
+	case parsed.metric == "errors" || parsed.metric == "rate":
+		return fmt.Sprintf("%.0f", math.Round(l.Value))
+	}
+	return short(l.Value)
+}

@@ -1,0 +1,166 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// Run measures. Every line of the record goes to write, and the record is returned whole, also when ctx ends
+// before the run does. Sides that are compared end when all is decided. The error is ctx's, one of write's, or that
+// the engine cannot be started; a server that fails is no error.
+func Run(ctx context.Context, o Options, opening record.Run, write func(record.Line) error, progress func(Progress)) (*record.Record, error) {
+	r := &run{options: o, write: write, progress: progress, record: &record.Record{}, started: time.Now()}
+	err := r.open(opening)
+	if err == nil {
+		err = r.follow(ctx)
+	}
+	return r.record, err
+}
+
+type run struct {
+	options  Options
+	write    func(record.Line) error
+	progress func(Progress)
+	record   *record.Record
+	started  time.Time
+	begun    time.Time // the first slice
+	live     *live
+	judges   *judges
+}
+
+// StageServer is the stage of a fault of the server under test.
+const StageServer = "server"
+
+func (r *run) open(opening record.Run) error {
+	o := &r.options
+	opening.Comparing, opening.Seed, opening.BudgetNS = o.Comparing, o.Seed, o.Plan.DurationNS
+	o.Plan.URLs, o.Plan.ServerPIDs = nil, nil
+	known := false
+	for _, s := range o.Sides {
+		var pids []int
+		if s.Find != nil {
+			pids = s.Find()
+		}
+		known = known || len(pids) > 0
+		o.Plan.URLs = append(o.Plan.URLs, s.URL)
+		o.Plan.ServerPIDs = append(o.Plan.ServerPIDs, pids)
+	}
+	plan := o.Plan
+	if !known {
+		plan.ServerPIDs = nil
+	}
+	lines := []record.Line{opening, o.Runtime}
+	for _, c := range o.cases() {
+		lines = append(lines, c)
+	}
+	return r.add(append(lines, plan)...)
+}
+
+func (r *run) add(lines ...record.Line) error {
+	for _, l := range lines {
+		if err := r.record.Add(l); err != nil {
+			return err
+		}
+		if err := r.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAtServer is how often the run asks whether the server is still there, and draws its progress.
+const lookAtServer = 100 * time.Millisecond
+
+// follow runs the engine to its end, and closes the record.
+func (r *run) follow(ctx context.Context) error {
+	o := r.options
+	engine, err := runtime.StartLoad(ctx, runtime.LoadSpec{
+		Runtime: o.Runtime, Job: o.job(), Stdout: o.Stdout, Stderr: o.Stderr, CPUs: o.ClientCPUs,
+	})
+	if err != nil {
+		return err
+	}
+	r.live, r.judges = newLive(o), newJudges(r.record)
+	var failed error
+	ending := false
+	end := func() {
+		if !ending {
+			ending = true
+			engine.Interrupt()
+		}
+	}
+	ticks := time.NewTicker(lookAtServer)
+	defer ticks.Stop()
+	for lines := engine.Lines; lines != nil; {
+		select {
+		case l, ok := <-lines:
+			switch {
+			case !ok:
+				lines = nil
+			case failed != nil: // it is about to end
+			default:
+				if failed = r.hear(l); failed != nil || r.judges.decided() {
+					end()
+				}
+			}
+		case <-ticks.C:
+			r.tell()
+			if o.Died == nil || ending || ctx.Err() != nil {
+				break
+			}
+			if why := o.Died(); why != nil {
+				failed = r.add(record.Fault{Case: -1, Kind: record.FaultCrash, Stage: StageServer, Text: why.Error()})
+				end()
+			}
+		}
+	}
+	reason := "complete"
+	if ctx.Err() != nil {
+		reason = "interrupted"
+	}
+	if failed == nil {
+		failed = r.add(record.End{Reason: reason, ElapsedNS: float64(time.Since(r.started))})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return failed
+}
+
+func (r *run) hear(l record.Line) error {
+	switch l := l.(type) {
+	case record.LoadBegin:
+		r.begun = time.Now()
+		if r.options.Began != nil {
+			r.options.Began(l.AtNS)
+		}
+	case record.LoadSlice:
+		if l.Side >= len(r.options.Sides) {
+			return fmt.Errorf("the engine tells of side %d, and there are %d", l.Side, len(r.options.Sides))
+		}
+		if r.options.Heard != nil {
+			r.options.Heard(l)
+		}
+		r.live.add(l)
+		r.judges.add(l)
+	case record.Fault:
+		if l.Kind == record.FaultChannel {
+			return errors.New(l.Text)
+		}
+	}
+	return r.add(l)
+}
+
+func (r *run) tell() {
+	p := Progress{Elapsed: time.Since(r.started), Sides: r.live.sides, Comparisons: r.judges.now()}
+	if !r.begun.IsZero() && r.options.Plan.Requests == 0 {
+		whole := time.Duration(r.options.Plan.WarmupNS + r.options.Plan.DurationNS)
+		p.Left = max(0, whole-time.Since(r.begun))
+	}
+	r.progress(p)
+}

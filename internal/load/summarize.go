@@ -1,0 +1,376 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/lap"
+)
+
+// Summarize turns a record of load into results: each side, the comparisons, the limits, and what went wrong.
+func Summarize(rec *record.Record) *record.LoadResults {
+	plan := record.Load{}
+	if rec.Load.Plan != nil {
+		plan = *rec.Load.Plan
+	}
+	res := &record.LoadResults{
+		Results: &record.Results{
+			Schema: record.Schema, Kind: rec.Run.Kind, Environment: rec.Run.Environment, Runtime: rec.Runtime,
+			Seed: rec.Run.Seed, Warnings: []record.Warning{}, Cases: []record.CaseResult{}, Complete: rec.Complete(),
+		},
+		Load: plan, Sides: []record.LoadSide{}, Problems: []record.LoadProblem{},
+	}
+	for i, c := range rec.Cases {
+		s := newSide(rec, plan, i)
+		side := s.result(c.Name, urlOf(plan, i), rec.Run.Seed)
+		res.Sides = append(res.Sides, side)
+		res.ElapsedNS += side.ElapsedNS
+		res.Cases = append(res.Cases, s.asCase(c, rec, side))
+	}
+	res.Comparisons = compare(rec)
+	judgeLimits(res)
+	if plan.Searching {
+		res.MaxRate = highest(res)
+	}
+	res.Problems = append(res.Problems, problems(rec, res)...)
+	res.Outcome = record.LoadOK
+	for _, p := range res.Problems {
+		if p.Decides {
+			res.Outcome = p.Code
+			break
+		}
+	}
+	for _, p := range res.Problems {
+		text := p.Text
+		if p.Side != "" && len(res.Sides) > 1 {
+			text = p.Side + ": " + text
+		}
+		res.Warnings = append(res.Warnings, record.Warning{Code: p.Code, Text: text, Advice: p.Advice})
+	}
+	return res
+}
+
+func urlOf(plan record.Load, side int) string {
+	if plan.Searching && len(plan.URLs) > 0 {
+		return plan.URLs[0]
+	}
+	if side < len(plan.URLs) {
+		return plan.URLs[side]
+	}
+	return ""
+}
+
+// A side collects the slices of one side.
+type side struct {
+	plan        record.Load
+	connections int // of the side, over all threads
+	threads     int
+	groups      []*group
+	whole       group
+	raw         *lap.Histogram
+	tags        map[string]*tag
+	lags        []weighted
+	lagMax      float64
+	cpuShare    float64
+}
+
+// A group is a stretch of slices that is shown as one point.
+type group struct {
+	at, ns    float64 // the first slice's, and the sum over slices, per thread
+	cpu       float64
+	threadNS  float64 // over all threads
+	serverCPU float64
+	server    bool
+	sum       float64 // of raw latencies
+	requests  int64
+	responses int64
+	bytes     int64
+	unsent    int64
+	late      int64
+	offered   float64
+	errors    record.LoadErrors
+	values    *lap.Histogram
+}
+
+type tag struct {
+	count, errors int64
+	values        *lap.Histogram
+}
+
+type weighted struct{ value, weight float64 }
+
+// mostPoints is how many points a side's series has at most.
+const mostPoints = 600
+
+func newSide(rec *record.Record, plan record.Load, number int) *side {
+	s := &side{plan: plan, tags: map[string]*tag{}}
+	for _, t := range rec.Load.Threads {
+		s.connections += t.Connections
+		s.threads++
+	}
+	if plan.Searching { // every step is an engine of its own
+		s.connections, s.threads = plan.Connections, plan.Threads
+	}
+	if s.threads == 0 {
+		s.connections, s.threads = plan.Connections, max(1, plan.Threads)
+	}
+	var own []record.LoadSlice
+	for _, l := range rec.Load.Slices {
+		if l.Side == number && !l.Warmup {
+			own = append(own, l)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b record.LoadSlice) int { return a.Slice - b.Slice })
+	count := 0
+	last := -1
+	for _, l := range own {
+		if l.Slice != last {
+			count, last = count+1, l.Slice
+		}
+	}
+	each := (count + mostPoints - 1) / mostPoints
+	last, count = -1, -1
+	for _, l := range own {
+		if l.Slice != last {
+			count, last = count+1, l.Slice
+			if count%each == 0 {
+				s.groups = append(s.groups, &group{at: l.AtNS})
+			}
+		}
+		g := s.groups[len(s.groups)-1]
+		g.add(l, s.threads)
+		s.raw = merge(s.raw, orElse(l.Raw, l.Latency))
+		s.lags = append(s.lags, weighted{l.LagP99NS, float64(l.Responses)})
+		s.lagMax = max(s.lagMax, l.LagMaxNS)
+		for _, t := range l.Tags {
+			s.tag(t)
+		}
+	}
+	for _, g := range s.groups {
+		s.whole.join(g)
+	}
+	return s
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (s *side) tag(t record.LoadTag) {
+	known := s.tags[t.Name]
+	if known == nil {
+		known = &tag{}
+		s.tags[t.Name] = known
+	}
+	known.count += t.Count
+	known.errors += t.Errors
+	known.values = merge(known.values, t.Latency)
+}
+
+// add adds a thread's slice.
+func (g *group) add(l record.LoadSlice, threads int) {
+	g.join(&group{
+		ns: l.NS / float64(threads), threadNS: l.NS, cpu: l.CPUNS, sum: l.SumNS,
+		requests: l.Requests, responses: l.Responses, bytes: l.Bytes, unsent: l.Unsent, late: l.Late,
+		offered: l.Offered, errors: l.Errors,
+	})
+	if l.ServerCPUNS != nil {
+		g.serverCPU += *l.ServerCPUNS
+		g.server = true
+	}
+	g.values = merge(g.values, l.Latency)
+}
+
+func (g *group) join(o *group) {
+	g.ns += o.ns
+	g.threadNS += o.threadNS
+	g.cpu += o.cpu
+	g.serverCPU += o.serverCPU
+	g.server = g.server || o.server
+	g.sum += o.sum
+	g.requests += o.requests
+	g.responses += o.responses
+	g.bytes += o.bytes
+	g.unsent += o.unsent
+	g.late += o.late
+	g.offered += o.offered
+	g.errors.Add(o.errors)
+	if o.values == nil {
+		return
+	}
+	if g.values == nil {
+		g.values = lap.NewHistogram()
+		if copied, err := lap.Decode(o.values.Encode()); err == nil {
+			g.values = copied
+		}
+		return
+	}
+	g.values.Merge(o.values)
+}
+
+func (g *group) rate() float64 {
+	if g.ns == 0 {
+		return 0
+	}
+	return float64(g.responses) / g.ns * 1e9
+}
+
+func (s *side) result(name, url string, seed uint64) record.LoadSide {
+	w := s.whole
+	side := record.LoadSide{
+		Name: name, URL: url, Requests: w.requests, Responses: w.responses, Bytes: w.bytes, Errors: w.errors,
+		ElapsedNS: w.ns, LatencyNS: latencyOf(w.values), RawNS: latencyOf(s.raw), Series: []record.LoadPoint{},
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	side.Rate = s.over(rng, (*group).rate)
+	side.Rate.Estimate = w.rate()
+	if w.ns > 0 && (s.plan.Rate > 0 || len(s.plan.Stages) > 0 || w.offered > 0) {
+		side.OfferedRate = w.offered / w.ns * 1e9
+	}
+	if w.server && w.responses > 0 {
+		iv := s.over(rng, func(g *group) float64 { return g.serverCPU / max(1, float64(g.responses)) })
+		iv.Estimate = w.serverCPU / float64(w.responses)
+		side.Server = &record.LoadServer{CPUPerRequestNS: iv, CPUShare: w.serverCPU / w.ns}
+	}
+	side.Client = s.client(side)
+	for _, name := range sortedKeys(s.tags) {
+		t := s.tags[name]
+		side.Tags = append(side.Tags, record.LoadTagged{Name: name, Count: t.count, Errors: t.errors, LatencyNS: latencyOf(t.values)})
+	}
+	for _, g := range s.groups {
+		side.Series = append(side.Series, g.point())
+	}
+	if w.values != nil {
+		side.Histogram = w.values.Encode()
+	}
+	return side
+}
+
+// over is the interval of a mean over time, from a bootstrap of stretches that are long enough to differ by chance alone.
+func (s *side) over(rng *rand.Rand, of func(*group) float64) record.Interval {
+	const stretches = 20
+	var values []float64
+	each := max(1, (len(s.groups)+stretches-1)/stretches)
+	for from := 0; from+each <= len(s.groups); from += each {
+		stretch := group{}
+		for _, g := range s.groups[from : from+each] {
+			light := *g
+			light.values = nil
+			stretch.join(&light)
+		}
+		values = append(values, of(&stretch))
+	}
+	if len(values) == 0 {
+		return record.Interval{}
+	}
+	mean := func(samples ...[]float64) float64 { return stat.Mean(samples[0]) }
+	iv, _ := stat.Bootstrap(rng, 1000, stat.Level, mean, values)
+	return iv
+}
+
+func latencyOf(h *lap.Histogram) record.LoadLatency {
+	if h == nil || h.Count() == 0 {
+		return record.LoadLatency{}
+	}
+	at := func(p float64) float64 { return float64(h.Percentile(p)) }
+	l := record.LoadLatency{
+		Count: h.Count(), Mean: h.Mean(), Min: float64(h.Min()), P50: at(50), P75: at(75), P90: at(90), P99: at(99),
+		P999: at(99.9), P9999: at(99.99), Max: float64(h.Max()),
+	}
+	squares := 0.0
+	for b := range h.Buckets {
+		d := (float64(b.Low)+float64(b.High))/2 - l.Mean
+		squares += d * d * float64(b.Count)
+	}
+	l.Stdev = math.Sqrt(squares / float64(l.Count))
+	return l
+}
+
+func (g *group) point() record.LoadPoint {
+	p := record.LoadPoint{AtNS: g.at, NS: g.ns, Responses: g.responses, Errors: g.errors.Total(), Rate: g.rate()}
+	if g.ns > 0 {
+		p.Offered = g.offered / g.ns * 1e9
+	}
+	if g.values != nil {
+		p.P50, p.P99, p.Max = float64(g.values.Percentile(50)), float64(g.values.Percentile(99)), float64(g.values.Max())
+		for b := range g.values.Buckets {
+			cell := record.HeatAt(float64(b.Low))
+			for len(p.Heat) <= cell {
+				p.Heat = append(p.Heat, 0)
+			}
+			p.Heat[cell] += b.Count
+		}
+		p.Histogram = g.values.Encode()
+	}
+	return p
+}
+
+// asCase is the side as a case of results, for the history and its baselines: the mean latency, corrected.
+func (s *side) asCase(c record.Case, rec *record.Record, side record.LoadSide) record.CaseResult {
+	out := record.CaseResult{
+		Name: c.Name, Case: c, Warnings: []record.Warning{}, Modes: []record.Mode{}, PerProcess: []record.ProcessResult{},
+		Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),
+	}
+	if side.LatencyNS.Count == 0 {
+		return out
+	}
+	iv := s.over(rand.New(rand.NewPCG(rec.Run.Seed, 2)), func(g *group) float64 { return g.sum / max(1, float64(g.responses)) })
+	scale := 1.0
+	if iv.Estimate > 0 {
+		scale = side.LatencyNS.Mean / iv.Estimate
+	}
+	out.Processes = 1
+	out.Steady = record.SteadyFlat
+	out.NSPerCall = &record.Distribution{
+		Interval: record.Interval{Estimate: side.LatencyNS.Mean, Low: iv.Low * scale, High: iv.High * scale},
+		Min:      side.LatencyNS.Min, P50: side.LatencyNS.P50, P90: side.LatencyNS.P90, P99: side.LatencyNS.P99, Max: side.LatencyNS.Max,
+	}
+	return out
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// weightedQuantile is the value that a share q of the weight is not above.
+func weightedQuantile(list []weighted, q float64) float64 {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b weighted) int {
+		switch {
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return 0
+	})
+	total, seen := 0.0, 0.0
+	for _, w := range sorted {
+		total += w.weight
+	}
+	for _, w := range sorted {
+		if seen += w.weight; seen >= q*total {
+			return w.value
+		}
+	}
+	return 0
+}
+
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,175 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/lap"
+	"github.com/moonlap/moonlap/lap/lapplot"
+)
+
+// LoadFigure draws a run of load: rate and latency over time, the percentile curve, and a heat map of each side's latencies.
+func LoadFigure(res *record.LoadResults) *lapplot.Figure {
+	f := &lapplot.Figure{Title: "moonlap load"}
+	if len(res.Sides) == 1 {
+		f.Title += " " + res.Sides[0].URL
+	}
+	for _, c := range res.Comparisons {
+		f.Ratios = append(f.Ratios, lapplot.Ratio{
+			A: c.A, B: c.B + ", by " + c.Metric, Estimate: c.Ratio.Estimate, Low: c.Ratio.Low, High: c.Ratio.High, Verdict: c.Verdict,
+		})
+	}
+	for _, p := range res.Problems {
+		text := p.Text
+		if p.Side != "" && len(res.Sides) > 1 {
+			text = p.Side + ": " + text
+		}
+		f.Notes = append(f.Notes, text)
+	}
+	for _, s := range res.Sides {
+		c := s.Client
+		f.Notes = append(f.Notes, fmt.Sprintf("%s: %.0f answers a second, X·R/N %.2f, client CPU %.0f %%; %s",
+			s.Name, s.Rate.Estimate, c.XROverN, 100*c.CPUShare, c.Verdict))
+	}
+	f.Charts = append(f.Charts, rates(res), overTime(res), tails(res))
+	for _, s := range res.Sides {
+		if heat := heatMap(s); heat != nil {
+			f.Charts = append(f.Charts, heat)
+		}
+	}
+	return f
+}
+
+func timeAxis() lapplot.Axis {
+	return lapplot.Axis{Title: "time since the first request", Unit: lapplot.Time}
+}
+
+func rates(res *record.LoadResults) *lapplot.Chart {
+	c := &lapplot.Chart{Title: "Answers a second", X: timeAxis(), Y: lapplot.Axis{Title: "answers a second"}}
+	for _, s := range res.Sides {
+		series := lapplot.Series{Name: s.Name}
+		offered := lapplot.Series{Name: s.Name + ", offered", Pale: true}
+		for _, p := range s.Series {
+			series.Points = append(series.Points, lapplot.At(p.AtNS, p.Rate))
+			if p.Offered > 0 {
+				offered.Points = append(offered.Points, lapplot.At(p.AtNS, p.Offered))
+			}
+			if p.Errors > 0 {
+				series.Marks = append(series.Marks, lapplot.Mark{X: p.AtNS, Kind: "errors", Label: fmt.Sprintf("%d errors", p.Errors)})
+			}
+		}
+		c.Series = append(c.Series, series)
+		if len(offered.Points) > 0 {
+			c.Series = append(c.Series, offered)
+		}
+	}
+	return c
+}
+
+func overTime(res *record.LoadResults) *lapplot.Chart {
+	c := &lapplot.Chart{
+		Title: "p99 over time", Notes: []string{"corrected; the band reaches from the median to the longest"},
+		X: timeAxis(), Y: lapplot.Axis{Title: "latency", Unit: lapplot.Time, Scale: lapplot.Log},
+	}
+	for _, s := range res.Sides {
+		series := lapplot.Series{Name: s.Name}
+		for _, p := range s.Series {
+			if p.P99 > 0 {
+				series.Points = append(series.Points, lapplot.Point{X: p.AtNS, Y: p.P99, Low: p.P50, High: p.Max})
+			}
+		}
+		c.Series = append(c.Series, series)
+	}
+	return c
+}
+
+func tails(res *record.LoadResults) *lapplot.Chart {
+	c := &lapplot.Chart{
+		Title: "Percentiles", Notes: []string{"corrected for requests that were kept from being sent, and raw, from the moment of sending"},
+		X: lapplot.Axis{Title: "share that takes no longer", Scale: lapplot.Tail},
+		Y: lapplot.Axis{Title: "latency", Unit: lapplot.Time, Scale: lapplot.Log},
+	}
+	for _, s := range res.Sides {
+		h, err := lap.Decode(s.Histogram)
+		if err != nil || h.Count() == 0 {
+			continue
+		}
+		c.Series = append(c.Series, lapplot.Series{Name: s.Name, Points: tailOf(h)})
+		raw := lapplot.Series{Name: s.Name + ", raw", Pale: true}
+		for _, q := range []struct{ share, ns float64 }{
+			{0.5, s.RawNS.P50}, {0.75, s.RawNS.P75}, {0.9, s.RawNS.P90}, {0.99, s.RawNS.P99}, {0.999, s.RawNS.P999}, {0.9999, s.RawNS.P9999},
+		} {
+			if 1/(1-q.share) <= 2*float64(s.RawNS.Count) {
+				raw.Points = append(raw.Points, lapplot.At(1/(1-q.share), q.ns))
+			}
+		}
+		c.Series = append(c.Series, raw)
+	}
+	return c
+}
+
+// tailOf is the curve of a histogram on HdrHistogram's scale.
+func tailOf(h *lap.Histogram) []lapplot.Point {
+	const perDecade = 40
+	last := 2 * float64(h.Count())
+	var points []lapplot.Point
+	for i := 0; ; i++ {
+		x := math.Pow(10, float64(i)/perDecade)
+		if x >= last {
+			break
+		}
+		points = append(points, lapplot.At(x, float64(h.Percentile(100*(1-1/x)))))
+	}
+	return append(points, lapplot.At(last, float64(h.Max())))
+}
+
+// heatColumns is how many columns a heat map has at most.
+const heatColumns = 150
+
+// heatMap shows where the latencies of a side lay over time; nil where there were none.
+func heatMap(s record.LoadSide) *lapplot.Chart {
+	if len(s.Series) == 0 {
+		return nil
+	}
+	first, last := s.Series[0].AtNS, s.Series[len(s.Series)-1]
+	width := (last.AtNS + last.NS - first) / float64(min(heatColumns, len(s.Series)))
+	columns := map[int][]int64{}
+	most := 0
+	for _, p := range s.Series {
+		at := int((p.AtNS - first) / width)
+		column := columns[at]
+		for len(column) < len(p.Heat) {
+			column = append(column, 0)
+		}
+		for cell, n := range p.Heat {
+			column[cell] += n
+		}
+		columns[at] = column
+		most = max(most, at)
+	}
+	series := lapplot.Series{Name: s.Name, Style: lapplot.Cells, Width: width}
+	for at := range most + 1 {
+		total := int64(0)
+		for _, n := range columns[at] {
+			total += n
+		}
+		for cell, n := range columns[at] {
+			if n == 0 {
+				continue
+			}
+			low, high := record.HeatFrom(cell), record.HeatFrom(cell+1)
+			series.Points = append(series.Points, lapplot.Point{
+				X: first + float64(at)*width, Y: math.Sqrt(low * high), Low: low, High: high,
+				Weight: math.Sqrt(float64(n) / float64(total)), Label: fmt.Sprintf("%.2g %% of the answers", 100*float64(n)/float64(total)),
+			})
+		}
+	}
+	if len(series.Points) == 0 {
+		return nil
+	}
+	return &lapplot.Chart{
+		Title: "Latencies over time: " + s.Name, Notes: []string{"corrected; the darker, the more answers took so long"},
+		X: timeAxis(), Y: lapplot.Axis{Title: "latency", Unit: lapplot.Time, Scale: lapplot.Log}, Series: []lapplot.Series{series},
+	}
+}

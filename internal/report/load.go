@@ -1,0 +1,319 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/load"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/ui"
+)
+
+// LoadOptions say what of a run of load is drawn.
+type LoadOptions struct {
+	ui.Options
+	Percentiles bool // the whole distribution, wrk's --latency
+}
+
+// Load draws the report of a run of load: the verdict first. Its only error is that of w.
+func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
+	p := newPage(opt.Options)
+	p.Line(p.Strong.Render("moonlap load") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
+	p.loadVerdicts(res)
+	for _, s := range res.Sides {
+		p.Fact(sideLabel(res, s), s.URL)
+	}
+	p.Fact("load", p.loadPlan(res))
+	p.Fact("machine", p.machine(res.Environment))
+	p.Blank()
+	headers, rows := p.loadTable(res)
+	p.Table(headers, rows)
+	p.loadTags(res)
+	if opt.Percentiles {
+		p.loadPercentiles(res)
+	}
+	p.Blank()
+	for _, s := range res.Sides {
+		p.Fact(honestLabel(res, s), p.honest(s, res.Load))
+	}
+	if !res.Complete {
+		p.Blank()
+		p.Para("", "Partial result: the run did not end as planned.", p.Bad)
+	}
+	return p.Write(w)
+}
+
+// LoadMarkdown writes the same as GitHub renders it. Its only error is that of w.
+func LoadMarkdown(w io.Writer, res *record.LoadResults) error {
+	p := newPage(ui.Options{})
+	m := &markdown{page: p}
+	for _, c := range res.Comparisons {
+		m.Line("- " + escape(p.loadComparison(res, c)))
+	}
+	for _, problem := range res.Problems {
+		m.Line("- " + escape(problem.Text))
+	}
+	m.Blank()
+	headers, rows := p.loadTable(res)
+	m.row(headers...)
+	m.Line("| --- |" + strings.Repeat(" ---: |", len(headers)-1))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = escape(row[i])
+		}
+		m.row(row...)
+	}
+	m.Blank()
+	for _, s := range res.Sides {
+		m.Line("- " + escape(ui.Clean(s.Name)+": "+p.honest(s, res.Load)))
+	}
+	m.Blank()
+	m.Line(p.loadPlan(res))
+	return p.Write(w)
+}
+
+func sideLabel(res *record.LoadResults, s record.LoadSide) string {
+	if len(res.Sides) == 1 || res.Load.Searching {
+		return "URL"
+	}
+	return labelOf(s.Name)
+}
+
+func honestLabel(res *record.LoadResults, s record.LoadSide) string {
+	if len(res.Sides) == 1 {
+		return "honesty"
+	}
+	return labelOf(s.Name)
+}
+
+// longestLabel fits before a fact.
+const longestLabel = 8
+
+// labelOf cuts a name to what stands before a fact.
+func labelOf(name string) string {
+	name = ui.Clean(name)
+	if len(name) > longestLabel {
+		return name[:longestLabel]
+	}
+	return name
+}
+
+// loadVerdicts are what a reader came for: comparisons, the highest rate, what went wrong.
+func (p *page) loadVerdicts(res *record.LoadResults) {
+	styles := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}
+	for i, c := range res.Comparisons {
+		if i == 0 || c.B != res.Comparisons[i-1].B {
+			p.Para("  ", p.Strong.Render(ui.Clean(c.B)+" against "+ui.Clean(c.A)), lipgloss.NewStyle())
+		}
+		p.Para("    ", p.loadComparison(res, c), styles[c.Verdict])
+	}
+	if res.Load.SelfTest && len(res.Comparisons) > 0 {
+		text, style := "self-test: equal sides are told to be equal", p.Good
+		if res.Outcome == record.LoadFalseAlarm {
+			text, style = "self-test: equal sides are told to differ", p.Bad
+		}
+		p.Para("  ", text, style)
+	}
+	if res.MaxRate != nil {
+		p.Para("  ", fmt.Sprintf("highest rate that keeps %s: %s requests a second", strings.Join(res.Load.Limits, ", "), ui.Count(int64(math.Round(*res.MaxRate)))), p.Good)
+	}
+	for _, problem := range res.Problems {
+		text := problem.Text
+		if problem.Side != "" && len(res.Sides) > 1 {
+			text = ui.Clean(problem.Side) + ": " + text
+		}
+		if problem.Advice != "" {
+			text += "; " + problem.Advice
+		}
+		style := lipgloss.NewStyle()
+		if problem.Decides {
+			style = p.Bad
+		}
+		p.Para("  ! ", ui.Clean(text), style)
+	}
+	if len(res.Limits) > 0 && !res.Load.Searching && res.Outcome == record.LoadOK {
+		p.Para("  ", "kept: "+strings.Join(res.Load.Limits, ", "), p.Good)
+	}
+}
+
+// loadMetrics name what sides are compared by.
+var loadMetrics = map[string]string{
+	stat.MetricRate: "time an answer, of req/s", stat.MetricCPU: "server CPU an answer", stat.MetricMean: "mean latency",
+}
+
+// MetricName is what a metric of load is called.
+func MetricName(metric string) string {
+	if name := loadMetrics[metric]; name != "" {
+		return name
+	}
+	return metric
+}
+
+func (p *page) loadComparison(res *record.LoadResults, c record.Comparison) string {
+	verdict := p.verdict(c)
+	if c.Verdict == record.Undecided {
+		verdict = "undecided"
+		if r := c.Ratio; r.Low > 0 && r.Low < r.High {
+			verdict += fmt.Sprintf(" (between %s and %s)", change(r.Low), change(r.High))
+		}
+		if c.Needs > 0 {
+			more := roundUp(c.Needs / 2)
+			long := float64(more) * 2 * float64(len(res.Sides)) * res.Load.SliceNS
+			verdict += fmt.Sprintf(": needs about %s more, %s", ui.Plural(more, "block", "blocks"), p.Time(long))
+		}
+	}
+	smallest := ""
+	if c.Smallest > 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
+		smallest = "would have seen " + ui.Percent(c.Smallest)
+	}
+	return MetricName(c.Metric) + ": " + p.Join(verdict, ui.Plural(c.Pairs, "block", "blocks"), smallest)
+}
+
+func (p *page) loadPlan(res *record.LoadResults) string {
+	l := res.Load
+	loop := "closed loop"
+	switch {
+	case len(l.Stages) > 0:
+		loop = fmt.Sprintf("open loop, %s", ui.Plural(len(l.Stages), "stage", "stages"))
+	case res.Load.Searching:
+		loop = "open loop, searching the highest rate"
+	case l.Rate > 0:
+		loop = fmt.Sprintf("open loop, %s requests a second, %s", ui.Count(int64(l.Rate)), l.Arrivals)
+	}
+	slices := ""
+	if len(res.Sides) > 1 && !res.Load.Searching {
+		slices = fmt.Sprintf("slices of %s in balanced random order", p.Time(l.SliceNS))
+	}
+	machines := ""
+	if l.Machines > 1 {
+		machines = ui.Plural(l.Machines, "machine", "machines")
+	}
+	pipeline := ""
+	if l.Pipeline > 1 {
+		pipeline = fmt.Sprintf("%d requests in a pipeline", l.Pipeline)
+	}
+	return p.Join(ui.Plural(l.Threads, "thread", "threads"), ui.Plural(l.Connections, "connection", "connections"), loop, pipeline,
+		p.Time(res.ElapsedNS)+" measured", slices, machines)
+}
+
+// loadTable is two rows a side: latencies corrected, and raw.
+func (p *page) loadTable(res *record.LoadResults) (headers []string, rows [][]string) {
+	server := false
+	for _, s := range res.Sides {
+		server = server || s.Server != nil
+	}
+	headers = []string{"side", "req/s", "latency", "p50", "p90", "p99", "p99.9", "max"}
+	if server {
+		headers = append(headers, "server CPU")
+	}
+	headers = append(headers, "errors")
+	defer func() {
+		if len(res.Sides) == 1 { // its name stands above
+			headers = headers[1:]
+			for i := range rows {
+				rows[i] = rows[i][1:]
+			}
+		}
+	}()
+	for _, s := range res.Sides {
+		latency := func(l record.LoadLatency) []string {
+			return []string{p.Time(l.P50), p.Time(l.P90), p.Time(l.P99), p.Time(l.P999), p.Time(l.Max)}
+		}
+		first := append([]string{ui.Clean(s.Name), p.loadRate(s.Rate), "corrected"}, latency(s.LatencyNS)...)
+		second := append([]string{"", "", "raw"}, latency(s.RawNS)...)
+		if server {
+			cpu := p.None
+			if s.Server != nil {
+				cpu = p.Interval(s.Server.CPUPerRequestNS)
+			}
+			first, second = append(first, cpu), append(second, "")
+		}
+		rows = append(rows, append(first, ui.Count(s.Errors.Total())), append(second, ""))
+	}
+	return headers, rows
+}
+
+// loadRate is whole answers a second, with the interval where it says something.
+func (p *page) loadRate(r record.Interval) string {
+	arm := math.Max(r.High-r.Estimate, r.Estimate-r.Low)
+	text := ui.Count(int64(math.Round(r.Estimate)))
+	if arm < 0.5 || !ui.Finite(arm) {
+		return text
+	}
+	return text + " " + p.PlusMinus + " " + ui.Count(int64(math.Ceil(arm)))
+}
+
+func (p *page) loadTags(res *record.LoadResults) {
+	var rows [][]string
+	for _, s := range res.Sides {
+		for _, t := range s.Tags {
+			l := t.LatencyNS
+			rows = append(rows, []string{ui.Clean(t.Name), ui.Clean(s.Name), ui.Count(t.Count), p.Time(l.P50), p.Time(l.P99), p.Time(l.Max), ui.Count(t.Errors)})
+		}
+	}
+	if len(rows) > 0 {
+		p.Blank()
+		p.Table([]string{"tag", "side", "answers", "p50", "p99", "max", "errors"}, rows, 1)
+	}
+}
+
+// loadPercentiles are the distributions, corrected.
+func (p *page) loadPercentiles(res *record.LoadResults) {
+	headers := []string{"latency, corrected"}
+	for _, s := range res.Sides {
+		headers = append(headers, ui.Clean(s.Name))
+	}
+	var rows [][]string
+	for _, q := range []struct {
+		name string
+		of   func(record.LoadLatency) float64
+	}{
+		{"mean", func(l record.LoadLatency) float64 { return l.Mean }},
+		{"stdev", func(l record.LoadLatency) float64 { return l.Stdev }},
+		{"min", func(l record.LoadLatency) float64 { return l.Min }},
+		{"50 %", func(l record.LoadLatency) float64 { return l.P50 }},
+		{"75 %", func(l record.LoadLatency) float64 { return l.P75 }},
+		{"90 %", func(l record.LoadLatency) float64 { return l.P90 }},
+		{"99 %", func(l record.LoadLatency) float64 { return l.P99 }},
+		{"99.9 %", func(l record.LoadLatency) float64 { return l.P999 }},
+		{"99.99 %", func(l record.LoadLatency) float64 { return l.P9999 }},
+		{"max", func(l record.LoadLatency) float64 { return l.Max }},
+	} {
+		row := []string{q.name}
+		for _, s := range res.Sides {
+			row = append(row, p.Time(q.of(s.LatencyNS)))
+		}
+		rows = append(rows, row)
+	}
+	p.Blank()
+	p.Table(headers, rows)
+}
+
+// honest is the line by which the report can be doubted.
+func (p *page) honest(s record.LoadSide, plan record.Load) string {
+	c := s.Client
+	offered := "closed loop, so nothing is offered"
+	if s.OfferedRate > 0 {
+		offered = fmt.Sprintf("offered %s/s, achieved %s/s", ui.Count(int64(math.Round(s.OfferedRate))), ui.Count(int64(math.Round(s.Rate.Estimate))))
+	}
+	return p.Join(
+		fmt.Sprintf("X·R/N %.2f", c.XROverN),
+		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
+		offered,
+		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)),
+		c.Verdict)
+}
+
+// LoadErrors lists errors by kind for a line.
+func LoadErrors(e record.LoadErrors) string {
+	var parts []string
+	for _, k := range load.ErrorKinds(e) {
+		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.Name))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,281 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A LoadJob is what the engine of load is told to do: see lua/moonlap/load. As in [Job], the keys on the
+// Lua side are the names in snake_case, and fields with their zero value are left out.
+type LoadJob struct {
+	Sides       []LoadSide
+	Threads     int
+	Connections int // of each side, over all threads
+	DurationNS  float64
+	Requests    int64
+	Rate        float64
+	Arrivals    string
+	Stages      []record.LoadStage
+	SliceNS     float64
+	WarmupNS    float64
+	TimeoutNS   float64
+	Seed        float64
+	Pipeline    int
+	Protocol    string
+	NoKeepalive bool
+}
+
+// A LoadSide is one of the endpoints that a job loads.
+type LoadSide struct {
+	Name, URL string
+	Addresses []string // "127.0.0.1:80", "[::1]:80"
+	Unix      string   // path of a socket, instead
+	Headers   [][2]string
+	Method    string
+	Body      string
+	BodyFile  string
+	Script    string
+	Args      []string // of the script
+	PIDs      []int    // the server's processes, whose CPU time is read
+	TLS       LoadTLS
+}
+
+// LoadTLS says how to speak TLS.
+type LoadTLS struct {
+	Insecure      bool
+	SNI           string
+	CA, Cert, Key string
+	NoResume      bool
+}
+
+// Lua returns the job as Lua source.
+func (j LoadJob) Lua() string {
+	var t luaTable
+	t.text("kind", record.KindLoad)
+	var sides luaTable
+	for _, s := range j.Sides {
+		sides = append(sides, s.lua())
+	}
+	t.field("sides", sides.source())
+	t.number("threads", float64(j.Threads))
+	t.number("connections", float64(j.Connections))
+	t.number("duration_ns", j.DurationNS)
+	t.number("requests", float64(j.Requests))
+	t.number("rate", j.Rate)
+	t.text("arrivals", j.Arrivals)
+	if len(j.Stages) > 0 {
+		var stages luaTable
+		for _, s := range j.Stages {
+			var stage luaTable
+			stage.field("rate", strconv.FormatFloat(s.Rate, 'g', -1, 64))
+			stage.number("duration_ns", s.DurationNS)
+			if s.From != nil {
+				stage.field("from", strconv.FormatFloat(*s.From, 'g', -1, 64))
+			}
+			stages = append(stages, stage.source())
+		}
+		t.field("stages", stages.source())
+	}
+	t.number("slice_ns", j.SliceNS)
+	t.number("warmup_ns", j.WarmupNS)
+	t.number("timeout_ns", j.TimeoutNS)
+	t.number("seed", j.Seed)
+	t.number("pipeline", float64(j.Pipeline))
+	t.text("protocol", j.Protocol)
+	t.field("keepalive", strconv.FormatBool(!j.NoKeepalive))
+	return "return " + t.source()
+}
+
+func (s LoadSide) lua() string {
+	var t luaTable
+	t.text("name", s.Name)
+	t.text("url", s.URL)
+	t.list("addresses", s.Addresses)
+	t.text("unix", s.Unix)
+	if len(s.Headers) > 0 {
+		var headers luaTable
+		for _, h := range s.Headers {
+			headers = append(headers, "{"+quoteLua(h[0])+", "+quoteLua(h[1])+"}")
+		}
+		t.field("headers", headers.source())
+	}
+	t.text("method", s.Method)
+	t.text("body", s.Body)
+	t.text("body_file", s.BodyFile)
+	t.text("script", s.Script)
+	t.list("args", s.Args)
+	t.numbers("pids", s.PIDs)
+	var tls luaTable
+	tls.flag("insecure", s.TLS.Insecure)
+	tls.text("sni", s.TLS.SNI)
+	tls.text("ca", s.TLS.CA)
+	tls.text("cert", s.TLS.Cert)
+	tls.text("key", s.TLS.Key)
+	tls.field("resume", strconv.FormatBool(!s.TLS.NoResume))
+	t.field("tls", tls.source())
+	return t.source()
+}
+
+func (t luaTable) source() string { return "{" + strings.Join(t, ", ") + "}" }
+
+func (t *luaTable) flag(key string, on bool) {
+	if on {
+		t.field(key, "true")
+	}
+}
+
+func (t *luaTable) numbers(key string, values []int) {
+	if len(values) == 0 {
+		return
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = strconv.Itoa(v)
+	}
+	t.field(key, "{"+strings.Join(words, ", ")+"}")
+}
+
+// A LoadSpec is an engine of load to start.
+type LoadSpec struct {
+	Runtime        record.Runtime // LuaJIT
+	Job            LoadJob
+	Stdout, Stderr io.Writer // the script's own
+	// CPUs are those that the engine may run on; none: all that we may.
+	CPUs []int
+}
+
+// A LoadEngine is a running engine.
+type LoadEngine struct {
+	// Lines are the lines of the engine, a Fault where it failed, and its Exit. The channel is closed behind that.
+	Lines chan record.Line
+
+	c       *child
+	folder  string
+	started time.Time
+}
+
+// Interrupt asks the engine to write what it has and end.
+func (e *LoadEngine) Interrupt() { e.c.term(false) }
+
+// loadGrace is how long the engine may take to write its last slices.
+const loadGrace = 3 * time.Second
+
+// StartLoad starts the engine. When ctx ends it is interrupted, and killed where it does not end soon. The caller must
+// read Lines to the end.
+func StartLoad(ctx context.Context, spec LoadSpec) (*LoadEngine, error) {
+	folder, err := newFolder()
+	if err != nil {
+		return nil, fmt.Errorf("no folder for temporary files: %w", err)
+	}
+	p := &Process{folder: folder}
+	fail := func(err error) (*LoadEngine, error) {
+		os.RemoveAll(folder)
+		return nil, err
+	}
+	library, err := library(folder)
+	if err != nil {
+		return fail(fmt.Errorf("no place for the Lua library: %w", err))
+	}
+	job, err := p.variable(spec.Job.Lua())
+	if err != nil {
+		return fail(err)
+	}
+	c, err := startChild(childSpec{
+		path: spec.Runtime.Path,
+		name: luajitName,
+		args: []string{"-e", `require("moonlap.load").main()`},
+		env: environ(append(uvShim(),
+			"LUA_PATH="+luaPath(library)+";"+withDefault(os.Getenv("LUA_PATH")),
+			"LUA_INIT=",
+			"MOONLAP_JOB="+job,
+		)...),
+		channels:       1,
+		stdout:         spec.Stdout,
+		parentDeath:    syscall.SIGKILL,
+		outliveOutputs: grace,
+		cpus:           spec.CPUs,
+	})
+	if err != nil {
+		return fail(fmt.Errorf("start %s: %w", spec.Runtime.Path, err))
+	}
+	e := &LoadEngine{Lines: make(chan record.Line), c: c, folder: folder, started: time.Now()}
+	go e.follow(ctx, spec.Stderr)
+	return e, nil
+}
+
+// follow hands on what the engine says, and works out what became of it.
+func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
+	defer close(e.Lines)
+	kept := &capture{}
+	var outputs, channel sync.WaitGroup
+	outputs.Go(func() { io.Copy(io.MultiWriter(kept, stderr), e.c.stderr) })
+	done := false
+	channel.Go(func() {
+		readChannel(e.c.channels[0], record.In{}, func(l record.Line) {
+			switch l.(type) {
+			case record.LoadDone, record.LoadScript:
+				done = true
+			}
+			e.Lines <- l
+		})
+	})
+	var state *os.ProcessState
+	cancelled := ctx.Done()
+	var kill <-chan time.Time
+	for state == nil {
+		select {
+		case state = <-e.c.exited:
+		case <-cancelled:
+			cancelled = nil
+			e.c.term(false)
+			kill = time.After(loadGrace)
+		case <-kill:
+			e.c.kill()
+		}
+	}
+	e.c.hurry(200 * time.Millisecond)
+	outputs.Wait()
+	channel.Wait()
+	e.c.closePipes()
+	os.RemoveAll(e.folder)
+	exit := record.Exit{
+		Status: state.ExitCode(), ElapsedNS: float64(time.Since(e.started)),
+		CPUNS: float64(state.UserTime() + state.SystemTime()), Stderr: kept.output(),
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		exit.Signal = shortSignal(status.Signal())
+	}
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		exit.MaxRSS = usage.Maxrss * 1024
+	}
+	if fault := loadFault(exit, done); fault != nil && ctx.Err() == nil {
+		e.Lines <- *fault
+	}
+	e.Lines <- exit
+}
+
+// loadFault is why an engine did not end as it should; nil: it did.
+func loadFault(exit record.Exit, done bool) *record.Fault {
+	said := ""
+	if exit.Stderr != nil {
+		said = ": " + strings.TrimSpace(exit.Stderr.Head)
+	}
+	switch {
+	case exit.Signal != "":
+		return &record.Fault{Case: -1, Kind: record.FaultCrash, Text: "the load engine was killed by " + exit.Signal + said}
+	case exit.Status != 0:
+		return &record.Fault{Case: -1, Kind: record.FaultExit, Text: fmt.Sprintf("the load engine ended with status %d%s", exit.Status, said)}
+	case !done:
+		return &record.Fault{Case: -1, Kind: record.FaultExit, Text: "the load engine ended before it had finished" + said}
+	}
+	return nil
+}
