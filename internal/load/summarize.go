@@ -1,9 +1,7 @@
 package load
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -26,7 +24,7 @@ func Summarize(rec *record.Record) *record.LoadResults {
 	}
 	for i, c := range rec.Cases {
 		s := newSide(rec, plan, i)
-		side := s.result(c.Name, urlOf(plan, i), rec.Run.Seed)
+		side := s.result(c.Name, urlOf(plan, i))
 		res.Sides = append(res.Sides, side)
 		res.ElapsedNS += side.ElapsedNS
 		res.Cases = append(res.Cases, s.asCase(c, rec, side))
@@ -222,20 +220,19 @@ func (g *group) rate() float64 {
 	return float64(g.responses) / g.ns * 1e9
 }
 
-func (s *side) result(name, url string, seed uint64) record.LoadSide {
+func (s *side) result(name, url string) record.LoadSide {
 	w := s.whole
 	side := record.LoadSide{
 		Name: name, URL: url, Requests: w.requests, Responses: w.responses, Bytes: w.bytes, Errors: w.errors,
 		ElapsedNS: w.ns, LatencyNS: latencyOf(w.values), RawNS: latencyOf(s.raw), Series: []record.LoadPoint{},
 	}
-	rng := rand.New(rand.NewPCG(seed, 1))
-	side.Rate = s.over(rng, (*group).rate)
+	side.Rate = s.over((*group).rate)
 	side.Rate.Estimate = w.rate()
 	if w.ns > 0 && (s.plan.Rate > 0 || len(s.plan.Stages) > 0 || w.offered > 0) {
 		side.OfferedRate = w.offered / w.ns * 1e9
 	}
 	if w.server && w.responses > 0 {
-		iv := s.over(rng, func(g *group) float64 { return g.serverCPU / max(1, float64(g.responses)) })
+		iv := s.over(func(g *group) float64 { return g.serverCPU / max(1, float64(g.responses)) })
 		iv.Estimate = w.serverCPU / float64(w.responses)
 		side.Server = &record.LoadServer{CPUPerRequestNS: iv, CPUShare: w.serverCPU / w.ns}
 	}
@@ -253,8 +250,8 @@ func (s *side) result(name, url string, seed uint64) record.LoadSide {
 	return side
 }
 
-// over is the interval of a mean over time, from a bootstrap of stretches that are long enough to differ by chance alone.
-func (s *side) over(rng *rand.Rand, of func(*group) float64) record.Interval {
+// over is the interval of a mean over time, from stretches that are long enough to differ by chance alone.
+func (s *side) over(of func(*group) float64) record.Interval {
 	const stretches = 20
 	var values []float64
 	each := max(1, (len(s.groups)+stretches-1)/stretches)
@@ -270,9 +267,7 @@ func (s *side) over(rng *rand.Rand, of func(*group) float64) record.Interval {
 	if len(values) == 0 {
 		return record.Interval{}
 	}
-	mean := func(samples ...[]float64) float64 { return stat.Mean(samples[0]) }
-	iv, _ := stat.Bootstrap(rng, 1000, stat.Level, mean, values)
-	return iv
+	return stat.MeanInterval(values)
 }
 
 func latencyOf(h *lap.Histogram) record.LoadLatency {
@@ -321,7 +316,7 @@ func (s *side) asCase(c record.Case, rec *record.Record, side record.LoadSide) r
 	if side.LatencyNS.Count == 0 {
 		return out
 	}
-	iv := s.over(rand.New(rand.NewPCG(rec.Run.Seed, 2)), func(g *group) float64 { return g.sum / max(1, float64(g.responses)) })
+	iv := s.over(func(g *group) float64 { return g.sum / max(1, float64(g.responses)) })
 	scale := 1.0
 	if iv.Estimate > 0 {
 		scale = side.LatencyNS.Mean / iv.Estimate
@@ -366,11 +361,4 @@ func weightedQuantile(list []weighted, q float64) float64 {
 		}
 	}
 	return 0
-}
-
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -47,6 +47,17 @@ func MedianInterval(xs []float64, level float64) (record.Interval, []record.Warn
 	return iv, nil
 }
 
+// MeanInterval returns the mean of xs with Student's interval at [Level]. Without a second value it has no width.
+func MeanInterval(xs []float64) record.Interval {
+	mean := Mean(xs)
+	if len(xs) < 2 {
+		return record.Interval{Estimate: mean, Low: mean, High: mean}
+	}
+	t := stats.InvCDF(stats.TDist{V: float64(len(xs) - 1)})((1 + Level) / 2)
+	arm := t * deviation(xs) / math.Sqrt(float64(len(xs)))
+	return record.Interval{Estimate: mean, Low: mean - arm, High: mean + arm}
+}
+
 // Share returns k of n with its exact interval at [Level] (Clopper & Pearson, Biometrika
 // 26, 1934). Of nothing it is anything between 0 and 1. Where both k and n-k are in the tens of thousands it
 // is Wilson's (JASA 22, 1927), which differs from it by less than a hundredth of its width there, because

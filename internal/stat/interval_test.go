@@ -122,3 +122,14 @@ func TestShareIsClopperAndPearson(t *testing.T) {
 		t.Errorf("a third of 1e12: %+v", got)
 	}
 }
+
+// TestMeanInterval holds the interval to a table of Student's t.
+func TestMeanInterval(t *testing.T) {
+	iv := MeanInterval([]float64{1, 2, 3})
+	if want := 4.3027 / math.Sqrt(3); math.Abs(iv.High-2-want) > 1e-3 || math.Abs(2-iv.Low-want) > 1e-3 || iv.Estimate != 2 {
+		t.Errorf("of 1, 2, 3: %+v, want 2 ± %v", iv, want)
+	}
+	if iv := MeanInterval([]float64{5}); iv.Low != 5 || iv.High != 5 {
+		t.Errorf("of one value: %+v", iv)
+	}
+}
