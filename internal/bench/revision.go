@@ -114,6 +114,15 @@ func (w *Worktree) checkout(ctx context.Context) error {
 	return nil
 }
 
+// Revisions are the names that --rev may be given here: branches and tags, the newest first. None outside git.
+func Revisions(ctx context.Context) []string {
+	out, err := git(ctx, ".", "for-each-ref", "--format=%(refname:short)", "--sort=-creatordate", "refs/heads", "refs/remotes", "refs/tags")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(out)
+}
+
 // Remove takes the worktree away, also from git's own list.
 func (w *Worktree) Remove() error {
 	if w.folder == "" {

@@ -239,14 +239,11 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 // onlyInNginx refuses flags that plain LuaJIT has no meaning for, and lets them decide
 // what "auto" is.
 func (o *benchOptions) onlyInNginx(flags *pflag.FlagSet) error {
-	for _, name := range []string{"nginx", "http-conf", "main-conf", "phase", "workers"} {
-		if !flags.Changed(name) {
-			continue
-		}
-		if o.runtime == "luajit" {
+	if name := changed(flags, func(r flagRule) bool { return r.in == inNginx }); name != "" {
+		if o.runtime == runtime.LuaJIT {
 			return usageErrorf("--%s needs --runtime nginx", name)
 		}
-		o.runtime = "nginx"
+		o.runtime = runtime.Nginx
 	}
 	if o.runtime == "auto" && o.luajit != "" {
 		o.runtime = "luajit"

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -16,12 +15,9 @@ import (
 // fileFlagMark begins a comment line in which a bench file says the flags it needs.
 const fileFlagMark = "-- moonlap:"
 
-// flagsOfFiles are the flags that a bench file may set: where and how its code runs,
-// but not what becomes of the results.
-var flagsOfFiles = []string{
-	"runtime", "phase", "workers", "http-conf", "main-conf", "jit", "gc", "laps",
-	"concurrency", "rate", "memory", "timeout", "time", "compare",
-}
+// inFiles holds of flags that a bench file may set: where and how its code runs, but not
+// what becomes of the results.
+func inFiles(r flagRule) bool { return r.inFiles }
 
 // applyFileFlags sets the flags that the first comment lines of a bench file ask for
 // and that neither the command line nor the environment has set.
@@ -36,7 +32,7 @@ func applyFileFlags(path string, flags *pflag.FlagSet) error {
 	wanted := pflag.NewFlagSet("", pflag.ContinueOnError)
 	wanted.SetOutput(new(strings.Builder))
 	flags.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(flagsOfFiles, f.Name) {
+		if ruleOf(f.Name).inFiles {
 			wanted.AddFlag(f)
 		}
 	})
@@ -50,7 +46,7 @@ func applyFileFlags(path string, flags *pflag.FlagSet) error {
 		err = fmt.Errorf("%q is not a flag", wanted.Arg(0))
 	}
 	if err != nil {
-		err = fmt.Errorf("%w; a bench file may set --%s", err, strings.Join(flagsOfFiles, ", --"))
+		err = fmt.Errorf("%w; a bench file may set --%s", err, strings.Join(namesOf(inFiles), ", --"))
 		return fmt.Errorf("%s:%d: %w", path, line, err)
 	}
 	return nil

@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"pgregory.net/rapid"
 )
 
@@ -59,6 +61,23 @@ func TestLapsFlag(t *testing.T) {
 		err := got.Set(test.text)
 		if got != test.want || (err != nil) != test.bad {
 			t.Errorf("--laps=%s is %+v (%v), want %+v", test.text, got, err, test.want)
+		}
+	}
+}
+
+// TestFlagRules holds the table to the commands: each rule is of a flag that some command has, once.
+func TestFlagRules(t *testing.T) {
+	has := map[string]bool{}
+	for _, cmd := range newRootCommand(Sys{}).Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { has[f.Name] = true })
+	}
+	seen := map[string]bool{}
+	for _, r := range flagRules {
+		if !has[r.name] || seen[r.name] {
+			t.Errorf("--%s: no command has it, or it has two rules", r.name)
+		}
+		if seen[r.name] = true; r.alone && r.sides {
+			t.Errorf("--%s cannot make sides where it has no meaning", r.name)
 		}
 	}
 }

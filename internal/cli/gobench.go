@@ -14,12 +14,6 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// notForGo are the flags of bench that say how Lua code runs.
-var notForGo = []string{
-	"eval", "setup", "luajit", "nginx", "http-conf", "main-conf", "phase", "workers", "jit",
-	"clock", "laps", "concurrency", "rate", "memory",
-}
-
 // isGo tells whether a bench argument names Go packages, in the working folder dir: with
 // --runtime go every one does, with auto a folder, a pattern with "...", and what is no
 // file and looks like an import path. It then makes the runtime go.
@@ -73,10 +67,8 @@ func (o *benchOptions) completeGo(flags *pflag.FlagSet) error {
 	if o.File == "" {
 		return usageErrorf("--runtime go needs a package: a folder, ./..., or an import path")
 	}
-	for _, name := range notForGo {
-		if flags.Changed(name) {
-			return usageErrorf("--%s is for Lua code, and %s is a Go package", name, o.File)
-		}
+	if name := changed(flags, func(r flagRule) bool { return r.in != anyCode }); name != "" {
+		return usageErrorf("--%s is for Lua code, and %s is a Go package", name, o.File)
 	}
 	o.MemoryBytes = 0
 	return nil

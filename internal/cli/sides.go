@@ -13,14 +13,8 @@ import (
 	"github.com/moonlap/moonlap/internal/bench"
 )
 
-// namesOfSides are the flags that make sides when they are given several times, as the
-// bench flags of the same name, in the order in which they name a side.
-var namesOfSides = []string{
-	"eval", "setup", "rev", "runtime", "luajit", "nginx", "go", "jit", "http-conf", "main-conf", "phase",
-}
-
-// notShared are the flags of bench that make no sense here.
-var notShared = []string{"list", "compare", "precision", "replay", "workers"}
+// makesSides holds of flags that make sides when they are given several times, as the bench flags of the same name.
+func makesSides(r flagRule) bool { return r.sides }
 
 // sideFlags are flags that may be given once a side.
 type sideFlags struct {
@@ -35,8 +29,8 @@ func (s *sideFlags) addFlags(cmd *cobra.Command, shared *benchOptions) {
 	f.StringArrayVar(s.list("rev"), "rev", nil, "git `REVISION`; . is the working tree")
 	benchFlags(shared).VisitAll(func(flag *pflag.Flag) {
 		switch {
-		case slices.Contains(notShared, flag.Name):
-		case slices.Contains(namesOfSides, flag.Name):
+		case ruleOf(flag.Name).alone:
+		case ruleOf(flag.Name).sides:
 			f.StringArrayVarP(s.list(flag.Name), flag.Name, flag.Shorthand, nil, flag.Usage)
 		default:
 			f.AddFlag(flag)
@@ -64,7 +58,7 @@ func benchFlags(o *benchOptions) *pflag.FlagSet {
 type setting struct {
 	name   string
 	file   string
-	values map[string]string // of namesOfSides, where given
+	values map[string]string // of the flags that make sides, where given
 	shared *pflag.FlagSet
 	// tellsDirty: it is the first side, and none is the working tree.
 	tellsDirty bool
@@ -74,10 +68,11 @@ type setting struct {
 func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error) {
 	count, by := 1, ""
 	lists := map[string][]string{"file": files}
-	for _, name := range namesOfSides {
+	names := append([]string{"file"}, namesOf(makesSides)...)
+	for _, name := range names[1:] {
 		lists[name] = *s.given[name]
 	}
-	for _, name := range append([]string{"file"}, namesOfSides...) {
+	for _, name := range names {
 		n := len(lists[name])
 		if n < 2 {
 			continue
@@ -99,8 +94,8 @@ func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error
 	settings := make([]setting, count)
 	for i := range settings {
 		settings[i] = setting{values: map[string]string{}, shared: flags}
-		var names []string
-		for _, name := range append([]string{"file"}, namesOfSides...) {
+		var called []string
+		for _, name := range names {
 			list := lists[name]
 			if len(list) == 0 {
 				continue
@@ -112,10 +107,10 @@ func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error
 				settings[i].values[name] = value
 			}
 			if len(list) > 1 {
-				names = append(names, sideName(name, value, list))
+				called = append(called, sideName(name, value, list))
 			}
 		}
-		settings[i].name = strings.Join(names, " ")
+		settings[i].name = strings.Join(called, " ")
 	}
 	settings[0].tellsDirty = !slices.Contains(lists["rev"], bench.WorkingTree)
 	number(settings)
@@ -216,7 +211,7 @@ func (s setting) set(flags *pflag.FlagSet) error {
 		}
 	}
 	s.shared.Visit(func(f *pflag.Flag) {
-		if to := flags.Lookup(f.Name); to != nil && !slices.Contains(namesOfSides, f.Name) {
+		if to := flags.Lookup(f.Name); to != nil && !ruleOf(f.Name).sides {
 			keep(flags.Set(f.Name, f.Value.String()))
 		}
 	})
