@@ -163,6 +163,7 @@ describe("moonlap.load.exchange", function()
 
     it("names what is wrong", function()
         local head = "HTTP/1.1 200 OK\r\n"
+        local chunks = head .. "Transfer-Encoding: chunked\r\n\r\n"
         local cases = {
             ["SSH-2.0-OpenSSH_9.2\r\n"] = "not an HTTP/1 response",
             ["HTTP/1.1 2x0 OK\r\n\r\n"] = "not an HTTP/1 response",
@@ -170,9 +171,9 @@ describe("moonlap.load.exchange", function()
             [head .. "Content-Length: 99999999999999999999\r\n\r\n"] = "Content-Length is no number",
             [head .. "Content-Length: 1\r\nContent-Length: 2\r\n\r\n"] = "two different Content-Length",
             [head .. "nonsense\r\n\r\n"] = "a header without a colon",
-            [head .. "Transfer-Encoding: chunked\r\n\r\nxyz\r\n"] = "a chunk without a size",
-            [head .. "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"] = "a chunk is longer than its size",
-            [head .. "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"] = "a chunk's size is out of range",
+            [chunks .. "xyz\r\n"] = "a chunk without a size",
+            [chunks .. "1\r\nab\r\n"] = "a chunk is longer than its size",
+            [chunks .. "ffffffffffffffff\r\n"] = "a chunk's size is out of range",
             [head .. "Content-Length: 1\r\n\r\nabc"] = "bytes after the response, or without a request",
         }
         for text, words in pairs(cases) do

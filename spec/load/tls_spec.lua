@@ -3,7 +3,8 @@ local child = require "spec.support.child"
 local load = require "spec.support.load"
 local nginx = require "spec.support.nginx"
 
-local MAKE = "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 3 -keyout key.pem -out cert.pem "
+local MAKE = "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 3 "
+    .. "-keyout key.pem -out cert.pem "
     .. "-subj /CN=localhost -addext subjectAltName=DNS:localhost >/dev/null 2>&1"
 
 local SERVERS = [[

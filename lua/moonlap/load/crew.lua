@@ -11,6 +11,7 @@ local mt = { __index = _M }
 
 local now = kernel.now
 local POLLIN = 1
+local LINE = 76 -- L: what follows is a line for Go
 local POLL_MS = 100
 local PATIENCE = 6 -- init() and the file itself may take that many times longer than other hooks
 
@@ -79,9 +80,7 @@ end
 
 
 local function on_message(self, member, message)
-    if message.op == "line" then
-        self.write(message.text)
-    elseif message.op == "answer" then
+    if message.op == "answer" then
         member.busy, member.answer, member.problem = false, message.answer, message.problem
     elseif message.op == "exit" then
         member.exited, self.exited = true, message.status
@@ -129,7 +128,11 @@ local function listen(self, patience)
         else
             local text = member.pipe:take()
             while text do
-                on_message(self, member, value.decode(text))
+                if text:byte() == LINE then
+                    self.write(text:sub(2))
+                else
+                    on_message(self, member, value.decode(text))
+                end
                 text = member.pipe:take()
             end
         end
