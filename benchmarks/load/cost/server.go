@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// A server is an nginx of its own with one worker, on the first processor.
+type server struct {
+	folder    string
+	addresses map[string]string // by scheme
+	nginx     *exec.Cmd
+}
+
+const conf = `daemon off;
+worker_processes 1;
+worker_cpu_affinity 1;
+pid nginx.pid;
+error_log error.log;
+events { worker_connections 4096; }
+http {
+    access_log off;
+    keepalive_requests 1000000000;
+    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+    server { listen %s; location / { return 200 "hello world\n"; } }
+    server {
+        listen %s ssl;
+        ssl_certificate cert.pem;
+        ssl_certificate_key key.pem;
+        location / { return 200 "hello world\n"; }
+    }
+}
+`
+
+func startServer() (*server, error) {
+	folder, err := os.MkdirTemp("", "moonlap-load-cost-")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{folder: folder, addresses: map[string]string{}}
+	for _, scheme := range []string{"http", "https"} {
+		if s.addresses[scheme], err = freeAddress(); err != nil {
+			return nil, s.fail(err)
+		}
+	}
+	key := exec.Command("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3", "-subj", "/CN=localhost",
+		"-keyout", "key.pem", "-out", "cert.pem")
+	key.Dir = folder
+	if out, err := key.CombinedOutput(); err != nil {
+		return nil, s.fail(fmt.Errorf("openssl: %w\n%s", err, out))
+	}
+	text := fmt.Sprintf(conf, s.addresses["http"], s.addresses["https"])
+	if err := os.WriteFile(filepath.Join(folder, "nginx.conf"), []byte(text), 0o644); err != nil {
+		return nil, s.fail(err)
+	}
+	s.nginx = exec.Command("nginx", "-p", folder, "-c", "nginx.conf", "-e", "error.log")
+	s.nginx.Stderr = os.Stderr
+	if err := s.nginx.Start(); err != nil {
+		return nil, s.fail(err)
+	}
+	for range 100 {
+		if c, err := net.Dial("tcp", s.addresses["https"]); err == nil {
+			c.Close()
+			return s, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return nil, s.fail(fmt.Errorf("nginx does not answer at %s", s.addresses["https"]))
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func (s *server) fail(err error) error {
+	s.close()
+	return err
+}
+
+func (s *server) close() {
+	if s.nginx != nil && s.nginx.Process != nil {
+		s.nginx.Process.Signal(os.Interrupt)
+		s.nginx.Wait()
+	}
+	os.RemoveAll(s.folder)
+}
+
+func (s *server) address(scheme string) string { return s.addresses[scheme] }
+
+func (s *server) url(scheme string) string { return scheme + "://" + s.addresses[scheme] + "/" }
+
+// script writes a script once, and returns its path.
+func (s *server) script(text string) (string, error) {
+	path := filepath.Join(s.folder, fmt.Sprintf("%x.lua", sha256.Sum256([]byte(text))))
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}
