@@ -46,6 +46,19 @@ function _M.user(f)
 end
 
 
+--- Pauses the user that calls it, in seconds.
+function _M.sleep(seconds)
+    return require("moonlap.load.user").sleep(seconds)
+end
+
+
+--- The lines of a file, in memory once for all threads: `lines[i]`, `lines.count`.
+-- @treturn table; or nil and why not
+function _M.lines(path)
+    return require("moonlap.load.data").lines(path)
+end
+
+
 local function read_job()
     local source = getenv "MOONLAP_JOB"
     if not source then

@@ -164,17 +164,18 @@ describe("moonlap.load.exchange", function()
     it("names what is wrong", function()
         local head = "HTTP/1.1 200 OK\r\n"
         local chunks = head .. "Transfer-Encoding: chunked\r\n\r\n"
+        local length = head .. "Content-Length: "
         local cases = {
             ["SSH-2.0-OpenSSH_9.2\r\n"] = "not an HTTP/1 response",
             ["HTTP/1.1 2x0 OK\r\n\r\n"] = "not an HTTP/1 response",
-            [head .. "Content-Length: -1\r\n\r\n"] = "Content-Length is no number",
-            [head .. "Content-Length: 99999999999999999999\r\n\r\n"] = "Content-Length is no number",
-            [head .. "Content-Length: 1\r\nContent-Length: 2\r\n\r\n"] = "two different Content-Length",
+            [length .. "-1\r\n\r\n"] = "Content-Length is no number",
+            [length .. "99999999999999999999\r\n\r\n"] = "Content-Length is no number",
+            [length .. "1\r\nContent-Length: 2\r\n\r\n"] = "two different Content-Length",
             [head .. "nonsense\r\n\r\n"] = "a header without a colon",
             [chunks .. "xyz\r\n"] = "a chunk without a size",
             [chunks .. "1\r\nab\r\n"] = "a chunk is longer than its size",
             [chunks .. "ffffffffffffffff\r\n"] = "a chunk's size is out of range",
-            [head .. "Content-Length: 1\r\n\r\nabc"] = "bytes after the response, or without a request",
+            [length .. "1\r\n\r\nabc"] = "bytes after the response, or without a request",
         }
         for text, words in pairs(cases) do
             local self, conn = new_conn(1, false)

@@ -279,3 +279,100 @@ describe("a script of moonlap load", function()
         end)
     end)
 end)
+
+
+describe("a script beyond wrk", function()
+    it("has a table for each connection, and tags for its requests", function()
+        local run = run_script([[
+            request = function(conn)
+                conn.count = (conn.count or 0) + 1
+                conn.tag = conn.count % 2 == 0 and "even" or "odd"
+                return wrk.format("GET", "/" .. conn.id .. "/" .. conn.count)
+            end
+            response = function(status, headers, body, conn)
+                conn.answers = (conn.answers or 0) + 1
+                if conn.answers ~= conn.count then error("not its own") end
+            end
+        ]], { connections = 3 })
+        assert.same({}, run:errors())
+        local counts = {}
+        for _, line in ipairs(run:all "load_slice") do
+            for _, tag in ipairs(line.tags or {}) do
+                counts[tag.name] = (counts[tag.name] or 0) + tag.count
+            end
+        end
+        assert.equal(run:sum "responses", counts.even + counts.odd)
+        assert.is_true(counts.odd - counts.even <= 3)
+    end)
+
+    it("judges responses by check()", function()
+        local run = run_script([[
+            local n = 0
+            require("moonlap.load").check(function(response)
+                n = n + 1
+                return n % 3 > 0 and response.headers["Content-Length"] == "2"
+                    and response.body == "ok",
+                    "every third"
+            end)
+        ]], { requests = 30, duration_ns = 1e10, connections = 1 })
+        assert.equal(10, run:errors().check)
+        assert.equal("every third", run:texts "check")
+    end)
+
+    it("plays users with several steps and pauses", function()
+        local text = requests_of([[
+            local load = require "moonlap.load"
+            load.user(function(conn)
+                local login = conn:post("/login", "id=" .. conn.id)
+                load.sleep(0.01)
+                conn:get("/basket/" .. login.status .. login.body,
+                    { headers = { Cookie = login.headers["Set-Cookie"] }, tag = "basket" })
+            end)
+        ]], { requests = 4 })
+        local lines = {}
+        for method, path in text:gmatch "(%u+) (%S+) HTTP/1.1\r\n" do
+            lines[#lines + 1] = method .. " " .. path
+        end
+        assert.same({ "POST /login", "GET /basket/200ok", "POST /login", "GET /basket/200ok" },
+            lines)
+        assert.is_truthy(text:find("Cookie: a=1\r\n", 1, true))
+    end)
+
+    it("tells a user that its request failed", function()
+        local run
+        load.with_server(function(peer) peer:receive() end, function(path)
+            run = load.run(load.job(path, { connections = 1 }), [[
+                require("moonlap.load").user(function(conn)
+                    local answer, kind = conn:get "/"
+                    if not said then said = true print(answer, kind) end
+                end)
+            ]])
+        end)
+        assert.equal("nil\treset\n", run.stdout)
+    end)
+
+    it("names the place of an error in a user, and users that send nothing", function()
+        local run = run_script "require('moonlap.load').user(function(conn)\nerror('no') end)"
+        local line = run:all "load_script"[1]
+        assert.equal("script.lua:2: no", line.file .. ":" .. line.line .. ": " .. line.text)
+        run = run_script "require('moonlap.load').user(function() end)"
+        line = run:all "load_script"[1]
+        assert.is_truthy(line.text:find("without a request", 1, true))
+    end)
+
+    it("shares the lines of a file", function()
+        local file = os.tmpname()
+        local out = io.open(file, "wb")
+        out:write "one\r\n\nthree\nlast"
+        out:close()
+        local run = run_script(([[
+            local lines = assert(require("moonlap.load").lines(%q))
+            print(lines.count, lines[1], lines[2] == "", lines[3], lines[4], lines[5])
+            print(require("moonlap.load").lines "/nonexistent/file")
+        ]]):format(file))
+        os.remove(file)
+        local said = "4\tone\ttrue\tthree\tlast\tnil\n"
+            .. "nil\t/nonexistent/file: No such file or directory\n"
+        assert.equal(said .. said, run.stdout)
+    end)
+end)

@@ -53,8 +53,9 @@ function _M.new(side, id)
         phase = HEAD, status = 0, left = 0, keepalive = 1, head_text = "", body_size = 0,
         is_head = false, heads = false, answered = 0,
         chunks = false, stash = false, room = 0, have = 0, pieces = false,
-        out = false, out_at = 0, tls = false, idle = false, session = false,
-        tag = false, user = false, sink = false,
+        out = false, out_at = 0, tls = false, idle = false, pause = false,
+        tag = false, user = false, sink = false, co = nil, answer = nil, trouble = nil,
+            begun = false,
     }
 end
 
@@ -76,7 +77,7 @@ local function close(conn)
         conn.side.open = conn.side.open - 1
     end
     conn.state, conn.phase, conn.have, conn.out, conn.pieces = CLOSED, HEAD, 0, false, false
-    conn.idle, conn.wake, conn.tag = false, 0, false
+    conn.idle, conn.wake, conn.tag, conn.pause = false, 0, false, false
     conn.made = (conn.made + 1) % 2 ^ 31 -- what else the socket said is not looked at
 end
 

@@ -6,6 +6,7 @@
 -- @module moonlap.load.script
 local ffi = require "ffi"
 local headers = require "moonlap.load.headers"
+local users = require "moonlap.load.user"
 local wrk_api = require "moonlap.load.wrk"
 
 local _M = {}
@@ -131,7 +132,6 @@ local function new_respond(self, side)
     local env = self.env
     local head_text = new_head_text()
     local check = self.extras.check
-    local on_check = self.on_check
     return function(conn, status, head, head_size, body)
         local f = env.response
         local text = head_text(head, head_size)
@@ -143,7 +143,7 @@ local function new_respond(self, side)
             local response = { status = status, headers = new_headers(text), body = body }
             local good, why = check(response, conn.user)
             if not good then
-                on_check(side, conn, why)
+                self.on_check(side, why)
             end
         end
     end
@@ -171,6 +171,9 @@ function _M:attach(side, job)
     if type(response) == "function" or extras.check then
         side.respond = new_respond(self, side)
         side.wants_body = extras.check ~= nil or type(response) == "function" and takes(response, 3)
+    end
+    if extras.user then
+        users.attach(side, extras.user, env.wrk)
     end
     return true
 end

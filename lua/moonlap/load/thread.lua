@@ -285,7 +285,7 @@ function commands.connect(self, message)
         if type(one.env.delay) == "function" then
             side.delay = new_delay(self, one.env)
         end
-        one.on_check = function(_, _, why)
+        one.on_check = function(_, why)
             counters.error(side.counters, "check", type(why) == "string" and why
                 or "check() returned false")
         end
