@@ -209,3 +209,17 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseCPUs(f *testing.F) {
+	for _, list := range []string{"0,2-4", "1-", "-1", "1023-1023", "99999999999999999999-1", ",", "0-1023,0-1023"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		cpus, err := ParseCPUs(list)
+		for _, cpu := range cpus {
+			if err == nil && (cpu < 0 || cpu >= 1024) {
+				t.Fatalf("%q: CPU %d", list, cpu)
+			}
+		}
+	})
+}

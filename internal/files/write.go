@@ -127,7 +127,7 @@ func open(name string, mode fs.FileMode) (*File, error) {
 func named(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Path != name {
-		return &fs.PathError{Op: "write", Path: name, Err: path.Err}
+		return &fs.PathError{Op: "open", Path: name, Err: path.Err}
 	}
 	return err
 }

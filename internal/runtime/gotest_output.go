@@ -31,6 +31,12 @@ type goOutput struct {
 	log     []string // of b.Log and b.Fatal, since the last name or result
 }
 
+// Bounds of what is kept of a process's output: benchmarks have fewer cases, and batches.
+const (
+	mostGoNames   = 5000
+	mostGoResults = 100_000
+)
+
 // suffix is what go test puts behind a benchmark's name.
 func (o *goOutput) suffix() string {
 	if o.procs == 1 {
@@ -45,8 +51,14 @@ var testLog = regexp.MustCompile(`^    (\S[^:]*\.go):(\d+): `)
 func (o *goOutput) hear(b []byte) {
 	line := string(b)
 	if r, ok := o.result(line); ok {
-		o.results, o.log = append(o.results, r), nil
+		if len(o.results) < mostGoResults {
+			o.results = append(o.results, r)
+		}
+		o.log = nil
 		return
+	}
+	if len(o.skipped)+len(o.failed)+len(o.begun) >= mostGoNames && line != "PASS" {
+		return // a benchmark prints such lines itself
 	}
 	if name, ok := strings.CutPrefix(line, "--- SKIP: "); ok && o.ours(name) {
 		o.skipped = append(o.skipped, name)
