@@ -4,10 +4,11 @@ package capture
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // What a condition is about.
@@ -128,38 +129,21 @@ func (c Condition) String() string {
 	return text
 }
 
-// A suffix is a unit of a size. They are from the largest to the smallest, each ending in what the last does.
-type suffix struct {
-	text  string
-	bytes float64
-}
-
-var suffixes = []suffix{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}, {"B", 1}}
-
 func (u unit) parse(text string) (float64, error) {
-	number := func(text, suffix string) (float64, error) {
-		digits, ok := strings.CutSuffix(text, suffix)
-		x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if !ok || err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return 0, strconv.ErrSyntax
-		}
-		return x, nil
-	}
 	switch u {
 	case duration:
 		d, err := time.ParseDuration(text)
 		return float64(d), err
 	case share:
-		x, err := number(text, "%")
-		return math.Round(x*1e8) / 1e10, err // as written: 99.9/100 is not 0.999
-	}
-	for _, s := range suffixes {
-		if strings.HasSuffix(text, s.text) {
-			x, err := number(text, s.text)
-			return math.Round(x * s.bytes), err
+		digits, ok := strings.CutSuffix(text, "%")
+		x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		if !ok || err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return 0, strconv.ErrSyntax
 		}
+		return math.Round(x*1e8) / 1e10, nil // as written: 99.9/100 is not 0.999
 	}
-	return 0, strconv.ErrSyntax
+	n, err := ui.ParseSize(text)
+	return float64(n), err
 }
 
 // format is what parse takes, in the largest unit without a fraction.
@@ -170,6 +154,5 @@ func (u unit) format(x float64) string {
 	case share:
 		return strconv.FormatFloat(math.Round(x*1e10)/1e8, 'f', -1, 64) + "%"
 	}
-	i := slices.IndexFunc(suffixes, func(s suffix) bool { return math.Mod(x, s.bytes) == 0 })
-	return strconv.FormatFloat(x/suffixes[i].bytes, 'f', 0, 64) + suffixes[i].text
+	return ui.FormatSize(int64(x))
 }

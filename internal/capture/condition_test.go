@@ -55,9 +55,9 @@ func TestParseErrors(t *testing.T) {
 		"cpu>NaN%":            `"NaN%" is not a percentage`,
 		"cpu>95% for a while": "for a duration from 1s to 1h, as in cpu>95% for 5s",
 		"cpu>95% for 1ms":     "for a duration from 1s to 1h",
-		"heap>200":            `"200" is not a size, as in heap>200MB`,
+		"heap>200":            `heap must be at least 1KiB`,
 		"heap>0B":             "heap must be at least 1KiB",
-		"heap>1e300GB":        "heap must be at least 1KiB",
+		"heap>1e300GB":        `"1e300GB" is not a size, as in heap>200MB`,
 		"growth>inf%":         `"inf%" is not a percentage`,
 		"ended>5s":            "ended stands alone",
 	} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // lapsFlag is --laps, or --laps=N.
@@ -37,42 +39,21 @@ func (l *lapsFlag) String() string {
 
 func (l *lapsFlag) Type() string { return "N" }
 
-// sizeFlag is a number of bytes, as in 512MiB or 2GiB.
+// sizeFlag is a number of bytes, as in 512MiB or 2GB.
 type sizeFlag int64
 
-// units from the longest suffix on.
-var sizeUnits = []struct {
-	suffix string
-	bytes  int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
-	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1}, {"", 1},
-}
-
 func (s *sizeFlag) Set(text string) error {
-	for _, u := range sizeUnits {
-		digits, ok := strings.CutSuffix(text, u.suffix)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || n <= 0 || n > (1<<62)/u.bytes {
-			break
-		}
-		*s = sizeFlag(n * u.bytes)
-		return nil
+	n, err := ui.ParseSize(text)
+	if n == 0 && err == nil {
+		err = fmt.Errorf("a size above 0, not %q", text)
 	}
-	return fmt.Errorf("a size such as 512MiB or 2GiB, not %q", text)
+	if err == nil {
+		*s = sizeFlag(n)
+	}
+	return err
 }
 
-func (s *sizeFlag) String() string {
-	for _, u := range []int{2, 1, 0} {
-		if unit := sizeUnits[u]; *s > 0 && int64(*s)%unit.bytes == 0 {
-			return strconv.FormatInt(int64(*s)/unit.bytes, 10) + unit.suffix
-		}
-	}
-	return strconv.FormatInt(int64(*s), 10)
-}
+func (s *sizeFlag) String() string { return ui.FormatSize(int64(*s)) }
 
 func (s *sizeFlag) Type() string { return "SIZE" }
 
