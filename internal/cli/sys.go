@@ -55,8 +55,10 @@ func RealSys() Sys {
 
 // Interruptible returns a context that ends with the first SIGINT, SIGTERM or
 // SIGHUP. The second signal finds its default action again and ends moonlap at
-// once, for a user who won't wait for the tidying up.
+// once, for a user who won't wait for the tidying up. From now on moonlap lets go of all
+// workers before it is suspended, too.
 func Interruptible() context.Context {
+	suspendable()
 	ctx, stop := signal.NotifyContext(context.Background(),
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)

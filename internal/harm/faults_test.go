@@ -22,6 +22,7 @@ var faults = []struct {
 	{"killed", killed, nil},
 	{"interrupted", interrupted, nil},
 	{"stopped", stopped, nil},
+	{"suspended", suspended, nil},
 	{"frozen", frozen, freezable},
 	{"doubled", doubled, nil},
 	{"worker_killed", workerKilled, nil},

@@ -26,8 +26,7 @@ func (p *Process) Stopped(hold time.Duration, look func(Registers) error) (pause
 	if p.Core != nil {
 		return 0, look(p.Core.registers)
 	}
-	stops.RLock()
-	defer stops.RUnlock()
+	defer Touch()()
 	err = onThread(func() error { pause, err = p.stopped(hold, look); return err })
 	return pause, err
 }

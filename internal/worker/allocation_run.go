@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // An allocationWindow is a time in which every allocation was counted; it stands for its stratum, in which it lies anywhere.
@@ -77,7 +78,7 @@ func (a *allocationProbe) run(ctx context.Context) {
 	var p plan
 	for end := start; ctx.Err() == nil && a.err == nil; {
 		p = next(a.windows, p, a.cost, time.Since(start), a.budget)
-		if a.attached && !p.all() {
+		if a.attached && (!p.all() || process.Leaving()) {
 			a.detach()
 		}
 		end = later(end, time.Now()).Add(p.stratum)
@@ -86,7 +87,9 @@ func (a *allocationProbe) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				break
 			}
+			a.release = process.Touch()
 			if a.err = a.probe.Attach(); a.err != nil {
+				a.release()
 				break
 			}
 			a.attached = true
@@ -106,9 +109,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// sleepFor waits, until ctx ends or this program is about to be suspended.
 func sleepFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
+	case <-process.Leave():
 	case <-time.After(d):
 	}
 }
@@ -186,6 +191,7 @@ func (a *allocationProbe) detach() {
 	a.count()
 	start := time.Now()
 	a.probe.Detach()
+	a.release()
 	a.attached, a.open = false, false
 	if n := len(a.windows); !a.probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
 		w := &a.windows[n-1]

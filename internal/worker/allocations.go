@@ -30,7 +30,8 @@ type allocationProbe struct {
 	err     error
 
 	attached, open bool
-	last           edge // the end of the last window
+	release        func() // of the worker, which it has in hand while it is attached
+	last           edge   // the end of the last window
 
 	collector *collectorWatch
 	began     Ledger        // at the beginning

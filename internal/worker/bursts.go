@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // Bursts is how long a probe was attached to workers, and what that cost them.
@@ -31,7 +33,7 @@ type burst interface {
 }
 
 // run attaches a probe until ctx ends, for trial at least, which is as long as the waits that it is to see mostly are. Where its cost, that cost tells since the beginning, exceeds the
-// budget, it is detached until that is paid: see purse.
+// budget, it is detached until that is paid: see purse. A time in which this program is suspended is one more rest.
 func (b *Bursts) run(ctx context.Context, p burst, cost func() (time.Duration, error)) (err error) {
 	start := time.Now()
 	purse := purse{budget: b.Budget}
@@ -43,17 +45,20 @@ func (b *Bursts) run(ctx context.Context, p burst, cost func() (time.Duration, e
 	}
 	defer func() { b.Elapsed = time.Since(start) }()
 	for ctx.Err() == nil {
+		release := process.Touch()
 		if err := p.Attach(); err != nil {
+			release()
 			return err
 		}
 		attached := time.Now()
 		b.Bursts++
 		for pause := trial; ctx.Err() == nil; pause = every {
-			if sleepFor(ctx, pause); owed() > 0 || err != nil {
+			if sleepFor(ctx, pause); owed() > 0 || err != nil || process.Leaving() {
 				break
 			}
 		}
 		p.Detach()
+		release()
 		b.Probed += time.Since(attached)
 		pause := owed() // with what came until it was
 		if err != nil {

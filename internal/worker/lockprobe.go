@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // LockTimes is how long locks of shared memory were waited for and held.
@@ -87,6 +88,8 @@ type LockProbe struct {
 	zones  locks
 	budget float64
 
+	release func() // of the worker, which it has in hand while it is attached
+
 	lock     sync.Mutex    // of what follows: Times may be asked for while Run goes on
 	began    time.Time     // Run did; zero: not yet
 	attached time.Duration // since when the probe is, see probe.Now; 0: it is not
@@ -148,6 +151,7 @@ func (p *LockProbe) Run(ctx context.Context, duration time.Duration) (LockTimes,
 	sleep := func(d time.Duration) {
 		select {
 		case <-ctx.Done():
+		case <-process.Leave():
 		case <-time.After(min(d, duration-time.Since(start))):
 		}
 	}
@@ -177,7 +181,7 @@ func (p *LockProbe) bursts(over func() bool, sleep func(time.Duration), trial ti
 				p.detach()
 				return err
 			}
-			if owed > 0 {
+			if owed > 0 || process.Leaving() {
 				break
 			}
 		}
@@ -192,7 +196,9 @@ func (p *LockProbe) bursts(over func() bool, sleep func(time.Duration), trial ti
 }
 
 func (p *LockProbe) attach() error {
+	p.release = process.Touch()
 	if err := p.probe.Attach(); err != nil {
+		p.release()
 		return err
 	}
 	p.lock.Lock()
@@ -211,6 +217,7 @@ func (p *LockProbe) detach() {
 	p.attached = 0
 	p.lock.Unlock()
 	p.probe.Detach()
+	p.release()
 	taken, err := p.probe.Taken()
 	p.lock.Lock()
 	defer p.lock.Unlock()
