@@ -11,7 +11,7 @@ import (
 func TestSizeFlag(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1": 1, "12B": 12, "3k": 3000, "2M": 2e6, "1G": 1e9,
-		"3kB": 3000, "2MB": 2e6, "1.5GB": 15e8, "1.5GiB": 3 << 29, "4KiB": 4 << 10, "512MiB": 512 << 20, "2GiB": 2 << 30,
+		"3kB": 3000, "2MB": 2e6, "1.5GB": 15e8, "1 GiB": 1 << 30, "1.5GiB": 3 << 29, "4KiB": 4 << 10, "512MiB": 512 << 20, "2GiB": 2 << 30,
 	} {
 		var s sizeFlag
 		if err := s.Set(text); err != nil || int64(s) != want {
@@ -19,7 +19,7 @@ func TestSizeFlag(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "0", "-1", "MiB", "1 GiB", "1gib", "1KB", "1.2.3MB", "1e3", "NaN", "0.1B", "0x10", "9223372036854775807GiB", "4294967297GiB",
+		"", "0", "-1", "MiB", "1gib", "1KB", "1.2.3MB", "1e3", "NaN", "0.1B", "0x10", "9223372036854775807GiB", "4294967297GiB",
 	} {
 		s := sizeFlag(7)
 		if err := s.Set(text); err == nil || s != 7 {

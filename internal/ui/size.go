@@ -27,6 +27,7 @@ func ParseSize(text string) (int64, error) {
 		if !ok {
 			continue
 		}
+		digits = strings.TrimSpace(digits)
 		x, err := strconv.ParseFloat(digits, 64)
 		bytes := math.Round(x * u.bytes)
 		if err != nil || strings.Trim(digits, "0123456789.") != "" || !(bytes < 1<<62) || digits != "0" && bytes == 0 {
