@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 10
+#define UVSHIM_ABI 11
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -57,6 +57,7 @@ typedef struct uvshim_queue {
     double now;            /* uv_now(), ms */
     int32_t lost;          /* records for which there was no memory */
     int32_t more;          /* the last poll has left something to read */
+    int32_t quiet;         /* the last poll brought nothing, and nothing was begun since */
     uv_loop_t *loop;
     /* Lua reads no further. */
     char *slab; /* what was read since the last drain */
@@ -68,7 +69,8 @@ typedef struct uvshim_queue {
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     uint32_t drains;              /* how often the slab was emptied */
-    int finishing, quiet;         /* quiet: the last poll brought nothing */
+    int finishing;
+    uint64_t glanced;             /* the processor's clock when the kernel was last asked by uvshim_glance */
     uint64_t looked[2];           /* where uvshim_look lets the kernel write an event */
 } uvshim_queue;
 
@@ -104,6 +106,8 @@ void uvshim_set_id(void *p, uint32_t id);
 
 /* 0: no event is there, and uv_run would find nothing to do at all. */
 int uvshim_look(uvshim_queue *queue);
+/* The same for a loop that never waits: asks the kernel once a microsecond at most. */
+int uvshim_glance(uvshim_queue *queue);
 /* One turn of uv_run that waits at most timeout ms (0: not at all), also when no handle keeps the
  * loop alive, or as below. When Lua has set the count of `events` to 0, what they showed is forgotten. */
 enum {
@@ -111,8 +115,8 @@ enum {
     UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
 };
 void uvshim_poll(uvshim_queue *queue, double timeout);
-/* Reads the clock into `now`. */
-void uvshim_update_time(uvshim_queue *queue);
+/* Reads the clock into `now`, and returns it. */
+double uvshim_update_time(uvshim_queue *queue);
 /* How many datagrams one recvmmsg may bring. */
 void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */
@@ -183,6 +187,10 @@ const char *uvshim_path(void);
  * the userdata `like` and room for an int32_t, which is 0. */
 struct lua_State;
 int uvshim_userdata(struct lua_State *L);
+/* Lua functions of (function): a function of C that calls it with what it is given, and returns what that
+ * returns; the second one on the main coroutine of the state, where that is known. */
+int uvshim_barrier(struct lua_State *L);
+int uvshim_main_barrier(struct lua_State *L);
 
 /* The callbacks to hand to libuv. */
 void uvshim_on_close(uv_handle_t *handle);

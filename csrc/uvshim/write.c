@@ -28,6 +28,7 @@ static int layout_is_known(const uv_stream_t *stream) {
 }
 
 int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n) {
+    ((uvshim_queue *)stream->loop->data)->quiet = 0;
     if (n == 1 && layout_is_known(stream) && stream->io_watcher.fd >= 0 && stream->connect_req == NULL &&
         stream->write_queue_size == 0 && uv_is_writable(stream))
         return uvshim_kernel(SYS_write, stream->io_watcher.fd, (long)list->base, (long)list->len, 0, 0);
@@ -35,6 +36,7 @@ int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n) {
 }
 #else
 int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n) {
+    ((uvshim_queue *)stream->loop->data)->quiet = 0;
     return uv_try_write(stream, list, n);
 }
 #endif

@@ -144,7 +144,8 @@ local ways = {
     end,
     function() -- in a coroutine that ends with the state
         keep(uv.new_idle()):start(function()
-            coroutine.yield()
+            pcall(coroutine.yield) -- across the loop: an error
+            uv.stop()
         end)
         coroutine.wrap(pcall)(uv.run)
     end,

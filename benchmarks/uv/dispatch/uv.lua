@@ -1,5 +1,5 @@
--- dispatch FUNCTIONS CALLS: calls of 1000 idle handles, among which so many function prototypes
--- are spread at random.
+-- dispatch FUNCTIONS CALLS [BEFORE]: calls of 1000 idle handles, among which so many function
+-- prototypes are spread at random; that many handles of one prototype have been started before.
 local uv = require(arg[1])
 local measure = require "measure"
 local n, calls = tonumber(arg[2]), tonumber(arg[3])
@@ -23,6 +23,12 @@ for i = 1, n do
             if called[1] == calls then stop() end
             return %d
         end]]):format(i)))(called, calls, stop)
+end
+
+for _ = 1, tonumber(arg[4] or 0) do
+    local handle = uv.new_idle()
+    handle:start(function() end)
+    handle:close()
 end
 
 local seed = 12345

@@ -1,9 +1,11 @@
--- idle HANDLES CALLS POLL: that many calls of idle handles; POLL 1: beside a listening socket.
+-- idle HANDLES CALLS BESIDE: that many calls of idle handles; BESIDE: 0 nothing, 1 a listening
+-- socket, 2 a timer that is far off, 3 both.
 local uv = require(arg[1])
 local measure = require "measure"
-local n, calls, poll = tonumber(arg[2]), tonumber(arg[3]), arg[4] == "1"
+local n, calls, beside = tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4])
 
-local server = poll and measure.listen_on(uv, function() end)
+local server = beside % 2 == 1 and measure.listen_on(uv, function() end)
+local timer = beside >= 2 and uv.new_timer()
 local handles, called = {}, 0
 
 local function on_idle()
@@ -17,6 +19,13 @@ local function on_idle()
     if server then
         server:close()
     end
+    if timer then
+        timer:close()
+    end
+end
+
+if timer then
+    timer:start(3600000, 0, function() end)
 end
 
 for i = 1, n do

@@ -76,8 +76,8 @@ end
 
 -- What was sent last is called back with, and once: when it was sent after libuv had made this
 -- record, then another record comes, which has nothing left to tell.
-queue.on[queue.KIND.async] = function(event)
-    local h = handle.by_id[event.id]
+queue.on[queue.KIND.async] = function(id)
+    local h = handle.by_id[id]
     if h.closing then
         return
     end

@@ -6,6 +6,7 @@
 -- @module moonlap.uv.check
 local bit = require "bit"
 local arity = require "moonlap.uv.arity"
+local barrier = require "moonlap.uv.barrier"
 
 local _M = {}
 
@@ -18,7 +19,7 @@ local FRONT = HERE:gsub("[/\\]$", "") .. ".lua"
 
 
 local function is_ours(info)
-    return info.source:sub(1, #HERE) == HERE or info.source == FRONT
+    return info.source:sub(1, #HERE) == HERE or info.source == FRONT or barrier.is(info.func)
 end
 
 
@@ -27,7 +28,7 @@ end
 local function entry()
     local level = 2
     while true do
-        local caller = getinfo(level + 1, "S")
+        local caller = getinfo(level + 1, "Sf")
         if not caller or not is_ours(caller) then
             return level - 1, getinfo(level, "n")
         end

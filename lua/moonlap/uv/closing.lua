@@ -6,6 +6,7 @@ local C = require "moonlap.uv.ffi"
 local dispatch = require "moonlap.uv.dispatch"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
+local work = require("moonlap.uv.loop").work
 local timer_records = require "moonlap.uv.timer_records"
 
 local _M = {}
@@ -20,14 +21,10 @@ local closing, n_closing = {}, 0
 local finishing, at = {}, 0
 local waits_for_c = false
 
---- Is a handle waiting for the closing phase?
-function _M.is_due()
-    return n_closing > 0 or at > 0
-end
-
 local function close_later(h)
     n_closing = n_closing + 1
     closing[n_closing] = h
+    work.closing = work.closing + 1
 end
 
 --- Closes a timer that is stopped.
@@ -66,10 +63,10 @@ function _M.close_memory(memory)
 end
 
 -- libuv is done with a handle's memory: dispatch of CLOSED.
-local function closed_in_c(event)
-    local h = handle.by_id[event.id]
+local function closed_in_c(id, _, _, data)
+    local h = handle.by_id[id]
     if not h then -- a connection that nobody accepted
-        C.uvshim_free(q, event.data)
+        C.uvshim_free(q, data())
         return
     end
     h.closed_in_c = true
@@ -78,9 +75,10 @@ local function closed_in_c(event)
     end
 end
 
--- On its own, because `run` is not compiled, and the interpreter calls C slowly.
+-- A leaf, because `run` is not compiled, and the interpreter calls C slowly.
 local function poll()
     C.uvshim_poll(q, 0)
+    return q.events.count, q.closing.count
 end
 
 -- What is left to do for the handle at the end of the list that nothing stands in the way of: no
@@ -101,6 +99,7 @@ local function finish_plain()
     end
     finishing[at] = nil
     at = at - 1
+    work.closing = work.closing - 1
     if type(h) == "number" then
         return true, timer_records.release(h)
     end
@@ -134,6 +133,7 @@ local function finish_first()
     end
     finishing[at] = nil
     at = at - 1
+    work.closing = work.closing - 1
     if h.ptr and not h.closed_in_c then
         h.is_late = true -- libuv waits for something of its own, such as a stat of fs_poll
     else
@@ -141,6 +141,8 @@ local function finish_first()
     end
 end
 
+jit.off(finish_plain)
+jit.off(finish_many)
 jit.off(finish_first)
 
 --- The closing phase: every handle that was closed before it, the last one first.
@@ -154,7 +156,7 @@ function _M.run()
         if waits_for_c then
             -- libuv's own closing phase: what it cancels and closes arrives in the second vector.
             waits_for_c = false
-            poll()
+            queue.filled(poll())
         end
     end
     while at > 0 do

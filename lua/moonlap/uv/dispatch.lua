@@ -1,40 +1,24 @@
---- Which loop calls the callbacks: one that LuaJIT compiles, or the same one interpreted.
+--- How callbacks are called: from code that LuaJIT never compiles, or inlined in compiled code.
 --
--- A compiled loop inlines the callbacks. That is fastest for a few of them, but every further
--- prototype (function in the source) adds a side trace to the same exit, and from about forty on
--- the chain of guards costs more than the interpreter, which calls each callback's own trace. So
--- each kind of callback counts the prototypes it is given, and after a few turns for good to the
--- interpreted twin. Many closures of one prototype count once: LuaJIT compiles those well.
+-- Called from the interpreter, each callback has the trace of its own that it would have in any
+-- program; what it does that LuaJIT does not compile ends only that. This costs some 40 ns a call,
+-- whatever and how many the callbacks are. Where a callback takes less than that, as of idle
+-- handles and timers, a compiled loop may inline it, once it is proved that this works: LuaJIT has
+-- compiled the callback by itself, from its beginning to its return. A loop that for all that is
+-- not compiled soon is given up, long before LuaJIT would blacklist it.
 -- @module moonlap.uv.dispatch
+
+local bit = require "bit"
 
 local _M = {}
 
-local getinfo = debug.getinfo
-local type = type
+local band, rshift = bit.band, bit.rshift
+local pcall = pcall
 
--- Prototypes beyond which a kind turns, and how many registrations are looked at to count them.
--- Idle handles, timers and requests with two or three branches a callback break even between 32
--- and 64; longer callbacks have more side traces, of which a root trace may have a hundred.
-local MOST = 24
-local LOOKED_AT = 64
+local has_util, util = pcall(require, "jit.util")
+local funcbc, traceinfo = has_util and util.funcbc, has_util and util.traceinfo
 
---- Another prototype of the same function, which is compiled on its own.
--- @tparam function fn without upvalues
--- @treturn function
-function _M.copy(fn)
-    return (assert(loadstring(string.dump(fn))))
-end
-
---- A compiled function's interpreted twin.
--- @tparam function fn without upvalues
--- @treturn function the twin, never compiled
-function _M.interpreted(fn)
-    local twin = _M.copy(fn)
-    jit.off(twin)
-    return twin
-end
-
---- Calls what may be nothing. Never compiled, so that the callback gets a trace of its own.
+--- Calls what may be nothing.
 -- @param callback a function, or nil or false
 -- @param ... its arguments
 function _M.call(callback, ...)
@@ -45,38 +29,117 @@ end
 
 jit.off(_M.call)
 
---- A place where callbacks of one kind are called.
--- @treturn table the site: `mixed` is true when the interpreted twin is the faster one
-function _M.site()
-    return { mixed = false, looked_at = 0, count = 0, seen = {} }
+-- -- what LuaJIT has compiled -------------------------------------------------------------------
+
+-- An instruction's number; the numbers differ by version, their order does not: FORL and five more,
+-- then LOOP, ILOOP, JLOOP, JMP, FUNCF, IFUNCF, JFUNCF. J: compiled, I: blacklisted.
+local function operation(fn, at)
+    local ok, instruction = pcall(funcbc, fn, at)
+    if ok and instruction then
+        return band(instruction, 0xff), rshift(instruction, 16)
+    end
 end
 
-local function look_at(site, callback)
-    site.looked_at = site.looked_at + 1
-    if type(callback) ~= "function" then
-        return
+local FUNCF = has_util and operation(function() end, 0)
+local JFUNCF, LOOP, JLOOP = FUNCF and FUNCF + 2, FUNCF and FUNCF - 4, FUNCF and FUNCF - 2
+
+-- Where a function's first loop begins.
+local function loop_of(fn)
+    local at = 0
+    repeat
+        local op = operation(fn, at)
+        if op == LOOP then
+            return at
+        end
+        at = at + 1
+    until not op
+end
+
+-- The trace of a function that reaches its return, or nil.
+local function whole_trace(fn)
+    local op, trace = operation(fn, 0)
+    if op == JFUNCF then
+        local info = traceinfo(trace)
+        return info and info.linktype == "return" and trace or nil
     end
-    local info = getinfo(callback, "S")
-    local prototype = info.source .. ":" .. info.linedefined .. ":" .. info.lastlinedefined
-    if not site.seen[prototype] then
-        site.seen[prototype] = true
-        site.count = site.count + 1
-        if site.count > MOST and not site.mixed then
-            site.mixed = true
-            site.looked_at = LOOKED_AT
+end
+
+-- -- sites --------------------------------------------------------------------------------------
+
+-- Different functions that a loop may inline: each further one is a guard more on the way to the
+-- next, and with some fifty the interpreter is faster.
+local MOST = 24
+
+-- Calls until the callbacks are looked at for the first time; LuaJIT compiles what is called a
+-- hundred times. How often a loop that was not compiled is tried again.
+local FIRST_LOOK, MOST_TRIES = 256, 3
+
+--- A place where callbacks of one kind are called, by a loop that is compiled in the end.
+-- @tparam function loop has one loop
+-- @treturn table the site; `is_proved`: the loop may be used now
+function _M.site(loop)
+    local at = FUNCF and loop_of(loop)
+    return {
+        is_proved = false, loop = loop, at = at, wait = at and FIRST_LOOK or math.huge,
+        patience = FIRST_LOOK, tries = 0, seen = {}, n_seen = 0, is_compiled = false,
+    }
+end
+
+--- Counts calls that did without the loop.
+-- @treturn boolean is it time to look at the callbacks?
+function _M.is_time(site, calls)
+    site.wait = site.wait - calls
+    return site.wait <= 0
+end
+
+--- Looks at a callback.
+-- @treturn boolean may it be inlined?
+function _M.is_plain(site, callback)
+    local trace = whole_trace(callback)
+    if not trace then
+        return false
+    end
+    if not site.seen[trace] then
+        site.seen[trace] = true
+        site.n_seen = site.n_seen + 1
+    end
+    return site.n_seen <= MOST
+end
+
+--- The callbacks were looked at.
+-- @tparam boolean are_plain
+function _M.looked(site, are_plain)
+    if are_plain and jit.status() then
+        site.is_proved, site.wait = true, site.patience
+    else
+        site.is_proved = false
+        site.patience = site.patience * 2
+        site.wait = site.patience
+        if site.n_seen > MOST then
+            site.wait = math.huge
         end
     end
 end
 
--- Not compiled: so a trace of whoever registers callbacks waits until they are not looked at any
--- more, and then has no side trace for that.
-jit.off(look_at)
-
---- Counts a callback that a site will call.
-function _M.learn(site, callback)
-    if site.looked_at < LOOKED_AT then
-        look_at(site, callback)
+--- The site's loop has run some hundred times.
+function _M.has_run(site)
+    if site.is_compiled then
+        return
     end
+    site.is_compiled = operation(site.loop, site.at) == JLOOP
+    if not site.is_compiled then
+        site.tries = site.tries + 1
+        _M.looked(site, false)
+        if site.tries == MOST_TRIES then
+            site.wait = math.huge
+        end
+    end
+end
+
+for _, fn in ipairs {
+    operation, loop_of, whole_trace, _M.is_time, _M.is_plain, _M.looked, _M.has_run,
+} do
+    jit.off(fn)
 end
 
 return _M

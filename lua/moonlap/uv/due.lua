@@ -2,8 +2,10 @@
 --
 -- Timers that are due in the same millisecond stand in one ring in the order in which they were
 -- started, which is libuv's order too; a binary heap holds the distinct due times only. Started
--- timers wait in a ring of their own until somebody wants to know: then one compiled loop files
--- them all.
+-- timers wait in a ring of their own until somebody wants to know: then they are filed.
+--
+-- Whoever starts a timer may be compiled, so `start` is straight. What has loops is not compiled,
+-- as a loop that is mostly left at once would be blacklisted; but many timers are filed by one.
 -- @module moonlap.uv.due
 
 local timer_records = require "moonlap.uv.timer_records"
@@ -12,8 +14,9 @@ local _M = {}
 
 local records, FIELD = timer_records.records, timer_records.FIELD
 local NEXT, PREVIOUS, DUE = FIELD.next, FIELD.previous, FIELD.due
+local COUNT = FIELD.interval -- of a record that stands for a ring: timers ever put into it
 local take, release, append = timer_records.take, timer_records.release, timer_records.append
-local floor, min = math.floor, math.min
+local floor, min, huge = math.floor, math.min, math.huge
 
 -- Timers that were started, in that order.
 local started = take()
@@ -59,33 +62,68 @@ local function pop()
     end
 end
 
-local function ring_of(due)
-    local ring = rings[due]
-    if not ring then
-        ring = take()
-        rings[due] = ring
-        push(due)
-    end
-    return ring
+local function make_ring(due)
+    local ring = take()
+    rings[due] = ring
+    push(due)
 end
+
+-- How many were started since the last filing, at most: those that were stopped count, too.
+local n_started = 0
 
 --- Starts a timer that is alone.
 -- @tparam number at its record's place; its `due` is set
 function _M.start(at)
+    n_started = n_started + 1
     append(started, at)
+end
+
+--- Are there started timers that are not filed?
+-- @treturn boolean
+function _M.are_unfiled()
+    return records[started + NEXT] ~= started
+end
+
+local function put(ring, at)
+    records[ring + COUNT] = records[ring + COUNT] + 1
+    append(ring, at)
+end
+
+-- From this many on a loop is compiled.
+local MANY = 128
+
+-- Files timers up to the first one that has no ring yet, which it returns.
+local function file_many(at)
+    while at ~= started do
+        local ring = rings[records[at + DUE]]
+        if not ring then
+            return at
+        end
+        local following = records[at + NEXT]
+        put(ring, at)
+        at = following
+    end
+    return at
 end
 
 --- Files the timers that were started since.
 function _M.file()
     local at = records[started + NEXT]
-    if at == started then
-        return
+    local is_many = n_started >= MANY
+    while at ~= started do
+        local due = records[at + DUE]
+        if not rings[due] then
+            make_ring(due)
+        end
+        if is_many then
+            at = file_many(at)
+        else
+            local following = records[at + NEXT]
+            put(rings[due], at)
+            at = following
+        end
     end
-    repeat
-        local following = records[at + NEXT]
-        append(ring_of(records[at + DUE]), at)
-        at = following
-    until at == started
+    n_started = 0
     records[started + NEXT], records[started + PREVIOUS] = started, started
 end
 
@@ -113,6 +151,26 @@ end
 
 _M.first = first
 
+--- Are there as many timers in a ring that a loop over them is compiled?
+-- @tparam number ring
+-- @treturn boolean
+function _M.is_large(ring)
+    return records[ring + COUNT] >= MANY
+end
+
+--- Is `earliest` the time of a timer that was not stopped meanwhile?
+-- @treturn boolean true also when there is none
+function _M.is_exact()
+    local ring = rings[heap[1] or huge]
+    return not ring or records[ring + NEXT] ~= ring
+end
+
+--- A time before which no filed timer is due.
+-- @treturn number ms on the loop's clock; infinite when there are none
+function _M.earliest()
+    return heap[1] or huge
+end
+
 --- When the first timer is due, filed or not.
 -- @treturn number|nil ms on the loop's clock
 function _M.time()
@@ -123,6 +181,10 @@ function _M.time()
         at = records[at + NEXT]
     end
     return due
+end
+
+for _, fn in ipairs { push, pop, make_ring, _M.file, forget_first, first, _M.time } do
+    jit.off(fn)
 end
 
 return _M

@@ -14,11 +14,33 @@ end
 local handler = die
 local fatal, is_fatal
 
---- The message handler under which callbacks run.
+-- LuaJIT puts the caller's position before an error in a function of coroutine.wrap. That is ours.
+local HERE = debug.getinfo(1, "S").short_src:match "^(.*[/\\])[^/\\]*$"
+
+local function without_position(err)
+    if HERE and err:sub(1, #HERE) == HERE then
+        return (err:sub(#HERE + 1):gsub("^[%w_]+%.lua:%d+: ", "", 1))
+    end
+    return err
+end
+
+--- The message handler under which callbacks run: what is told of an error. It does no more, since
+-- the stack may be full, and is not called when memory runs out.
 -- @param err
-function _M.report(err)
+-- @return the error, with a traceback if it is a string
+function _M.describe(err)
     if type(err) == "string" then
-        err = traceback(err, 2)
+        err = traceback(without_position(err), 2)
+    end
+    return err
+end
+
+--- Tells the error handler of an error that has ended a callback.
+-- @param err what `xpcall` has returned
+function _M.handle(err)
+    if err == "not enough memory" and handler == die then
+        io.stderr:write("System Error: not enough memory\n")
+        os.exit(-1)
     end
     local ok, again = pcall(handler, err)
     if not ok then

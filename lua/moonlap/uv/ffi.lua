@@ -76,7 +76,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     typedef struct {
         uvshim_vector events, closing;
         double now;
-        int32_t lost, more;
+        int32_t lost, more, quiet;
         uv_loop_t *loop;
     } uvshim_queue;
     typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
@@ -89,8 +89,9 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_free(uvshim_queue *, void *);
     void uvshim_set_id(void *, uint32_t id);
     int uvshim_look(uvshim_queue *);
+    int uvshim_glance(uvshim_queue *);
     void uvshim_poll(uvshim_queue *, double timeout);
-    void uvshim_update_time(uvshim_queue *);
+    double uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
@@ -105,7 +106,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 10
+local ABI = 11
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -27,20 +27,21 @@ local on_fs_event = queue.callback "fs_event"
 local class, methods, api = path_watcher.define "fs_event"
 _M.api = api
 
-queue.on[queue.KIND.fs_event] = function(event)
-    local h = handle.by_id[event.id]
+queue.on[queue.KIND.fs_event] = function(id, result, extra, data)
+    local h = handle.by_id[id]
     if h.closing or not h.started then
         return
     end
-    local name = event.data ~= nil and ffi.string(ffi.cast(char_ptr, event.data)) or nil
+    local text = data()
+    local name = text ~= nil and ffi.string(ffi.cast(char_ptr, text)) or nil
     local events = {}
-    if bit.band(event.extra, RENAME) ~= 0 then
+    if bit.band(extra, RENAME) ~= 0 then
         events.rename = true
     end
-    if bit.band(event.extra, CHANGE) ~= 0 then
+    if bit.band(extra, CHANGE) ~= 0 then
         events.change = true
     end
-    return h.callback, errors.status(event.result), name, events
+    return h.callback, errors.status(result), name, events
 end
 
 --- A handle for changes in the file system.

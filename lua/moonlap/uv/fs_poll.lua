@@ -29,18 +29,18 @@ local on_fs_poll = queue.callback "fs_poll"
 local class, methods, api = path_watcher.define "fs_poll"
 _M.api = api
 
-queue.on[queue.KIND.fs_poll] = function(event)
-    local h = handle.by_id[event.id]
+queue.on[queue.KIND.fs_poll] = function(id, result, _, data)
+    local h = handle.by_id[id]
     if h.closing or not h.started then
         return
     end
     local before, after
-    if event.data ~= nil then
-        before = fs_stat.stat_table(event.data)
-        after = fs_stat.stat_table(
-            ffi.cast(void_ptr, ffi.cast(char_ptr, event.data) + SIZE_OF_STAT))
+    local stats = data()
+    if stats ~= nil then
+        before = fs_stat.stat_table(stats)
+        after = fs_stat.stat_table(ffi.cast(void_ptr, ffi.cast(char_ptr, stats) + SIZE_OF_STAT))
     end
-    return h.callback, errors.status(event.result), before, after
+    return h.callback, errors.status(result), before, after
 end
 
 --- A handle for the changes of a file's stat.

@@ -87,7 +87,7 @@ return {
     leaks = "leak_report leaks trace_handles",
     shimless = "shim_missing",
 
-    address = "", buffers = "", closing = "", due = "", fs_request = "", fs_stat = "", handle = "",
-    loop = "", message = "", out = "", path_watcher = "", pending = "", timer_records = "",
-    udp_handle = "", userdata = "", words = "", worker = "",
+    address = "", barrier = "", buffers = "", closing = "", due = "", fs_request = "",
+    fs_stat = "", handle = "", loop = "", message = "", out = "", path_watcher = "", pending = "",
+    spin = "", timer_records = "", udp_handle = "", userdata = "", words = "", worker = "",
 }

@@ -194,7 +194,10 @@ function api.walk(callback)
     end
     local list, n = handle.list()
     for i = 1, n do
-        xpcall(callback, fault.report, list[i])
+        local ok, err = xpcall(callback, fault.describe, list[i])
+        if not ok then
+            fault.handle(err)
+        end
     end
 end
 

@@ -11,27 +11,40 @@ local q = queue.q
 --- How many active handles that live in Lua keep the loop alive.
 _M.refs = 0
 
--- The clock is read at most once a turn, as libuv does, and not at all in a turn where nobody asks.
-local stale = false
+--- What waits to be done (`moonlap.uv.queue`).
+_M.work = queue.work
+
+--- The clock is read at most once a turn, as libuv does, and not at all in a turn where nobody
+-- asks: a turn begins with this set.
+_M.stale = false
+
+local time = q.now
+local update_time = C.uvshim_update_time
 
 --- The turn's time.
 -- @treturn number ms, from an arbitrary start
 function _M.now()
-    if stale then
-        stale = false
-        C.uvshim_update_time(q)
+    if _M.stale then
+        _M.stale = false
+        time = update_time(q)
     end
-    return q.now
+    return time
 end
 
---- A new turn begins: `now` reads the clock again when it is asked.
-function _M.new_turn()
-    stale = true
+--- The clock was read.
+-- @tparam number now
+function _M.polled(now)
+    _M.stale, time = false, now
 end
 
---- The poll has read the clock.
-function _M.polled()
-    stale = false
+jit.off(_M.polled)
+
+--- `uv.stop` was called.
+_M.stopped = false
+
+--- Something was begun that the kernel may have an event for at once.
+function _M.stir()
+    q.quiet = 0
 end
 
 --- Counts a reference, or takes it back.

@@ -10,24 +10,11 @@
 -- @module moonlap.uv.pending
 
 local errors = require "moonlap.uv.errors"
+local work = require("moonlap.uv.loop").work
 
 local _M = {}
 
 local type = type
-
-local unheard = false
-
---- Has a write ended that has no callback? To libuv its end is an event too: the loop is alive for
--- it, and does not wait.
--- @treturn boolean
-function _M.is_unheard()
-    return unheard
-end
-
---- The loop has turned for it.
-function _M.hear()
-    unheard = false
-end
 
 local ROUNDS = 8
 local MOST_BYTES = 1024 * 1024
@@ -40,11 +27,7 @@ local rounds_left = 0
 local current, limit = false, 0
 local turn = 0
 
---- Are there callbacks to come?
--- @treturn boolean
-function _M.waiting()
-    return n_waiting > 0 or n_round > 0 or current ~= false
-end
+-- `work.writes` counts the handles in all three.
 
 -- A list has three slots an entry: the callback; what came of it: false, an error's name, or the
 -- record of the request that is still under way; and the number of bytes.
@@ -64,6 +47,7 @@ local function enqueue_when_complete(h, done)
         done.queued = true
         n_waiting = n_waiting + 1
         waiting[n_waiting] = h
+        work.writes = work.writes + 1
     end
 end
 
@@ -88,7 +72,7 @@ end
 -- @tparam[opt] string err
 function _M.add(h, callback, size, err)
     if not callback then
-        unheard = true
+        work.unheard = true
         return
     end
     enqueue_when_complete(h, append(h, callback, err or false, size))
@@ -135,7 +119,7 @@ local function call_current()
             callback(err or nil)
         end
     end
-    current = false
+    current, work.writes = false, work.writes - 1
     forget_places(done)
     enqueue_when_complete(h, done)
 end
@@ -151,7 +135,9 @@ local function run_round()
         local h = round[at]
         local done = h.done
         round[at], done.queued = false, false
-        if not h.closing then
+        if h.closing then
+            work.writes = work.writes - 1
+        else
             current, limit = h, done.n
             call_current()
         end
@@ -207,7 +193,12 @@ jit.off(_M.run)
 -- @tparam table h
 function _M.last_calls(h)
     if h.done then
-        current, limit = h, h.done.n
+        if current then -- an error in a callback has left it
+            local other = current
+            current, work.writes = false, work.writes - 1
+            enqueue_when_complete(other, other.done)
+        end
+        current, limit, work.writes = h, h.done.n, work.writes + 1
         call_current()
     end
 end

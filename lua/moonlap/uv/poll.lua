@@ -40,9 +40,9 @@ local methods = {}
 local class = handle.class("poll", methods)
 
 -- A callback before this one may have stopped the handle or asked for other events.
-queue.on[queue.KIND.poll] = function(event)
-    local h = handle.by_id[event.id]
-    local status, events = event.result, band(event.extra, h.mask)
+queue.on[queue.KIND.poll] = function(id, status, extra)
+    local h = handle.by_id[id]
+    local events = band(extra, h.mask)
     if h.closing or h.mask == 0 or (status == 0 and events == 0) then
         return
     end

@@ -58,11 +58,11 @@ local on_exit = queue.callback "exit"
 local methods = {}
 local class = handle.class("process", methods)
 
-queue.on[queue.KIND.exit] = function(event)
-    local h = handle.by_id[event.id]
+queue.on[queue.KIND.exit] = function(id, result, extra)
+    local h = handle.by_id[id]
     h.has_exited = true
     if not h.closing then
-        return h.callback, event.result, event.extra
+        return h.callback, result, extra
     end
 end
 

@@ -4,7 +4,11 @@
 -- Each kind of record has one function, set by the module that starts such things. It returns what
 -- is to be called, and with what; nothing when nobody waits for it any more:
 --
---     queue.on[queue.KIND.poll] = function(event) … return h.callback, err, events end
+--     queue.on[queue.KIND.poll] = function(id, result, extra, data) … return h.callback, err end
+--
+-- `data` is a function without arguments that returns the record's pointer. Such a function, and
+-- `read` below, calls nothing of the user's and is compiled by itself; what calls them and then the
+-- user's callback is never compiled, so no callback can spoil it, nor is it in a callback's trace.
 --
 -- A record is dispatched in the turn in which libuv made it, and a handle's last one is CLOSED;
 -- so an id is free again when that is dispatched, and no id ever names something else. A `drain`
@@ -67,125 +71,118 @@ function _M.callback(name, kind)
     end
     return ffi.cast(kind or ("uv_" .. name .. "_cb"), C["uvshim_on_" .. name])
 end
-
 local on = {}
 
---- What to do with a record, by kind: functions of the event.
+--- What to do with a record, by kind.
 _M.on = on
 
-local site = dispatch.site()
+--- What waits to be done. Fields and no functions: to ask a function of its own trace costs the
+-- turn, which is not compiled, ten times what it costs to read a field.
+-- `records` of libuv to dispatch; `writes`: handles whose writes have ended; `stashed`: streams
+-- that read again; `closing`: handles to finish: numbers. `unheard`: a write has ended that has no
+-- callback: to libuv its end is an event too, so the loop is alive and does not wait.
+_M.work = { records = 0, writes = 0, stashed = 0, closing = 0, unheard = false }
 
---- Counts a callback that records will call.
-function _M.learn(callback)
-    dispatch.learn(site, callback)
-end
-
+local work = _M.work
 local call = dispatch.call
 
 local events, closing = q.events, q.closing
 
--- What touches C stands in functions of its own: they are compiled where their caller is not, and
--- the interpreter takes a hundred times longer for that.
-local function is_left(vector)
-    return vector.done < vector.count
+-- -- leaves: compiled, and called by what is not ------------------------------------------------
+
+local function read(vector, at)
+    local event = vector.at[at]
+    return event.kind, event.id, event.result, event.extra
 end
 
--- What the next record calls.
-local function next_call(vector)
-    local event = vector.at[vector.done]
-    vector.done = vector.done + 1
-    return on[event.kind](event)
+local function forget_events()
+    events.count = 0
 end
 
-local function forget(vector)
-    vector.count, vector.done = 0, 0
+local function forget_closing()
+    closing.count = 0
 end
 
---- Are there records to dispatch?
--- @treturn boolean
-function _M.waiting()
-    return events.count > 0
+local at_event, at_closing = 0, 0 -- what is dispatched already
+
+local function event_data()
+    return events.at[at_event - 1].data
 end
 
-local function call_each(vector)
-    while is_left(vector) do
-        call(next_call(vector))
-    end
-end
-jit.off(call_each)
-
-local function call_inlined(callback, ...)
-    if callback then
-        callback(...)
-    end
+local function closing_data()
+    return closing.at[at_closing - 1].data
 end
 
--- Dispatches the records up to the next one of another kind.
-local function run(kind, handler, vector, call_back)
-    while vector.done < vector.count do
-        local event = vector.at[vector.done]
-        if event.kind ~= kind then
-            return
-        end
-        vector.done = vector.done + 1
-        call_back(handler(event))
-    end
+-- -- dispatch -----------------------------------------------------------------------------------
+
+local n_events, n_closing = 0, 0
+
+--- The shim has filled the vectors.
+-- @tparam number count of `q.events`
+-- @tparam number closing_count of `q.closing`
+function _M.filled(count, closing_count)
+    n_events, n_closing = count, closing_count
+    work.records = count
 end
 
--- Each kind has a copy of that loop, so that the kinds do not share traces.
-local runs = {}
-for _, kind in pairs(_M.KIND) do
-    runs[kind] = dispatch.copy(run)
-end
-
-local function next_kind()
-    return events.at[events.done].kind
-end
-
-local function drain_traced()
-    while is_left(events) do
-        local kind = next_kind()
-        runs[kind](kind, on[kind], events, call_inlined)
-    end
+local function call_one(kind, id, result, extra)
+    call(on[kind](id, result, extra, event_data))
 end
 
 --- Dispatches all records in the order in which libuv made them.
 function _M.drain()
-    if site.mixed then
-        call_each(events)
-    else
-        drain_traced()
+    while at_event < n_events do
+        at_event = at_event + 1
+        call_one(read(events, at_event - 1))
     end
-    forget(events)
+    at_event, n_events, work.records = 0, 0, 0
+    forget_events()
 end
 
 --- Is there another record of libuv's closing phase?
 -- @treturn boolean
 function _M.next_closing()
-    return is_left(closing)
+    return at_closing < n_closing
 end
 
---- Dispatches the next record of libuv's closing phase if it is the CLOSED of a handle.
+--- Takes the next record of libuv's closing phase if it is the CLOSED of a handle.
 -- @tparam number id of the handle
 function _M.mark_closed(id)
-    if is_left(closing) then
-        local event = closing.at[closing.done]
-        if event.kind == CLOSED and event.id == id then
-            closing.done = closing.done + 1
-            on[CLOSED](event)
+    if at_closing < n_closing then
+        local kind, of, result, extra = read(closing, at_closing)
+        if kind == CLOSED and of == id then
+            at_closing = at_closing + 1
+            on[CLOSED](of, result, extra, closing_data)
         end
     end
 end
 
+local function call_closing(kind, id, result, extra)
+    call(on[kind](id, result, extra, closing_data))
+end
+
 --- Dispatches the next record of libuv's closing phase: a cancelled request, or CLOSED.
 function _M.dispatch_closing()
-    call(next_call(closing))
+    at_closing = at_closing + 1
+    call_closing(read(closing, at_closing - 1))
 end
 
 --- Dispatches what is left of them, and forgets them.
 function _M.drain_closing()
-    call_each(closing)
-    forget(closing)
+    while at_closing < n_closing do
+        _M.dispatch_closing()
+    end
+    if n_closing > 0 then
+        at_closing, n_closing = 0, 0
+        forget_closing()
+    end
+end
+
+for _, fn in ipairs {
+    _M.filled, call_one, _M.drain, _M.mark_closed, call_closing, _M.dispatch_closing,
+    _M.drain_closing,
+} do
+    jit.off(fn)
 end
 
 return _M

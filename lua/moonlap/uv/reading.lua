@@ -11,6 +11,7 @@ local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
+local work = require("moonlap.uv.loop").work
 local stream = require "moonlap.uv.stream"
 
 local _M = {}
@@ -39,53 +40,44 @@ local function end_call(h, result)
     return h.read_callback, errors.name(result)
 end
 
--- What is to be called for bytes, and with what: for `h.deliver`. The second argument is an event,
--- or what was kept of one.
-local function deliver_string(h, event)
-    local result = event.result
+-- What is to be called for bytes, and with what: for `h.deliver`. `data` is a pointer or a string.
+local function deliver_string(h, result, data)
     if result > 0 then
-        return h.read_callback, nil, str(event.data, result)
+        return h.read_callback, nil, str(data, result)
     end
     return end_call(h, result)
 end
 
 --- For `start`: the callback gets a pointer and a length instead of a string.
-function _M.deliver_pointer(h, event)
-    local result = event.result
+function _M.deliver_pointer(h, result, data)
     if result > 0 then
-        return h.read_callback, nil, ffi.cast(char_ptr, event.data), result
+        return h.read_callback, nil, ffi.cast(char_ptr, data), result
     end
     return end_call(h, result)
 end
 
-local function keep(h, event)
-    local stash, result = h.stash, event.result
+local function keep(h, result, data)
+    local stash = h.stash
     if not stash then
         stash = { first = 1, n = 0, deliver = false }
         h.stash = stash
     end
     stash.n = stash.n + 1
-    stash[stash.n] = { result = result, data = result > 0 and str(event.data, result) }
+    stash[stash.n] = { result = result, data = result > 0 and str(data, result) }
 end
 
-queue.on[queue.KIND.read] = function(event)
-    local h = by_id[event.id]
+queue.on[queue.KIND.read] = function(id, result, _, data)
+    local h = by_id[id]
     local deliver = h.deliver
     if deliver then
-        return deliver(h, event)
+        return deliver(h, result, data())
     elseif not h.closing then
-        keep(h, event)
+        keep(h, result, data())
     end
 end
 
 -- Streams that read again and have something stashed.
 local stashed, n_stashed, stashed_at = {}, 0, 0
-
---- Is there something read that waits to be delivered?
--- @treturn boolean
-function _M.waiting()
-    return n_stashed > 0
-end
 
 --- Delivers what was stashed to the streams that read again.
 function _M.deliver_stashed()
@@ -99,14 +91,14 @@ function _M.deliver_stashed()
             if stash.first > stash.n then
                 h.stash, h.deliver = false, deliver
             end
-            dispatch.call(deliver(h, item))
+            dispatch.call(deliver(h, item.result, item.data))
             stash = h.stash
         end
         stashed_at = stashed_at + 1
         stashed[stashed_at] = nil
         h.is_stashed = false
     end
-    n_stashed, stashed_at = 0, 0
+    n_stashed, stashed_at, work.stashed = 0, 0, 0
 end
 
 jit.off(_M.deliver_stashed)
@@ -117,7 +109,7 @@ local function start_from_stash(h, deliver)
     if not h.is_stashed then
         h.is_stashed = true
         n_stashed = n_stashed + 1
-        stashed[n_stashed] = h
+        stashed[n_stashed], work.stashed = h, n_stashed
     end
     -- After EOF or an error there is nothing more to read.
     return stash[stash.n].result > 0 and C.uv_read_start(h.stream, on_alloc, on_read) or 0
@@ -132,7 +124,6 @@ function _M.start(userdata, callback, deliver)
     if h.closing then
         return errors.fail(EINVAL)
     end
-    queue.learn(callback)
     h.read_callback = callback
     if h.stash then
         return errors.result(start_from_stash(h, deliver))

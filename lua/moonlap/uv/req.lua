@@ -64,7 +64,7 @@ local req_ptr = ffi.typeof "uv_req_t *"
 -- @treturn table r: fields `ptr`, `callback`, `decode`; the caller may add its own
 -- @return cdata the pointer, of libuv's type for that kind
 function _M.new(kind, callback, decode)
-    queue.learn(callback)
+    q.quiet = 0
     local id
     if n_free > 0 then
         id = free_ids[n_free]
@@ -122,10 +122,13 @@ local function after(r, ...)
 end
 
 --- Ends a request: its record's dispatch.
-function _M.ended(event)
-    local r = running[event.id]
-    return after(r, r.decode(r, event.result))
+function _M.ended(id, result)
+    local r = running[id]
+    return after(r, r.decode(r, result))
 end
+
+jit.off(after)
+jit.off(_M.ended)
 
 queue.on[queue.KIND.req] = _M.ended
 

@@ -54,12 +54,15 @@ local function stand_ins(lib)
     function self.uvshim_update_time(queue)
         lib.uv_update_time(queue.loop)
         queue.now = tonumber(lib.uv_now(queue.loop))
+        return queue.now
     end
 
     -- Nothing of libuv's can happen here.
     function self.uvshim_look()
         return 1
     end
+
+    self.uvshim_glance = self.uvshim_look
 
     -- -1 and -2 are uvshim.h's.
     function self.uvshim_poll(queue, timeout)

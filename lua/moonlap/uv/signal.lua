@@ -26,9 +26,8 @@ local methods = {}
 local class = handle.class("signal", methods)
 
 -- A callback before this one may have stopped the handle or started it for another signal.
-queue.on[queue.KIND.signal] = function(event)
-    local h = handle.by_id[event.id]
-    local number = event.result
+queue.on[queue.KIND.signal] = function(id, number)
+    local h = handle.by_id[id]
     if h.closing or h.number ~= number then
         return
     end

@@ -72,9 +72,9 @@ local pointer = _M.pointer
 
 -- -- connections --------------------------------------------------------------------------------
 
-queue.on[queue.KIND.connection] = function(event)
-    local h = by_id[event.id]
-    local memory = event.data
+queue.on[queue.KIND.connection] = function(id, result, _, data)
+    local h = by_id[id]
+    local memory = data()
     if h.closing then
         if memory ~= nil then
             closing.close_memory(memory)
@@ -86,7 +86,7 @@ queue.on[queue.KIND.connection] = function(event)
         accepted.n = accepted.n + 1
         accepted[accepted.n] = memory
     end
-    return h.connection_callback, errors.status(event.result)
+    return h.connection_callback, errors.status(result)
 end
 
 local function close_unaccepted(h)
@@ -158,7 +158,6 @@ function api.listen(userdata, backlog, callback)
     if h.closed then
         return errors.fail(EBADF)
     end
-    queue.learn(callback)
     h.connection_callback = callback
     h.accepted = h.accepted or { first = 1, n = 0 }
     return errors.result(C.uv_listen(pointer(h), backlog, on_connection))

@@ -29,7 +29,6 @@ local FOREVER = 2 ^ 53
 
 local file, first, first_time = due.file, due.first, due.time
 
-local site = dispatch.site()
 local is_running = false
 
 local function hold(at, refs)
@@ -68,9 +67,10 @@ local function next_callback(ring)
     return records[at + CALLBACK]
 end
 
-local function call_all(ring, next_one)
+-- For large rings of timers whose callbacks LuaJIT compiles.
+local function call_inlined(ring)
     while true do
-        local callback = next_one(ring)
+        local callback = next_callback(ring)
         if not callback then
             return
         end
@@ -78,7 +78,24 @@ local function call_all(ring, next_one)
     end
 end
 
-local call_all_interpreted = dispatch.interpreted(call_all)
+local site = dispatch.site(call_inlined)
+
+-- `callback` is one of those that were called: as good as any to be looked at.
+local function look_at(callback)
+    dispatch.looked(site, dispatch.is_plain(site, callback))
+end
+
+local function call_each(ring)
+    local callback, n, last = next_callback(ring), 0, nil
+    while callback do
+        callback()
+        n, last = n + 1, callback
+        callback = next_callback(ring)
+    end
+    if dispatch.is_time(site, n) and last then
+        look_at(last)
+    end
+end
 
 --- Calls every timer that is due. After an error in a callback the next run goes on behind it.
 function _M.run()
@@ -89,10 +106,11 @@ function _M.run()
     local ring, time = first()
     local now = ring and loop.now()
     while ring and time <= now do
-        if site.mixed then
-            call_all_interpreted(ring, next_callback)
+        if site.is_proved and due.is_large(ring) then
+            call_inlined(ring)
+            dispatch.has_run(site)
         else
-            call_all(ring, next_callback)
+            call_each(ring)
         end
         ring, time = first()
     end
@@ -106,6 +124,10 @@ function _M.next_due()
         file()
     end
     return first_time()
+end
+
+for _, fn in ipairs { look_at, call_each, _M.run, _M.next_due } do
+    jit.off(fn)
 end
 
 -- -- luv's functions ----------------------------------------------------------------------------
@@ -162,7 +184,6 @@ function api.timer_start(userdata, timeout, interval, callback)
     if records[at + NEXT] == 0 then
         return errors.fail(EINVAL)
     end
-    dispatch.learn(site, callback)
     stop(at)
     records[at + CALLBACK], records[at + INTERVAL] = callback, interval
     start(at, timeout)
@@ -271,6 +292,6 @@ for _, name in ipairs { "start", "stop", "again", "set_repeat", "get_repeat", "g
 end
 
 -- Timers count from the clock's last reading, which was before all this was loaded.
-loop.new_turn()
+loop.stale = true
 
 return _M

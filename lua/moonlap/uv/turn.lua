@@ -2,12 +2,19 @@
 --
 -- All callbacks run inside one xpcall. Each phase keeps how far it is outside of its function and
 -- moves on before it calls, so that after an error the same turn is simply entered again.
+--
+-- A turn is not compiled. It would be one trace with the callbacks in it, and each of those that
+-- LuaJIT does not compile would in the end make it blacklist the turn, and then whoever calls
+-- `uv.run`. What is compiled are leaves (functions that touch C, and call nothing of the user's),
+-- the callbacks, each by itself, and loops over callbacks that are proved to be harmless.
 -- @module moonlap.uv.turn
 
 local C = require "moonlap.uv.ffi"
 local ffi = require "ffi"
+local barrier = require "moonlap.uv.barrier"
 local check = require "moonlap.uv.check"
 local closing = require "moonlap.uv.closing"
+local due = require "moonlap.uv.due"
 local fault = require "moonlap.uv.fault"
 local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
@@ -15,6 +22,7 @@ local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
 local reading = require "moonlap.uv.reading"
 local req = require "moonlap.uv.req"
+local spin = require "moonlap.uv.spin"
 local timer = require "moonlap.uv.timer"
 local watcher = require "moonlap.uv.watcher"
 
@@ -28,17 +36,16 @@ int uv_backend_timeout(const uv_loop_t *);
 
 local q, c_loop = queue.q, queue.loop
 local idle, prepare, checks = watcher.idle, watcher.prepare, watcher.check
-local max, min = math.max, math.min
+local max, min, huge = math.max, math.min, math.huge
 
 -- To compiled code a local function is a constant, and a module's field a table to look into.
-local uvshim_look, uvshim_poll = C.uvshim_look, C.uvshim_poll
+local uvshim_look, uvshim_glance = C.uvshim_look, C.uvshim_glance
+local uvshim_poll = C.uvshim_poll
 local uv_loop_alive = C.uv_loop_alive
-local is_closing_due, run_closing = closing.is_due, closing.run
-local new_turn, polled, now = loop.new_turn, loop.polled, loop.now
-local are_writes_waiting, run_writes = pending.waiting, pending.run
-local is_unheard, hear = pending.is_unheard, pending.hear
-local are_records_waiting, drain, next_closing = queue.waiting, queue.drain, queue.next_closing
-local is_stash_waiting = reading.waiting
+local run_closing, run_writes = closing.run, pending.run
+local polled, now, work = loop.polled, loop.now, loop.work
+local drain, next_closing, filled = queue.drain, queue.next_closing, queue.filled
+local are_unfiled, earliest, is_exact = due.are_unfiled, due.earliest, due.is_exact
 local run_timers, next_due = timer.run, timer.next_due
 
 -- From 1.45 on libuv runs timers at the end of a turn, and once before the first.
@@ -47,13 +54,97 @@ local TIMERS_LAST = C.uv_version() >= 0x012d00
 -- Longer waits are taken in pieces; ms.
 local LONGEST_WAIT = 2 ^ 31 - 1
 
+-- The poll may wait so many ms, 0 for not at all, or as in uvshim.h.
+local FOREVER, WHILE_ALIVE = -1, -2
+
 local MOST_POLLS = 32
 
 local mode = false -- while running: luv's name of the mode
-local stopped = false
 local step = 0 -- the phase that a turn is at
 local polls = 0 -- in this turn
 local can_wait = true -- in mode "once": nothing was to be called at the start of the turn
+
+-- -- leaves -------------------------------------------------------------------------------------
+
+-- Each is compiled along the way that it goes mostly; where it goes another one, what follows is
+-- left to the functions that are not compiled and can do everything.
+
+local function alive_in_c()
+    return uv_loop_alive(c_loop) ~= 0
+end
+
+-- Returns the time; libuv has left something to read; records for which there was no memory; and
+-- what the vectors have.
+local function poll_now(timeout)
+    uvshim_poll(q, timeout)
+    return q.now, q.more ~= 0, q.lost, q.events.count, q.closing.count
+end
+
+local function has_nothing()
+    return uvshim_look(q) == 0
+end
+
+local function glances_nothing()
+    return uvshim_glance(q) == 0
+end
+
+local function forget_lost()
+    q.lost = 0
+end
+
+-- A turn begins: has it nothing to call before its idle handles?
+local function begins_quietly()
+    if loop.stopped or work.writes > 0 or prepare.n > 0 or are_unfiled() then
+        return false
+    elseif loop.refs == 0
+        and not ((handle.in_c > 0 or req.count > 0) and uv_loop_alive(c_loop) ~= 0) then
+        return false
+    end
+    loop.stale = true
+    if not TIMERS_LAST and earliest() < huge and earliest() <= now() then
+        return false
+    end
+    can_wait = idle.active == 0 and not work.unheard
+    work.unheard = false
+    return true
+end
+
+-- Polls if the mode of `uv.run` is "default" and nothing keeps it from waiting. Returns as
+-- `poll_now`, or nil.
+local function poll_waiting()
+    if loop.stopped or idle.active > 0 or work.closing > 0 or work.records > 0 or work.writes > 0
+        or work.stashed > 0 or work.unheard or are_unfiled() or not is_exact() then
+        return nil
+    end
+    local timeout
+    if earliest() < huge then
+        if loop.refs == 0 then
+            return nil
+        end
+        timeout = max(0, min(earliest() - now(), LONGEST_WAIT))
+        if timeout == 0 then
+            return nil
+        end
+    else
+        timeout = loop.refs > 0 and FOREVER or WHILE_ALIVE
+    end
+    uvshim_poll(q, timeout)
+    return q.now, q.more ~= 0, q.lost, q.events.count, q.closing.count
+end
+
+-- Records are dispatched: has the turn nothing else to call?
+local function ends_quietly()
+    work.unheard = false
+    if work.writes > 0 or work.closing > 0 or checks.n > 0 or next_closing() or mode == "once" then
+        return false
+    elseif TIMERS_LAST then
+        loop.stale = true
+        return not are_unfiled() and (earliest() == huge or earliest() > now())
+    end
+    return true
+end
+
+-- -- polling ------------------------------------------------------------------------------------
 
 -- Handles of libuv and requests have events even if they keep nothing alive.
 local function in_c()
@@ -62,108 +153,153 @@ end
 
 -- What Lua has to do before it may wait again.
 local function is_busy()
-    return is_closing_due() or are_records_waiting() or are_writes_waiting()
-        or is_stash_waiting() or is_unheard()
+    return work.closing > 0 or work.records > 0 or work.writes > 0 or work.stashed > 0
+        or work.unheard
 end
 
 local function is_alive_in_c()
-    return in_c() and uv_loop_alive(c_loop) ~= 0
+    return in_c() and alive_in_c()
 end
 
 local function is_alive()
     return loop.refs > 0 or is_busy() or is_alive_in_c()
 end
 
--- How long the poll may wait: ms, 0 for not at all, or as in uvshim.h.
-local FOREVER, WHILE_ALIVE = -1, -2
-
+-- How long the poll may wait.
 local function patience()
-    if stopped or idle.active > 0 or is_busy() then
+    if loop.stopped or idle.active > 0 or is_busy() then
         return 0
     end
-    local due = next_due()
-    if not due then
+    local time = next_due()
+    if not time then
         return loop.refs > 0 and FOREVER or WHILE_ALIVE
     elseif loop.refs == 0 and not is_alive_in_c() then
         return 0
     end
-    return max(0, min(due - now(), LONGEST_WAIT))
+    return max(0, min(time - now(), LONGEST_WAIT))
 end
 
-local function check_lost()
-    if q.lost > 0 then
-        q.lost = 0 -- told once
+local has_more = false -- the last poll has left something to read
+
+local function take_poll(time, more, lost, count, closing_count)
+    if not time then
+        return false
+    end
+    polled(time)
+    filled(count, closing_count)
+    has_more = more
+    if lost > 0 then
+        forget_lost() -- told once
         error("moonlap.uv: out of memory, completions were lost", 0)
     end
+    return true
 end
 
 local function poll()
     -- The closing phase, which is uv_run's too, has polled already. To poll once more before Lua
     -- has heard of that would let libuv see sockets that are ready and that nobody reads from yet:
     -- it takes each out of the kernel's set, only to put it in again.
-    if are_records_waiting() then
-        return check_lost()
+    if work.records > 0 or mode == "default" and take_poll(poll_waiting()) then
+        return
     end
     local timeout = 0
     if mode == "default" or (mode == "once" and can_wait) then
         timeout = patience()
     end
     if timeout ~= 0 or in_c() then
-        if timeout == 0 and uvshim_look(q) == 0 then
-            new_turn()
+        if timeout == 0 and (idle.active > 0 and glances_nothing() or has_nothing()) then
+            loop.stale = true
         else
-            uvshim_poll(q, timeout)
-            polled()
+            take_poll(poll_now(timeout))
         end
-        check_lost()
     end
 end
 
 -- libuv reads from a stream up to 32 times in a turn, and calls back each time. The shim reads once
 -- a poll: so where it has left something, there is another poll.
 local function poll_again()
-    if q.more ~= 0 and polls < MOST_POLLS then
+    if has_more and polls < MOST_POLLS then
         polls = polls + 1
-        uvshim_poll(q, 0)
-        check_lost()
+        take_poll(poll_now(0))
+    end
+end
+
+-- -- the turn -----------------------------------------------------------------------------------
+
+-- From the beginning up to the poll.
+local function begin()
+    if step == 0 then
+        if loop.stopped or not is_alive() then
+            return false
+        end
+        loop.stale = true
+        step = 1
+    end
+    if step == 1 then
+        if not TIMERS_LAST then
+            run_timers()
+        end
+        step = 2
+    end
+    if step == 2 then
+        can_wait = idle.active == 0 and not work.unheard
+        work.unheard = false
+        if work.writes > 0 then
+            pending.new_turn()
+            can_wait = not pending.run_once() and can_wait
+        end
+        step = 3
+    end
+    if step == 3 then
+        if idle.n > 0 and not spin.run(mode == "default") then
+            step = TIMERS_LAST and 9 or 10
+            return true
+        end
+        step = 4
+    end
+    if prepare.n > 0 then
+        watcher.run(prepare)
+    end
+    step = 5
+    return true
+end
+
+-- What comes after the records.
+local function finish()
+    if step == 6 then
+        if work.writes > 0 then
+            run_writes()
+        end
+        work.unheard = false
+        step = 7
+    end
+    if step == 7 then
+        if checks.n > 0 then
+            watcher.run(checks)
+        end
+        step = 8
+    end
+    if step == 8 then
+        if work.closing > 0 or next_closing() then
+            run_closing()
+        end
+        step = 9
+    end
+    if step == 9 then
+        if TIMERS_LAST or mode == "once" then
+            loop.stale = true
+            run_timers()
+        end
     end
 end
 
 local function turns()
-    while true do
-        if step == 0 then
-            if stopped or not is_alive() then
-                return
-            end
-            new_turn()
-            step = 1
+    repeat
+        if step == 0 and begins_quietly() then
+            step = idle.n > 0 and 3 or 5
         end
-        if step == 1 then
-            if not TIMERS_LAST then
-                run_timers()
-            end
-            step = 2
-        end
-        if step == 2 then
-            can_wait = idle.active == 0 and not is_unheard()
-            hear()
-            if are_writes_waiting() then
-                pending.new_turn()
-                can_wait = not pending.run_once() and can_wait
-            end
-            step = 3
-        end
-        if step == 3 then
-            if idle.n > 0 then
-                watcher.run(idle)
-            end
-            step = 4
-        end
-        if step == 4 then
-            if prepare.n > 0 then
-                watcher.run(prepare)
-            end
-            step = 5
+        if step < 5 and not begin() then
+            return
         end
         if step == 5 then
             poll()
@@ -171,54 +307,39 @@ local function turns()
             step = 6
         end
         if step == 6 then
-            if is_stash_waiting() then
+            if work.stashed > 0 then
                 reading.deliver_stashed()
             end
-            while are_records_waiting() do
+            while work.records > 0 do
                 drain()
                 poll_again()
             end
-            if are_writes_waiting() then
-                run_writes()
+            if ends_quietly() then
+                step = 10
             end
-            hear()
-            step = 7
         end
-        if step == 7 then
-            if checks.n > 0 then
-                watcher.run(checks)
-            end
-            step = 8
+        if step < 10 then
+            finish()
         end
-        if step == 8 then
-            if is_closing_due() or next_closing() then
-                run_closing()
-            end
-            step = 9
-        end
-        if step == 9 then
-            if TIMERS_LAST or mode == "once" then
-                new_turn()
-                run_timers()
-            end
-            step = 0
-        end
-        if mode ~= "default" then
-            return
-        end
-    end
+        step = 0
+    until mode ~= "default"
 end
 
 -- 1.45 and later: timers that are due before the first turn.
 local function timers_first()
-    new_turn()
+    loop.stale = true
     run_timers()
 end
 
 local function guarded(phase)
-    while not xpcall(phase, fault.report) do
+    while true do
+        local ok, err = xpcall(phase, fault.describe)
+        if ok then
+            return
+        end
+        fault.handle(err)
         if fault.is_fatal() then
-            mode, stopped = false, false
+            mode, loop.stopped = false, false
             fault.raise()
         end
     end
@@ -229,11 +350,7 @@ _M.api = api
 
 local MODES = { default = "default", once = "once", nowait = "nowait" }
 
---- Runs the loop.
--- @tparam[opt="default"] string how `"default"`: until nothing keeps it alive, or `uv.stop`;
---   `"once"`: one turn, which may wait; `"nowait"`: one turn
--- @treturn boolean is the loop still alive? or nil and an error when it is running already
-function api.run(how)
+local function run(how)
     how = how == nil and "default" or how
     if not MODES[how] then
         check.argument_error(1, ("invalid option '%s'"):format(check.string(1, how)))
@@ -243,15 +360,22 @@ function api.run(how)
     end
     mode = how
     if not is_alive() then
-        new_turn() -- as in libuv, a run that does nothing still reads the clock
+        loop.stale = true -- as in libuv, a run that does nothing still reads the clock
     end
-    if step == 0 and TIMERS_LAST and how == "default" and not stopped and is_alive() then
+    if step == 0 and TIMERS_LAST and how == "default" and not loop.stopped and is_alive() then
         guarded(timers_first)
     end
     guarded(turns)
-    mode, stopped = false, false
+    mode, loop.stopped = false, false
     return is_alive()
 end
+
+--- Runs the loop, in the state's main coroutine as luv does.
+-- @function run
+-- @tparam[opt="default"] string how `"default"`: until nothing keeps it alive, or `uv.stop`;
+--   `"once"`: one turn, which may wait; `"nowait"`: one turn
+-- @treturn boolean is the loop still alive? or nil and an error when it is running already
+api.run = barrier.on_main(run)
 
 --- How the loop is being run.
 -- @treturn string|nil the argument of `uv.run`; nil when it does not run
@@ -267,7 +391,7 @@ end
 
 --- Makes `uv.run` return after this turn.
 function api.stop()
-    stopped = true
+    loop.stopped = true
 end
 
 --- The turn's time.
@@ -278,8 +402,7 @@ end
 
 --- Reads the clock anew.
 function api.update_time()
-    C.uvshim_update_time(q)
-    polled()
+    polled(C.uvshim_update_time(q))
 end
 
 --- The file descriptor that libuv polls.
@@ -301,6 +424,13 @@ function api.backend_timeout()
         return 0
     end
     return timeout
+end
+
+for _, fn in ipairs {
+    in_c, is_busy, is_alive_in_c, is_alive, patience, take_poll, poll, poll_again, begin, finish,
+    turns, timers_first, guarded, run,
+} do
+    jit.off(fn)
 end
 
 return _M

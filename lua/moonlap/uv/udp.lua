@@ -57,22 +57,22 @@ local datagram_ptr = ffi.typeof "uvshim_datagram *"
 
 local class, open_udp = udp_handle.class, udp_handle.open
 
-queue.on[queue.KIND.recv] = function(event)
-    local h = handle.by_id[event.id]
+queue.on[queue.KIND.recv] = function(id, result, extra, data)
+    local h = handle.by_id[id]
     if h.closing or not h.receiving then
         return -- datagrams may get lost, and these come too late
     end
-    local result, flags = event.result, {}
-    if bit.band(event.extra, PARTIAL) ~= 0 then
+    local flags, received = {}, data()
+    if bit.band(extra, PARTIAL) ~= 0 then
         flags.partial = true
     end
-    if bit.band(event.extra, MMSG_CHUNK) ~= 0 then
+    if bit.band(extra, MMSG_CHUNK) ~= 0 then
         flags.mmsg_chunk = true
     end
-    if event.data == nil then
+    if received == nil then
         return h.callback, errors.status(result), nil, nil, flags
     end
-    local datagram = ffi.cast(datagram_ptr, event.data)
+    local datagram = ffi.cast(datagram_ptr, received)
     return h.callback, nil, ffi.string(datagram.base, result), address.describe(datagram.address),
         flags
 end
@@ -268,7 +268,6 @@ function api.udp_recv_start(userdata, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
-    queue.learn(callback)
     h.callback = callback
     local status = C.uv_udp_recv_start(ptr, on_recv_alloc, on_recv)
     if status < 0 then

@@ -29,8 +29,6 @@ local function call_all(list)
     end
 end
 
-local call_all_interpreted = dispatch.interpreted(call_all)
-
 local function close_holes(list)
     local n, callbacks = 0, list.callbacks
     for i = 1, list.n do
@@ -52,11 +50,25 @@ function _M.run(list)
         end
         list.at = list.n
     end
-    if list.site.mixed then
-        call_all_interpreted(list)
-    else
-        call_all(list)
+    call_all(list)
+end
+
+--- May every callback of a list be inlined? Asked of lists whose callbacks have been called often.
+-- @tparam table list
+-- @tparam table site as in `moonlap.uv.dispatch`
+-- @treturn boolean
+function _M.are_plain(list, site)
+    for i = 1, list.n do
+        local callback = list.callbacks[i]
+        if callback and not dispatch.is_plain(site, callback) then
+            return false
+        end
     end
+    return true
+end
+
+for _, fn in ipairs { call_all, close_holes, _M.run, _M.are_plain } do
+    jit.off(fn)
 end
 
 local function stop(h)
@@ -80,7 +92,8 @@ local api = {}
 _M.api = api
 
 local function define(name)
-    local list = { callbacks = {}, n = 0, at = 0, active = 0, site = dispatch.site() }
+    -- `changes`: how often a handle was started or got another callback.
+    local list = { callbacks = {}, n = 0, at = 0, active = 0, changes = 0 }
     _M[name] = list
     local methods = {}
     local class = handle.class(name, methods, { stop = stop, is_active = is_active })
@@ -98,16 +111,16 @@ local function define(name)
         end
         if h.position > 0 then
             h.callback, list.callbacks[h.position] = callback, callback
+            list.changes = list.changes + 1
             return 0
         end
         if h.closing then
             return errors.fail(EINVAL)
         end
-        dispatch.learn(list.site, callback)
         h.callback = callback
         local n = list.n + 1
         list.n, list[n], list.callbacks[n], h.position = n, h, callback, n
-        list.active = list.active + 1
+        list.active, list.changes = list.active + 1, list.changes + 1
         if h.referenced then
             loop.add_ref(1)
         end

@@ -20,7 +20,10 @@ local function in_thread(code, ...)
     if not entry then
         return complain("Uncaught Error in thread: " .. err)
     end
-    xpcall(entry, fault.report, ...)
+    local ok, failure = xpcall(entry, fault.describe, ...)
+    if not ok then
+        fault.handle(failure)
+    end
 end
 
 local function report(err)

@@ -1,0 +1,2 @@
+/* coroutine CONNECTIONS TRIPS: what C has in place of coroutines are callbacks. */
+#include "../echo/c.c"
