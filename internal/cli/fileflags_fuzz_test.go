@@ -28,7 +28,7 @@ func FuzzFileFlags(f *testing.F) {
 		flags.Duration("time", time.Second, "")
 		err := applyFileFlags(file, flags)
 		flags.Visit(func(f *pflag.Flag) {
-			if !slices.Contains(flagsOfFiles, f.Name) {
+			if !slices.Contains(namesOf(inFiles), f.Name) {
 				t.Fatalf("%q sets --%s (%v)", text, f.Name, err)
 			}
 		})
