@@ -245,7 +245,7 @@ func roundUp(d time.Duration) time.Duration {
 }
 
 func readHeap(name string) (*heap.Snapshot, error) {
-	f, err := os.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
 	}

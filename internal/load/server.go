@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -130,7 +131,8 @@ func (s *Server) prepare(plan ServerPlan) (conf string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(file)
+	const mostConf = 16 << 20
+	text, err := files.Read(file, mostConf)
 	if err != nil {
 		return "", fmt.Errorf("the configuration cannot be read: %w", err)
 	}
