@@ -2,6 +2,7 @@ package luajit
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
@@ -123,11 +124,14 @@ func (h *Heap) readLists() {
 	if anchors == nil {
 		h.Cut++
 	}
+	var heads []uint64
 	for ; len(anchors) >= 8; anchors = anchors[8:] {
 		if first := le64(anchors) &^ 1; first != 0 { // the lowest bit tells the hash function
-			h.chain(first)
+			heads = memory.Push(h.space, heads, first)
 		}
 	}
+	h.chains(heads)
+	memory.Release(h.space, heads)
 	// The empty string is a part of global_State.
 	if empty := g + h.layout.total + gcSize; h.kindAt(empty) == typeString {
 		h.index.add(empty)
@@ -149,14 +153,22 @@ func (h *Heap) list(at, end uint64) {
 	}
 }
 
-// chain adds strings of equal hash.
-func (h *Heap) chain(at uint64) {
-	for at != 0 {
-		if h.kindAt(at) != typeString || !h.index.add(at) {
-			h.Cut++
-			return
+// chains adds strings of equal hash, of all chains at once: the first of each in the order of their addresses, then
+// the second of each, and so on. One chain after the other would go to and fro in the whole copy, which may be on a disk.
+func (h *Heap) chains(heads []uint64) {
+	for len(heads) > 0 {
+		slices.Sort(heads)
+		next := heads[:0]
+		for _, at := range heads {
+			if h.kindAt(at) != typeString || !h.index.add(at) {
+				h.Cut++
+				continue
+			}
+			if at = h.pointer(at + objectNext); at != 0 {
+				next = append(next, at)
+			}
 		}
-		at = h.pointer(at + objectNext)
+		heads = next
 	}
 }
 
@@ -188,12 +200,12 @@ func (h *Heap) discover() {
 // measure numbers the objects and computes their sizes.
 func (h *Heap) measure() {
 	h.at = h.index.number()
-	h.kinds = memory.Make[uint8](h.space, len(h.at))
+	kinds := memory.Make[uint8](h.space, len(h.at))
 	h.sizes = memory.Make[uint32](h.space, len(h.at))
 	h.Broken = 0 // references are counted again when they are followed
 	for i, at := range h.at {
-		h.kinds[i] = h.kindAt(at)
-		size, ok := h.size(at, h.kinds[i])
+		kinds[i] = h.kindAt(at)
+		size, ok := h.size(at, kinds[i])
 		if !ok {
 			h.Broken++
 		}
@@ -201,10 +213,11 @@ func (h *Heap) measure() {
 			size = 0 // the empty string
 		}
 		h.sizes[i] = uint32(min(size, 1<<32-1))
-		if h.kinds[i] == typeTrace {
+		if kinds[i] == typeTrace {
 			h.Code += uint64(h.word(at + traceCodeSize))
 		}
 	}
+	h.kinds = kinds
 }
 
 // kindAt is the type of the object at an address, or 0 where none can be.
@@ -214,6 +227,18 @@ func (h *Heap) kindAt(at uint64) uint8 {
 		return 0
 	}
 	return b[objectType]
+}
+
+// typeAt is kindAt. Where all objects are numbered it does not read the copy, of which it would need a page for every
+// reference.
+func (h *Heap) typeAt(at uint64) uint8 {
+	if h.kinds == nil {
+		return h.kindAt(at)
+	}
+	if n, ok := h.index.of(at); ok {
+		return h.kinds[n]
+	}
+	return h.kindAt(at) // what is no object that the lists have
 }
 
 // pointer reads a pointer, 0 where it can't be read.

@@ -54,7 +54,7 @@ func (h *Heap) eachRef(at uint64, kind uint8, found func(to uint64, how Ref)) {
 	object := func(to uint64, kind uint8, how Ref) {
 		switch {
 		case to == 0:
-		case h.kindAt(to) != kind:
+		case h.typeAt(to) != kind:
 			h.Broken++
 		default:
 			found(to, how)
@@ -260,7 +260,7 @@ func (h *Heap) eachOfProto(at uint64, object func(uint64, uint8, Ref)) {
 	constants := h.vector(le64(b[protoConstants:])-8*count, 8*count)
 	for n := uint64(0); len(constants) >= 8; n, constants = n+1, constants[8:] {
 		if to := le64(constants); to != 0 {
-			object(to, h.kindAt(to), ref(refConstant, n)) // a string, prototype, table or C data
+			object(to, h.typeAt(to), ref(refConstant, n)) // a string, prototype, table or C data
 		}
 	}
 	h.trace(uint64(le16(b[protoTrace:])), ref(refTrace, 0), object)

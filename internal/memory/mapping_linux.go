@@ -99,6 +99,31 @@ func (m *mapping) advise() {
 	}
 }
 
+// write begins to write to the disk what has changed.
+func (m *mapping) write() {
+	if m.file != nil {
+		unix.SyncFileRange(int(m.file.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+	}
+}
+
+// drop begins to write a part that has changed, and gives back the memory of the part a window before.
+func (m *mapping) drop(from, to int) {
+	const window = 16 << 20
+	if m.file == nil {
+		return
+	}
+	fd := int(m.file.Fd())
+	unix.SyncFileRange(fd, int64(from), int64(to-from), unix.SYNC_FILE_RANGE_WRITE)
+	page := os.Getpagesize()
+	from, to = max(0, from-window)/page*page, (to-window)/page*page
+	if to <= from {
+		return
+	}
+	unix.SyncFileRange(fd, int64(from), int64(to-from), unix.SYNC_FILE_RANGE_WAIT_BEFORE|unix.SYNC_FILE_RANGE_WRITE|unix.SYNC_FILE_RANGE_WAIT_AFTER)
+	unix.Madvise(m.bytes[from:to], unix.MADV_DONTNEED)
+	unix.Fadvise(fd, int64(from), int64(to-from), unix.FADV_DONTNEED)
+}
+
 func (m *mapping) close() (err error) {
 	if m.bytes != nil {
 		err = unix.Munmap(m.bytes)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -18,8 +19,10 @@ type Space struct {
 	Checked bool   // memory is taken only where it can be spared
 	PID     int    // process that is looked at: what it pays for is not taken either; 0: none
 
-	lock sync.Mutex
-	held map[unsafe.Pointer]*mapping // by first byte
+	lock  sync.Mutex
+	held  map[unsafe.Pointer]*mapping // by first byte
+	tight bool                        // there is less memory than the files have bytes
+	done  chan struct{}               // ends the writing of what has changed; nil: it was not begun
 }
 
 // Numbers are what an array can be of: no pointers, which Go's collector would have to see.
@@ -118,6 +121,7 @@ func (s *Space) take(size int64) ([]byte, error) {
 		return nil, s.explain(err, size)
 	}
 	s.hold(m)
+	s.watch(size)
 	return m.bytes, nil
 }
 
@@ -159,6 +163,51 @@ func (s *Space) give(at unsafe.Pointer) {
 	}
 }
 
+// writeEvery is how often what has changed is written where memory is tight. The kernel itself would wait until it
+// needs the memory, and would then have whoever needs it wait for the disk: maybe the process that is looked at.
+const writeEvery = 50 * time.Millisecond
+
+// watch begins to write what changes in the files as soon as they do not fit into memory.
+func (s *Space) watch(size int64) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.Folder == "" || s.tight || !s.Checked || (System{}).Check(Need{Own: size, PID: s.PID}) == nil {
+		return
+	}
+	s.tight = true
+	s.done = make(chan struct{})
+	go func(done chan struct{}) {
+		every := time.NewTicker(writeEvery)
+		defer every.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-every.C:
+			}
+			s.lock.Lock()
+			for _, m := range s.held {
+				m.write()
+			}
+			s.lock.Unlock()
+		}
+	}(s.done)
+}
+
+// Wrote tells that a part of an array was written from its beginning on, and will not be needed soon. Where memory is
+// tight, that waits until what was written before is on the disk, and gives back its memory.
+func (s *Space) Wrote(array []byte, from, to int) {
+	if s == nil || len(array) == 0 {
+		return
+	}
+	s.lock.Lock()
+	m, tight := s.held[unsafe.Pointer(&array[0])], s.tight
+	s.lock.Unlock()
+	if m != nil && tight {
+		m.drop(from, to)
+	}
+}
+
 // Close gives back all arrays, which nothing may use any more.
 func (s *Space) Close() error {
 	if s == nil {
@@ -166,6 +215,10 @@ func (s *Space) Close() error {
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.done != nil {
+		close(s.done)
+		s.done = nil
+	}
 	var errs []error
 	for at, m := range s.held {
 		errs = append(errs, m.close())

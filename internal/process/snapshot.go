@@ -82,7 +82,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 			began = time.Now()
 			p.used(always) // its time counts, that of making room does not
 		}
-		if s, err = p.read(u.spans, arena, always); err != nil {
+		if s, err = p.read(u.spans, arena, o.Space, always); err != nil {
 			return nil, err
 		}
 		if took := time.Since(began); n == 0 || took < needed {
@@ -112,7 +112,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 		if total = u.size; total > int64(len(arena)) {
 			return fmt.Errorf("its memory grew by more than an eighth while it was looked at: try again")
 		}
-		s, err = p.read(u.spans, arena, more)
+		s, err = p.read(u.spans, arena, o.Space, more)
 		over = over || p.goesOn() // the last piece came too late
 		s.Registers, s.Stopped = registers, true
 		return err
@@ -164,19 +164,21 @@ func (p *Process) used(more func() bool) (u usage, err error) {
 }
 
 // read copies spans into the arena, as long as more says so. What cannot be read any more is left out.
-func (p *Process) read(spans []span, arena []byte, more func() bool) (*Snapshot, error) {
+func (p *Process) read(spans []span, arena []byte, space *memory.Space, more func() bool) (*Snapshot, error) {
 	const chunk = 4 << 20 // between two looks at the clock
 	s := &Snapshot{}
 	var parts []Part
 	defer func() { s.Copy = NewCopy(parts) }()
+	done := 0
 	for _, span := range spans {
-		part := Part{Address: span.from, Bytes: arena[:0:span.size()]}
-		arena = arena[span.size():]
+		part := Part{Address: span.from, Bytes: arena[done : done : done+int(span.size())]}
+		done += int(span.size())
 		for at := span.from; at < span.to && more(); {
 			want := int(min(span.to-at, chunk))
 			n, err := p.readChunk(part.Bytes[len(part.Bytes):len(part.Bytes)+want], at)
 			part.Bytes = part.Bytes[:len(part.Bytes)+n]
 			at += uint64(n)
+			space.Wrote(arena, done-cap(part.Bytes)+len(part.Bytes)-n, done-cap(part.Bytes)+len(part.Bytes))
 			if err != nil && p.ended() {
 				return s, fmt.Errorf("process %d has ended", p.PID)
 			}

@@ -83,7 +83,7 @@ func TestSnapshotTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	s, err := p.read(u.spans, make([]byte, u.size), func() bool { asked++; return asked <= 2 })
+	s, err := p.read(u.spans, make([]byte, u.size), nil, func() bool { asked++; return asked <= 2 })
 	if err != nil || s.Size() == 0 || s.Size() >= u.size {
 		t.Errorf("given up after two chunks: %d of %d bytes, %v", s.Size(), u.size, err)
 	}
