@@ -27,6 +27,7 @@ var faults = []struct {
 	{"doubled", doubled, nil},
 	{"worker_killed", workerKilled, nil},
 	{"reloaded", reloaded, nil},
+	{"starved", starved, nil},
 }
 
 // mainVariable makes this program moonlap.

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // A Process is a running process, seen through /proc, or one that a core file holds; by one goroutine at a
@@ -34,7 +32,6 @@ type Process struct {
 
 // Open opens the process for reading. Close it afterwards.
 func Open(pid int) (*Process, error) {
-	memory.EndFirst()
 	p := &Process{PID: pid, objects: map[file]*Object{}}
 	if leader := statusOf(pid, "Tgid:"); leader != 0 && leader != pid {
 		return nil, fmt.Errorf("%d is not a process, but a thread of process %d", pid, leader)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/memory"
 	ngx "github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -67,6 +68,7 @@ func Open(pid int) (*Worker, error) { return openAs(pid, (*Worker).findVM) }
 
 // OpenCore opens the core file of a worker, or of another program with LuaJIT: see [process.OpenCore].
 func OpenCore(path, root string) (*Worker, error) {
+	memory.EndFirst()
 	p, err := process.OpenCore(path, root)
 	if err != nil {
 		return nil, err
@@ -79,6 +81,7 @@ func OpenCore(path, root string) (*Worker, error) {
 }
 
 func openAs(pid int, find func(*Worker) error) (*Worker, error) {
+	memory.EndFirst()
 	p, err := process.Open(pid)
 	if err != nil {
 		return nil, err
