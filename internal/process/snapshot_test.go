@@ -171,3 +171,20 @@ func TestPrivate(t *testing.T) {
 		}
 	}
 }
+
+// grow is the child of TestGrows: it grows while it is copied, says so, and waits; at last it says that it is done.
+func grow() {
+	for n := range 6 {
+		for range 4 {
+			kept = append(kept, bytes.Repeat([]byte{1}, 1<<(18+n))...)
+			time.Sleep(time.Millisecond)
+		}
+		os.Stdout.Write([]byte("!"))
+		more := make(chan []byte)
+		go func() { more <- bytes.Repeat([]byte{2}, 1<<22) }() // while it is copied
+		os.Stdin.Read(make([]byte, 1))
+		kept = append(kept, <-more...)
+	}
+	os.Stdout.Write([]byte("."))
+	os.Stdin.Read(make([]byte, 1))
+}
