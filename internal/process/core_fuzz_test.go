@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
@@ -41,7 +42,7 @@ func FuzzCore(f *testing.F) {
 			return
 		}
 		defer p.Close()
-		p.Stopped(func(r process.Registers) error { return p.ReadAt(make([]byte, 64), r.RSP) })
+		p.Stopped(time.Minute, func(r process.Registers) error { return p.ReadAt(make([]byte, 64), r.RSP) })
 		p.FindObject("main")
 		space := &memory.Space{Checked: true}
 		defer space.Close()
