@@ -70,7 +70,8 @@ inlined void keep_returns(struct scratch *s) {
     struct task_struct *task = bpf_get_current_task_btf();
     struct uprobe_task *utask;
     struct return_instance *one;
-    u32 at = s->moment.bytes, i;
+    u64 at = room(s);
+    u32 i;
     struct xol_area *area;
     struct chunk *chunk;
     struct returns *r;

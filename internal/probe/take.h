@@ -68,7 +68,7 @@ inlined int user_registers(struct registers *to) {
 }
 
 inlined void keep_kernel(struct scratch *s, void *ctx) {
-    u32 at = s->moment.bytes;
+    u64 at = room(s);
     struct chunk *chunk;
     long size;
 

@@ -48,9 +48,18 @@ inlined u64 word(u64 address) {
     return read_user(&value, sizeof value, address) ? 0 : value;
 }
 
+/* room is where the next chunk goes. The check that follows is of this value: before Linux 6.13 the verifier does not know that
+ * another register, from which the compiler would rather compute the address, is a constant away from what was checked. */
+inlined u64 room(const struct scratch *s) {
+    u64 at = s->moment.bytes;
+
+    barrier_var(at);
+    return at;
+}
+
 /* keep copies memory of a constant size, a multiple of 8, and returns the copy, or NULL. */
 inlined void *keep(struct scratch *s, u32 what, u64 address, u32 size) {
-    u32 at = s->moment.bytes;
+    u64 at = room(s);
     struct chunk *chunk;
 
     if (at > CHUNKS - sizeof *chunk - size) {
@@ -71,8 +80,7 @@ inlined void *keep(struct scratch *s, u32 what, u64 address, u32 size) {
 
 /* keep_text copies the text of an ngx_str_t, if it is none that is longer than most. */
 inlined void keep_text(struct scratch *s, const u64 *text, u32 most) {
-    u64 size = text[0];
-    u32 at = s->moment.bytes;
+    u64 size = text[0], at = room(s);
     struct chunk *chunk;
 
     if (size == 0 || size > most || at > CHUNKS - sizeof *chunk - TEXT_MOST)
