@@ -36,14 +36,42 @@ func explain(step string, err error) error {
 		return fmt.Errorf("eBPF: %s: %w", step, err) // of the moment, not of the machine
 	case refused && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
+	case lockedDown():
+		return &refusal{"the kernel is locked down (confidentiality), so that no program may read memory: boot with lockdown=integrity or none", err}
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
 		if typeless() {
-			return fmt.Errorf("%w: %s: this kernel does not tell its types (BTF): there is no %s, for which it has to be built with "+
-				"CONFIG_DEBUG_INFO_BTF (%w)", ErrUnsupported, step, types, err)
+			return &refusal{"this kernel does not tell its types (BTF): there is no " + types + "; use one built with CONFIG_DEBUG_INFO_BTF", err}
 		}
-		return fmt.Errorf("%w: %s: it takes Linux 5.18 or newer, 5.17 for --on-cpu, built with BTF (%w)", ErrUnsupported, step, err)
+		if n := kernelVersion(kernelRelease()); n != [2]int{} && (n[0] < 5 || n[0] == 5 && n[1] < 18) {
+			return &refusal{fmt.Sprintf("this kernel is Linux %s: it takes 5.18 or newer, 5.17 for --on-cpu", kernelRelease()), err}
+		}
+		return fmt.Errorf("%w: %s: Linux %s refuses moonlap's programs, which have been tried on 6.1 and newer; report it with this: %w",
+			ErrUnsupported, step, kernelRelease(), err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnsupported, step, err)
+}
+
+// A refusal says in one line what the kernel lacks; the kernel's own words, which tell a reader less, are behind it.
+type refusal struct {
+	why string
+	err error
+}
+
+func (r *refusal) Error() string   { return ErrUnsupported.Error() + ": " + r.why }
+func (r *refusal) Unwrap() []error { return []error{ErrUnsupported, r.err} }
+
+// lockdown tells how far the kernel is locked down: the level that is in effect is in brackets. See kernel_lockdown(7).
+var lockdown = "/sys/kernel/security/lockdown"
+
+func lockedDown() bool {
+	b, err := os.ReadFile(lockdown)
+	return err == nil && strings.Contains(string(b), "[confidentiality]")
+}
+
+// kernelVersion reads the first two numbers of a release, such as 6.12.5-amd64; zeros where it has none.
+func kernelVersion(release string) (n [2]int) {
+	fmt.Sscanf(release, "%d.%d", &n[0], &n[1])
+	return n
 }
 
 // types is where a kernel that was built with BTF tells its types.

@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,10 +14,12 @@ import (
 
 // TestExplain: what a kernel lacks is told apart from what this process lacks.
 func TestExplain(t *testing.T) {
-	there, before := filepath.Join(t.TempDir(), "vmlinux"), types
-	t.Cleanup(func() { types = before })
+	there, before, level, release := filepath.Join(t.TempDir(), "vmlinux"), types, lockdown, kernelRelease
+	t.Cleanup(func() { types, lockdown, kernelRelease = before, level, release })
 	none := t.TempDir()
-	const btf, version = "there is no ", "it takes Linux 5.18 or newer"
+	const btf, version = "there is no ", "it takes 5.18 or newer"
+	kernelRelease = func() string { return "5.10.0-46-amd64" }
+	lockdown = filepath.Join(none, "lockdown")
 	refused := &ebpf.VerifierError{Cause: unix.EINVAL, Log: []string{"in-kernel BTF is malformed"}}
 	for _, c := range []struct {
 		types string
@@ -34,6 +37,20 @@ func TestExplain(t *testing.T) {
 		}
 		if !errors.Is(err, ErrUnsupported) || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v is %q, which is not about %q", c.err, err, c.want)
+		}
+	}
+	types = none
+	kernelRelease = func() string { return "6.1.0-56-amd64" }
+	if err := explain("attach", refused); !strings.Contains(err.Error(), "Linux 6.1.0-56-amd64 refuses") || !errors.Is(err, unix.EINVAL) {
+		t.Errorf("a kernel that is new enough: %v", err)
+	}
+	for content, want := range map[string]bool{"none integrity [confidentiality]\n": true, "none [integrity] confidentiality\n": false} {
+		if err := os.WriteFile(lockdown, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := explain("attach", refused)
+		if got := strings.Contains(err.Error(), "locked down"); got != want || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", content, err)
 		}
 	}
 	if err := explain("attach", &ebpf.VerifierError{Cause: unix.EMFILE}); !errors.Is(err, unix.EMFILE) || errors.Is(err, ErrUnsupported) {

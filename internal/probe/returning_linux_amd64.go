@@ -172,7 +172,7 @@ func awaitChild(pid int) (status unix.WaitStatus, err error) {
 }
 
 // kernelRelease is what uname tells of the kernel, such as 6.12.5-amd64.
-func kernelRelease() string {
+var kernelRelease = func() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
 		return "of an unknown version"
