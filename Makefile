@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test fuzz test-static test-builds test-harm test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
+.PHONY: help build test fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -20,6 +20,9 @@ test-static: build ## explain, profile, watch and heap on a stripped nginx that 
 
 test-builds: build ## the same on other builds of luajit and nginx: make test-builds PROGRAMS='/path/to/luajit …'
 	script/test-builds $(PROGRAMS)
+
+test-kernels: build ## what works on Debian's kernels, in virtual machines (5 to 15 minutes each): make test-kernels KERNELS='6.1 6.12'
+	script/test-kernels $(KERNELS)
 
 test-harm: ## accidents to moonlap and to workers, each N times (as root): make test-harm N=30
 	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_HARM=$(or $(N),30) go test -count=1 -v -timeout 3h ./internal/harm

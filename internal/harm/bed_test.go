@@ -46,8 +46,8 @@ http {
 }
 `
 
-// newBed starts nginx and its load. Without nginx, or root, the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func newBed(t *testing.T) *bed {
+// newBed starts nginx and its load; words before it are a program that starts it. Without nginx, or root, the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func newBed(t *testing.T, before ...string) *bed {
 	t.Helper()
 	skip := t.Skip
 	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
@@ -77,7 +77,8 @@ func newBed(t *testing.T) *bed {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(found.Path, "-p", b.folder, "-c", file) // it goes into the background, and so may be upgraded
+	words := append(before, found.Path, "-p", b.folder, "-c", file)
+	cmd := exec.Command(words[0], words[1:]...) // it goes into the background, and so may be upgraded
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("nginx: %v\n%s", err, out)
