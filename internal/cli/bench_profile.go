@@ -51,18 +51,19 @@ type caseProfiler struct {
 func (p *caseProfiler) Begin(pid int) {
 	p.wait.Go(func() {
 		w, err := p.open(pid)
-		var looks worker.Looks
+		var seen looked
 		if err == nil {
 			defer w.Close()
 			const long = time.Hour
-			looks, err = p.by.look(p.during, w, long, func(time.Duration) {})
+			seen = p.by.look(p.during, w, long, func(time.Duration) {})
+			err = seen.err
 		}
 		if errors.Is(err, worker.ErrEnded) || p.during.Err() != nil {
 			err = nil
 		}
 		p.lock.Lock()
 		defer p.lock.Unlock()
-		p.looks, p.err = p.looks.And(looks), errors.Join(p.err, err)
+		p.looks, p.err = p.looks.And(seen.looks), errors.Join(p.err, err)
 	})
 }
 

@@ -86,13 +86,13 @@ func (p *loadProfiler) follow(pid int) {
 			return
 		}
 		defer w.Close()
-		looks, err := p.by.look(p.during, w, time.Hour, func(time.Duration) {})
-		if errors.Is(err, worker.ErrEnded) || p.during.Err() != nil {
-			err = nil
+		seen := p.by.look(p.during, w, time.Hour, func(time.Duration) {})
+		if errors.Is(seen.err, worker.ErrEnded) || p.during.Err() != nil {
+			seen.err = nil
 		}
 		p.lock.Lock()
 		defer p.lock.Unlock()
-		p.looks, p.err = p.looks.And(looks), errors.Join(p.err, err)
+		p.looks, p.err = p.looks.And(seen.looks), errors.Join(p.err, seen.err)
 	})
 }
 

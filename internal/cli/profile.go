@@ -15,7 +15,8 @@ type profileOptions struct {
 	hz                 float64
 	onCPU, offCPU      bool
 	wall               bool
-	locks, allocations bool
+	evidence           evidenceFlags
+	allocations        bool
 	resumes            bool
 	budget             percentFlag   // of a worker's time, for these three
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
@@ -120,7 +121,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
 	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
 	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
-	f.BoolVar(&o.locks, "locks", false, "also time waiting for locks of shared memory, and holding them")
+	o.evidence.addFlags(f)
 	f.BoolVar(&o.resumes, "resumes", false, "also time each run of Lua by phase, and waits between two")
 	o.budget = 0.01
 	f.BoolVar(&o.allocations, "allocations", false, "what Lua allocates, by line, in bytes")
@@ -177,15 +178,16 @@ func (o *profileOptions) check(args []string) error {
 			return err
 		}
 	}
+	if err := o.checkEvidence(len(args) > 0); err != nil {
+		return err
+	}
 	switch {
 	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0, o.allocations) > 1:
 		return usageErrorf("--on-cpu, --off-cpu, --wall, --stalls or --allocations, not several")
 	case o.allocations && o.by == byPtrace:
 		return usageErrorf("--allocations: looks that stop a worker don't see each; it takes eBPF")
-	case o.allocations && o.locks:
-		return usageErrorf("--allocations or --locks, not both: each would find the other's cost in its figures")
-	case o.resumes && (o.locks || o.allocations):
-		return usageErrorf("--resumes, --locks or --allocations, not several: each would find the others' cost in its figures")
+	case o.resumes && o.allocations:
+		return usageErrorf("--resumes or --allocations, not both: each would find the other's cost in its figures")
 	case o.resumes && o.by == byPtrace:
 		return usageErrorf("--resumes: looks that stop a worker don't time its Lua; it takes eBPF")
 	case o.resumes && o.command != nil:
@@ -200,12 +202,6 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--stalls must be longer than 0")
 	case o.stalls > 0 && o.by == byPtrace:
 		return usageErrorf("--stalls: looks that stop a worker don't see turns of its event loop; it takes eBPF")
-	case o.locks && o.by == byPtrace:
-		return usageErrorf("--locks: looks that stop a worker don't time its locks; it takes eBPF")
-	case o.locks && o.command != nil:
-		return usageErrorf("--locks is for nginx workers that run: --pid, --master or --all")
-	case o.locks && len(args) > 0:
-		return usageErrorf("--locks is for nginx workers that run, not for files")
 	case o.budget <= 0 || o.budget > 1:
 		return usageErrorf("--budget must be above 0%% and at most 100%%")
 	case o.stalls > 0 && o.baseline != "":

@@ -156,7 +156,7 @@ func (h *hunt) look(ctx context.Context, w *worker.Worker, a *attempt) {
 	if h.o.bounded {
 		duration = h.o.duration - time.Since(h.started)
 	}
-	looks, err := h.by.look(ctx, w, duration, func(time.Duration) {
+	seen := h.by.look(ctx, w, duration, func(time.Duration) {
 		h.lock.Lock()
 		defer h.lock.Unlock()
 		passed := time.Since(h.started)
@@ -168,13 +168,13 @@ func (h *hunt) look(ctx context.Context, w *worker.Worker, a *attempt) {
 	})
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	if errors.Is(err, worker.ErrEnded) || ctx.Err() != nil {
-		err = nil // it has run to its end, or was ended
+	if errors.Is(seen.err, worker.ErrEnded) || ctx.Err() != nil {
+		seen.err = nil // it has run to its end, or was ended
 	}
-	a.err = err
+	a.err = seen.err
 	a.open, a.again = false, time.Now().Add(firstPause) // another program may run in it now
-	if looks.Elapsed > 0 {
-		h.all = append(h.all, looked{pid: w.PID, looks: looks, err: err})
+	if seen.looks.Elapsed > 0 {
+		h.all = append(h.all, seen)
 		slices.SortStableFunc(h.all, func(a, b looked) int { return a.pid - b.pid })
 	}
 }

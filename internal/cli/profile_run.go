@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
@@ -15,9 +17,10 @@ import (
 
 // looked is what became of one worker.
 type looked struct {
-	pid   int
-	looks worker.Looks
-	err   error
+	pid      int
+	looks    worker.Looks
+	evidence evidence.Set // that was asked for besides
+	err      error
 }
 
 func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
@@ -80,6 +83,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 			}
 		}
 		together = together.And(l.looks)
+		out.Evidence = out.Evidence.Merge(l.evidence)
 	}
 	if len(together.Samples) == 0 && !((together.Timed || together.Allocations != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
@@ -88,6 +92,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	out.Start, out.Duration = together.Start, end.Sub(together.Start)
 	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
 	out.Period = together.Period()
+	if waits := locks.WaitsOf(chosen); waits != nil {
+		out.Evidence = out.Evidence.Merge(evidence.Set{locks.InSamples: waits})
+	}
 	chosen.AddTo(out)
 	out.Merge()
 	var found *explain.Found
@@ -97,11 +104,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	if regexes := explain.Regexes(chosen); len(regexes) > 0 && together.Allocations == nil {
 		out.Regexes = regexes
-	}
-	var locks *explain.LockTimes
-	if together.Locks != nil {
-		locks = explain.Locks(*together.Locks)
-		out.Locks = locks
 	}
 	var resumes *explain.Resumes
 	if together.Resumes != nil {
@@ -132,7 +134,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
-			Explanation: shares, Found: found, LockTimes: locks, Resumes: resumes, Allocations: allocated, Compiler: compiler,
+			Explanation: shares, Found: found, Evidence: out.Evidence, Resumes: resumes, Allocations: allocated, Compiler: compiler,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

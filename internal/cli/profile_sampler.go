@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -24,7 +24,8 @@ const (
 type looker struct {
 	sampler *worker.Sampler // nil: each look stops the worker
 	wants   worker.Wants
-	budget  float64 // share of a worker's time that timing its locks may cost; 0: they are not timed
+	kinds   []observe.Kind // of evidence that are observed besides
+	budget  float64        // share of a worker's time that these may cost
 }
 
 // openLooker takes the way that was asked for, or the best there is.
@@ -40,7 +41,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 	switch {
 	case err != nil && !errors.Is(err, probe.ErrUnsupported):
 		return l, err
-	case err != nil && (o.by == byEBPF || o.stalls > 0 || o.locks || o.resumes || o.allocations):
+	case err != nil && (o.by == byEBPF || o.stalls > 0 || len(o.evidence.wanted()) > 0 || o.resumes || o.allocations):
 		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
 			"--stalls, --locks, --resumes and --allocations there are not", err)
 	case err != nil:
@@ -51,9 +52,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 		return l, usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.which())
 	}
 	l.sampler = sampler
-	if o.locks {
-		l.budget = float64(o.budget)
-	}
+	l.kinds, l.budget = o.evidence.wanted(), float64(o.budget)
 	if o.resumes {
 		l.wants.Resumes = float64(o.budget)
 	}
@@ -108,38 +107,24 @@ func (l looker) close() error {
 	return l.sampler.Close()
 }
 
-func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (worker.Looks, error) {
-	switch {
-	case l.budget > 0:
-		return l.lookAndTime(ctx, w, duration, tick)
-	case l.sampler != nil:
-		return w.Watch(ctx, l.sampler, duration, l.wants, tick)
+func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (seen looked) {
+	seen.pid = w.PID
+	if l.sampler == nil {
+		seen.looks, seen.err = w.Look(ctx, duration, l.wants.Hz, tick)
+		return seen
 	}
-	return w.Look(ctx, duration, l.wants.Hz, tick)
-}
-
-// lookAndTime looks at the worker, and times its locks beside it.
-func (l looker) lookAndTime(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (worker.Looks, error) {
-	p, err := w.ProbeLocks(l.sampler, l.budget)
-	if err != nil {
-		return worker.Looks{}, err
+	observing := observe.Begin(w, l.kinds, l.budget)
+	defer observing.Close()
+	if seen.err = observing.Refused(); seen.err != nil {
+		return seen
 	}
-	probing, end := context.WithCancel(ctx)
-	defer end()
-	var times worker.LockTimes
-	var failed error
-	var wait sync.WaitGroup
-	wait.Go(func() { times, failed = p.Run(probing, duration) })
-	looks, err := w.Watch(ctx, l.sampler, duration, l.wants, tick)
-	if err != nil { // it has ended
-		end()
+	seen.looks, seen.err = w.Watch(ctx, l.sampler, duration, l.wants, tick)
+	observing.Stop()
+	var err error
+	if seen.evidence, err = observing.Results(); seen.err == nil {
+		seen.err = err
 	}
-	wait.Wait()
-	looks.Locks = &times
-	if err == nil {
-		err = failed
-	}
-	return looks, err
+	return seen
 }
 
 // note is what has to be known of the stacks.

@@ -29,7 +29,7 @@ func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by lo
 		}
 		if l.err = err; err == nil {
 			defer w.Close()
-			l.looks, l.err = by.look(ctx, w, duration(), func(time.Duration) {
+			l = by.look(ctx, w, duration(), func(time.Duration) {
 				lock.Lock()
 				defer lock.Unlock()
 				left := max(0, time.Until(end))

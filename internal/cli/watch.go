@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
@@ -24,14 +25,14 @@ import (
 
 type watchOptions struct {
 	chosenWorkers
-	every  time.Duration
-	once   bool
-	json   bool
-	listen string
-	dicts  bool
-	top    int
-	locks  bool
-	budget percentFlag // of a worker's time, for timing its locks
+	every    time.Duration
+	once     bool
+	json     bool
+	listen   string
+	dicts    bool
+	top      int
+	evidence evidenceFlags
+	budget   percentFlag // of a worker's time, for these
 
 	capture captureOptions
 }
@@ -101,7 +102,7 @@ they are written: a folder an event, with a summary, a flame graph and all of it
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
 	f.BoolVar(&o.dicts, "dicts", false, "also what is in the dictionaries of Lua's, and what they throw out")
 	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dictionary, by key")
-	f.BoolVar(&o.locks, "locks", false, "also how long locks of shared memory are waited for and held")
+	o.evidence.addFlags(f)
 	o.budget = 0.01
 	f.Var(&o.budget, "budget", "share of a worker's time that --locks may cost")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
@@ -138,12 +139,11 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 }
 
 func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
-	open := &watchers{by: map[int]*watch.Watcher{}, budget: float64(o.budget)}
+	open := &watchers{by: map[int]*watch.Watcher{}, kinds: o.evidence.wanted(), budget: float64(o.budget)}
 	defer open.close()
-	if o.locks {
-		var err error
-		if open.sampler, err = worker.NewSampler(); err != nil {
-			return fmt.Errorf("--locks: %w", err)
+	if len(open.kinds) > 0 {
+		if err := observe.Possible(); err != nil {
+			return fmt.Errorf("--%s: %w", open.kinds[0].Name(), err)
 		}
 	}
 	show := (&screen{sys: sys}).show

@@ -1,15 +1,15 @@
 package cli
 
 import (
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // watchers are the workers that are watched, from one interval to the next.
 type watchers struct {
-	by      map[int]*watch.Watcher // by process ID
-	sampler *worker.Sampler        // times their locks; nil: they are not timed
-	budget  float64                // share of a worker's time that that may cost
+	by     map[int]*watch.Watcher // by process ID
+	kinds  []observe.Kind         // of evidence that are observed besides
+	budget float64                // share of a worker's time that that may cost
 }
 
 // open opens a worker, if it is a new one.
@@ -21,8 +21,8 @@ func (a *watchers) open(pid int) (*watch.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.sampler != nil {
-		w.TimeLocks(a.sampler, a.budget)
+	if len(a.kinds) > 0 {
+		w.Observe(a.kinds, a.budget)
 	}
 	a.by[pid] = w
 	return w, nil
@@ -39,8 +39,5 @@ func (a *watchers) forget(pid int) {
 func (a *watchers) close() {
 	for pid := range a.by {
 		a.forget(pid)
-	}
-	if a.sampler != nil {
-		a.sampler.Close()
 	}
 }

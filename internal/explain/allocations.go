@@ -60,7 +60,7 @@ func Allocated(l worker.Looks, workers func(master int) ([]int, error)) *Allocat
 		squares += s.Allocation.Bytes * s.Allocation.Bytes
 		name := "(outside of Lua)"
 		if s.Lua {
-			name = where(innermostLua(s.Stack))
+			name = worker.InnermostLua(s.Stack).Where()
 		}
 		i, ok := index[name]
 		if !ok {

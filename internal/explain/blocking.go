@@ -2,10 +2,6 @@ package explain
 
 import "strings"
 
-// sharedLock is what to do about a lock that other workers hold.
-const sharedLock = "other workers hold it meanwhile: get_keys and large values hold the lock of a dictionary long; spread the keys over " +
-	"several dictionaries, or keep copies in each worker (lua-resty-lrucache)"
-
 // nonBlocking is what to use in nginx instead of a function that puts the worker to sleep.
 func nonBlocking(function string) string {
 	const luaSocket = "use cosockets (ngx.socket.tcp) instead of LuaSocket, and ngx.sleep instead of socket.sleep"

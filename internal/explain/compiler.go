@@ -89,9 +89,9 @@ func Compiled(l worker.Looks) *Compiler {
 	if len(withLua(of.Samples)) == 0 || l.Compilation == nil {
 		return nil
 	}
-	all := total(of, of.Samples)
+	all := of.Total(of.Samples)
 	state := func(states ...luajit.State) float64 {
-		return total(of, slices.DeleteFunc(withLua(of.Samples), func(s worker.Sample) bool { return !slices.Contains(states, s.State) })) / max(1, all)
+		return of.Total(slices.DeleteFunc(withLua(of.Samples), func(s worker.Sample) bool { return !slices.Contains(states, s.State) })) / max(1, all)
 	}
 	known := l.Compilation
 	c := &Compiler{
@@ -126,8 +126,8 @@ func roots(l worker.Looks, all float64) []Root {
 		samples[i] = append(samples[i], s)
 	}
 	for i := range list {
-		list[i].Share = total(l, samples[i]) / max(1, all)
-		list[i].Lines = shares(l, samples[i], all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
+		list[i].Share = l.Total(samples[i]) / max(1, all)
+		list[i].Lines = shares(l, samples[i], all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
 	}
 	slices.SortStableFunc(list, func(a, b Root) int { return cmp.Compare(b.Share, a.Share) })
 	return list
@@ -146,7 +146,7 @@ func rootOf(u worker.Uncompiled) Root {
 
 // Name is the root as function@file.lua:line; "" where it is not known.
 func (r Root) Name() string {
-	return where(worker.Frame{Function: r.Function, File: r.File, Line: r.Line})
+	return worker.Frame{Function: r.Function, File: r.File, Line: r.Line}.Where()
 }
 
 func causes(roots []Root) []Cause {
@@ -174,9 +174,9 @@ func exits(l worker.Looks, all float64) []Exit {
 		if !ok {
 			i = len(list)
 			index[*s.Exit] = i
-			list = append(list, Exit{Trace: s.Exit.Trace, Number: s.Exit.Number, Begins: where(s.Exit.Root), Loop: s.Exit.Loop, To: where(s.Exit.To)})
+			list = append(list, Exit{Trace: s.Exit.Trace, Number: s.Exit.Number, Begins: s.Exit.Root.Where(), Loop: s.Exit.Loop, To: s.Exit.To.Where()})
 		}
-		list[i].Share += weight(l, s) / max(1, all)
+		list[i].Share += l.Weight(s) / max(1, all)
 	}
 	slices.SortStableFunc(list, func(a, b Exit) int { return cmp.Compare(b.Share, a.Share) })
 	return list
@@ -193,4 +193,4 @@ func ends(known map[worker.End]int) []End {
 	return list
 }
 
-func callOf(e worker.End) Call { return Call{Function: e.Called.Function, Line: where(e.At)} }
+func callOf(e worker.End) Call { return Call{Function: e.Called.Function, Line: e.At.Where()} }

@@ -31,7 +31,7 @@ func Core(file string, signal syscall.Signal, s worker.Sample) Explanation {
 		f.Text = fmt.Sprintf("%s (signal %d) ended the process", e.Core.Signal, int(signal))
 		f.Advice = "the stack below is what it did at that moment"
 		if s.Lua {
-			f.Text += " in " + where(innermostLua(s.Stack))
+			f.Text += " in " + worker.InnermostLua(s.Stack).Where()
 			if s.Request.URI != "" {
 				f.Text += ", for " + requestName(s)
 			}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -28,15 +29,15 @@ type Explanation struct {
 	Phases   []Share        `json:"phases"`                    // whose Lua ran
 	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
-	Locks    []LockWait     `json:"locks"`                     // of shared memory, that were waited for
 	Served   *Served        `json:"served,omitempty"`          // by nginx; nil: not looked up
 	Regexes  []Regex        `json:"regular_expressions"`       // that were worked on
 	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
 	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
 	Heap     uint64         `json:"lua_heap_bytes"`
 	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for, at most
-	Failed   int            `json:"failed"`   // looks that came to nothing
-	Partial  int            `json:"partial"`  // looks whose C frames are incomplete
+	Evidence evidence.Set   `json:"evidence,omitempty"`
+	Failed   int            `json:"failed"`  // looks that came to nothing
+	Partial  int            `json:"partial"` // looks whose C frames are incomplete
 }
 
 // A Finding is one thing to know, with what to try.
@@ -77,7 +78,7 @@ func Shares(l worker.Looks) Explanation {
 	var heap, stream uint64 // of both machines
 	for _, s := range l.Samples {
 		if s.Asleep {
-			asleep += weight(l, s)
+			asleep += l.Weight(s)
 		}
 		if s.Partial != nil {
 			e.Partial++
@@ -90,17 +91,19 @@ func Shares(l worker.Looks) Explanation {
 		e.hold(s)
 	}
 	e.Heap = heap + stream
-	all, ofLua := total(l, l.Samples), total(l, lua)
+	all, ofLua := l.Total(l.Samples), l.Total(lua)
 	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
 	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
 	if e.Machines = shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(e.Machines) < 2 {
 		e.Machines = []Share{}
 	}
-	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return where(innermostLua(s.Stack)) })
+	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
 	e.Requests = shares(l, lua, all, requestName)
 	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
-	e.Locks = LockWaits(l)
+	if waits := locks.WaitsOf(l); waits != nil {
+		e.Evidence = evidence.Set{locks.InSamples: waits}
+	}
 	e.Regexes = Regexes(l)
 	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
@@ -171,7 +174,7 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 	if share < some || len(asleep) < 2 || len(stack) == 0 {
 		return Finding{}, false
 	}
-	caller := innermostLua(stack)
+	caller := worker.InnermostLua(stack)
 	what := stack[0].Function
 	for _, f := range stack { // what Lua called: the outermost of the frames above it
 		if f.Kind == luajit.Lua {
@@ -183,7 +186,7 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 	}
 	return Finding{"blocked",
 		fmt.Sprintf("The event loop was blocked in %.0f %% of the looks: %s put the worker to sleep in %s (%s); no other request is served meanwhile.",
-			100*share, where(caller), what, stack[0].Function),
+			100*share, caller.Where(), what, stack[0].Function),
 		nonBlocking(what)}, true
 }
 
@@ -205,7 +208,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 		"look again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
 			"give the event loop a turn now and then with ngx.sleep(0)"}
 	if loop, ok := common(lua); ok {
-		f.Text += fmt.Sprintf(" All of it was inside %s.", where(loop))
+		f.Text += fmt.Sprintf(" All of it was inside %s.", loop.Where())
 	}
 	return f, true
 }
@@ -304,52 +307,12 @@ func typical(all, some []worker.Sample) []worker.Frame {
 	return best
 }
 
-func innermostLua(stack []worker.Frame) worker.Frame {
-	for _, f := range stack {
-		if f.Kind == luajit.Lua {
-			return f
-		}
-	}
-	return worker.Frame{}
-}
-
-// asker is the innermost Lua frame that is none of lua-resty-core's, whose functions are nginx's API, as `dict:incr` is;
-// the innermost one where all are.
-func asker(stack []worker.Frame) worker.Frame {
-	for _, f := range stack {
-		if f.Kind == luajit.Lua && !strings.Contains(f.File, "resty/core/") {
-			return f
-		}
-	}
-	return innermostLua(stack)
-}
-
-// weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.
-func weight(l worker.Looks, s worker.Sample) float64 {
-	switch {
-	case s.Allocation != nil:
-		return s.Allocation.Bytes
-	case !l.Timed:
-		return 1
-	case s.Sleep != nil:
-		return float64(s.Sleep.For + s.Sleep.Queued)
-	}
-	return float64(l.Every)
-}
-
-func total(l worker.Looks, samples []worker.Sample) (sum float64) {
-	for _, s := range samples {
-		sum += weight(l, s)
-	}
-	return sum
-}
-
 // shares weighs samples of the looks by name, as parts of so much, the largest first; "" is left out.
 func shares(l worker.Looks, samples []worker.Sample, of float64, name func(worker.Sample) string) []Share {
 	weights := map[string]float64{}
 	for _, s := range samples {
 		if n := name(s); n != "" {
-			weights[n] += weight(l, s)
+			weights[n] += l.Weight(s)
 		}
 	}
 	all := []Share{}

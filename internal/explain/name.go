@@ -1,31 +1,10 @@
 package explain
 
 import (
-	"fmt"
-	"path"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/worker"
 )
-
-// where names a frame: function@file:line.
-func where(f worker.Frame) string {
-	if f.File == "" {
-		return ""
-	}
-	name := f.Function
-	if name == "" {
-		name = "function"
-	}
-	line := f.Line
-	if line == 0 {
-		line = f.FirstLine
-	}
-	if line == 0 {
-		return name + "@" + path.Base(f.File)
-	}
-	return fmt.Sprintf("%s@%s:%d", name, path.Base(f.File), line)
-}
 
 // requestName is what Lua ran for.
 func requestName(s worker.Sample) string {

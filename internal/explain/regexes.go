@@ -28,19 +28,19 @@ type Regex struct {
 func Regexes(l worker.Looks) []Regex {
 	index := map[Regex]int{}
 	all := []Regex{}
-	whole := max(1, total(l, l.Samples))
+	whole := max(1, l.Total(l.Samples))
 	for _, s := range l.Samples {
 		if s.Regex == nil {
 			continue
 		}
-		k := Regex{Line: where(s.Regex.At), Pattern: s.Regex.Pattern, Options: s.Regex.Options}
+		k := Regex{Line: s.Regex.At.Where(), Pattern: s.Regex.Pattern, Options: s.Regex.Options}
 		i, ok := index[k]
 		if !ok {
 			i = len(all)
 			index[k] = i
 			all = append(all, k)
 		}
-		share := weight(l, s) / whole
+		share := l.Weight(s) / whole
 		all[i].Looks++
 		all[i].Share += share
 		switch s.Regex.Doing {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -66,11 +67,11 @@ type LongResume struct {
 // ResumesOf puts what was timed in workers into figures.
 func ResumesOf(all []worker.Resumes) *Resumes {
 	out := &Resumes{Phases: []PhaseResumes{}, Workers: []WorkerResumes{}, Longest: []LongResume{}}
-	var together worker.Bursts
+	var together probe.Duty
 	phases := map[string]worker.PhaseResumes{}
 	rates := map[string]float64{}
 	for _, r := range all {
-		together = together.And(r.Bursts)
+		together = together.And(r.Duty)
 		out.Count += r.Runs
 		out.Each = max(out.Each, r.Each.Nanoseconds())
 		out.Lost += r.Lost
@@ -116,17 +117,35 @@ func longResume(l worker.LongResume) LongResume {
 		NoCPU: l.Queued.Nanoseconds(), GoesOn: l.GoesOn, Pauses: l.Pauses, Looks: len(l.Samples),
 	}
 	if l.From != nil {
-		out.From = where(*l.From)
+		out.From = l.From.Where()
 	}
 	if len(l.Waits) > 0 {
-		out.Waits, out.In = where(asker(l.Waits)), called(l.Waits)
+		out.Waits, out.In = worker.Asker(l.Waits).Where(), worker.Called(l.Waits)
 	}
 	lines := map[string]int{}
 	for _, s := range l.Samples {
-		line := where(asker(s.Stack))
+		line := worker.Asker(s.Stack).Where()
 		if lines[line]++; line != "" && lines[line] > lines[out.Ran] {
 			out.Ran = line
 		}
 	}
 	return out
+}
+
+// Spans are times with what the probe itself takes in them. Percentiles below 1,024 ns are not told apart, and 512.
+type Spans struct {
+	Count   int     `json:"count"`
+	Median  int64   `json:"p50_ns"`
+	P99     int64   `json:"p99_ns"`
+	Longest int64   `json:"longest_ns"`
+	Total   int64   `json:"total_ns"`
+	Share   float64 `json:"share"`
+}
+
+func share(part, of int64) float64 { return float64(part) / float64(max(1, of)) }
+
+// SpansOf puts times that were seen in so much time into figures.
+func SpansOf(d probe.Durations, probed time.Duration) Spans {
+	total := d.Total.Nanoseconds()
+	return Spans{d.Count, d.Median.Nanoseconds(), d.P99.Nanoseconds(), d.Longest.Nanoseconds(), total, share(total, probed.Nanoseconds())}
 }

@@ -17,13 +17,13 @@ import (
 func TestResumesOf(t *testing.T) {
 	of := func(pid int, probed time.Duration, long []worker.LongResume, phases ...worker.PhaseResumes) worker.Resumes {
 		return worker.Resumes{
-			PID: pid, Bursts: worker.Bursts{Elapsed: 2 * probed, Probed: probed, Cost: probed / 10, Budget: 0.1, Bursts: 3}, Runs: 5, Each: 2, Lost: 1,
+			PID: pid, Duty: probe.Duty{Elapsed: 2 * probed, Probed: probed, Cost: probed / 10, Budget: 0.1, Bursts: 3}, Runs: 5, Each: 2, Lost: 1,
 			Phases: phases, Long: long, Unseen: []string{"balancer"},
 		}
 	}
 	phase := func(name string, own, whole, wait, noCPU time.Duration) worker.PhaseResumes {
 		return worker.PhaseResumes{Phase: name, PhaseRuns: probe.PhaseRuns{
-			Own: probe.Spans{Sum: own}, Whole: probe.Spans{Sum: whole}, Waits: probe.Spans{Sum: wait}, Queued: noCPU, Began: 2,
+			Own: probe.Durations{Total: own}, Whole: probe.Durations{Total: whole}, Waits: probe.Durations{Total: wait}, Queued: noCPU, Began: 2,
 		}}
 	}
 	line := func(n int) worker.Frame {

@@ -3,10 +3,9 @@ package explain
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -54,7 +53,7 @@ func Find(l worker.Looks, long time.Duration) Found {
 	f.Times.Unknown = max(0, (l.Elapsed - r.Computed - r.Idle - r.Slept - r.Queued - r.Halted).Nanoseconds())
 	if long > 0 {
 		at := func(p float64) int64 { return r.Turns.Percentile(p).Nanoseconds() }
-		f.Loop = &Loop{r.Turns.Count(), at(50), at(99), at(99.9), r.Turns.Longest.Nanoseconds(), long.Nanoseconds()}
+		f.Loop = &Loop{r.Turns.Count, at(50), at(99), at(99.9), r.Turns.Longest.Nanoseconds(), long.Nanoseconds()}
 	}
 	return f
 }
@@ -83,12 +82,12 @@ func Blocks(samples []worker.Sample) []Block {
 		if s.Sleep == nil {
 			continue
 		}
-		k := key{"", called(s.Stack), s.Sleep.Call, string(s.Sleep.Cause), s.Request.URI, s.Phase}
+		k := key{"", worker.Called(s.Stack), s.Sleep.Call, string(s.Sleep.Cause), s.Request.URI, s.Phase}
 		advice := ""
 		if s.Lua {
-			k.line = where(asker(s.Stack))
+			k.line = worker.Asker(s.Stack).Where()
 			if advice = nonBlocking(k.called); s.Lock != "" {
-				advice = sharedLock
+				advice = locks.Advice
 			}
 		}
 		i, ok := index[k]
@@ -105,38 +104,6 @@ func Blocks(samples []worker.Sample) []Block {
 	}
 	slices.SortStableFunc(all, func(a, b Block) int { return cmp.Compare(b.TotalNS, a.TotalNS) })
 	return all
-}
-
-// called is what Lua has called: of the frames above it, the outermost that has a name. Without Lua it is nginx's or
-// the library's innermost function.
-func called(stack []worker.Frame) string {
-	name, innermost := "", ""
-	for _, f := range stack {
-		if f.Kind == luajit.Lua {
-			return cmp.Or(name, innermost)
-		}
-		if f.Kind == worker.Kernel {
-			continue
-		}
-		if innermost == "" {
-			innermost = f.Function
-		}
-		if named(f) || name == "" && f.Kind == luajit.Builtin {
-			name = f.Function
-		}
-	}
-	return innermost
-}
-
-// named tells whether a function has a name, and not just an offset or a number.
-func named(f worker.Frame) bool {
-	if f.Kind == luajit.Builtin {
-		return !strings.HasPrefix(f.Function, "builtin #")
-	}
-	if f.File == "" { // or it is code that no file tells of
-		return !strings.HasPrefix(f.Function, "(")
-	}
-	return !strings.HasPrefix(f.Function, f.File)
 }
 
 // Held is a turn of the event loop that had taken so long when Lua was looked at in it.
@@ -156,7 +123,7 @@ func (e *Explanation) hold(s worker.Sample) {
 		return
 	}
 	if e.Held == nil || e.Held.NS < held.Nanoseconds() {
-		e.Held = &Held{held.Nanoseconds(), where(innermostLua(s.Stack))}
+		e.Held = &Held{held.Nanoseconds(), worker.InnermostLua(s.Stack).Where()}
 	}
 }
 
@@ -182,16 +149,16 @@ func Stalls(l worker.Looks) []Stall {
 	}
 	for _, s := range l.Stalls {
 		weigh := func(name func(worker.Sample) string) []Share {
-			return shares(l, s.Samples, total(l, s.Samples), name)
+			return shares(l, s.Samples, l.Total(s.Samples), name)
 		}
 		all = append(all, Stall{
 			PID: s.PID, StartNS: (s.Start - l.Began).Nanoseconds(), LengthNS: s.Length.Nanoseconds(), ComputedNS: s.Computed().Nanoseconds(),
 			SleptNS: s.Slept.Nanoseconds(), QueuedNS: s.Queued.Nanoseconds(), Events: s.Events, Looks: len(s.Samples),
 			URIs: weigh(func(s worker.Sample) string { return s.Request.URI }),
 			Lines: weigh(func(s worker.Sample) string {
-				line := where(innermostLua(s.Stack))
+				line := worker.InnermostLua(s.Stack).Where()
 				if line != "" && s.Sleep != nil {
-					line += " " + called(s.Stack)
+					line += " " + worker.Called(s.Stack)
 				}
 				return line
 			}),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -75,9 +76,10 @@ func TestFind(t *testing.T) {
 		t.Errorf("%+v", f.Loop)
 	}
 	e := Shares(l)
-	if len(e.Locks) != 1 || e.Locks[0].Zone != "cats" || e.Locks[0].Line != at || e.Locks[0].Looks != 1 || e.Locks[0].Share != e.Locks[0].Asleep ||
-		e.Locks[0].Share < 0.07 || e.Locks[0].Share > 0.072 { // 4 of 56 ms
-		t.Errorf("%+v", e.Locks)
+	waits, _ := e.Evidence[locks.InSamples].(*locks.Waits)
+	if waits == nil || len(waits.Lines) != 1 || waits.Lines[0].Zone != "cats" || waits.Lines[0].Line != at || waits.Lines[0].Samples != 1 ||
+		waits.Lines[0].Share != waits.Lines[0].Asleep || waits.Lines[0].Share < 0.07 || waits.Lines[0].Share > 0.072 { // 4 of 56 ms
+		t.Errorf("%+v", waits)
 	}
 	if e.Lines[0].Name != at || e.Lines[0].Share < 0.99 {
 		t.Errorf("%+v", e.Lines)

@@ -31,6 +31,19 @@ func (z Zone) Fill() float64 {
 	return 1 - float64(z.Free)/float64(z.Capacity)
 }
 
+// OtherLock is the name of a lock that lies in no zone of shared memory: that of accept(2), say.
+const OtherLock = "(a lock of nginx)"
+
+// LockName is the zone that a lock lies in, by the address of its ngx_shmtx_t.
+func LockName(zones []Zone, address uint64) string {
+	for _, z := range zones {
+		if address >= z.Start && address-z.Start < z.Size {
+			return z.Name
+		}
+	}
+	return OtherLock
+}
+
 const (
 	// ngx_list_t: last, its first part (elts, nelts, next), size, nalloc, pool.
 	listSize  = 0x38

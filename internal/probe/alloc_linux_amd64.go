@@ -1,19 +1,15 @@
 package probe
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/features"
-	"github.com/cilium/ebpf/link"
 )
 
 // allocating is the programs that see what workers allocate.
 type allocating struct {
 	objects allocObjects
-	multi   bool          // the kernel has links of several probes, whose end removes them at once
 	each    time.Duration // what a trap costs
 }
 
@@ -39,12 +35,9 @@ func (s *Session) loadAllocating() (*allocating, error) {
 	for name, m := range shared {
 		spec.Maps[name].MaxEntries = m.MaxEntries()
 	}
-	loaded := allocating{multi: features.HaveBPFLinkUprobeMulti() == nil}
-	if loaded.multi {
-		spec.Programs[allocProgram].AttachType = ebpf.AttachTraceUprobeMulti
-	}
-	if err := spec.LoadAndAssign(&loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
-		return nil, explain("load the programs for allocations", err)
+	loaded := allocating{}
+	if err := Load("allocations", spec, &loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
+		return nil, err
 	}
 	if loaded.each, err = loaded.trapCost(); err != nil {
 		loaded.objects.Close()
@@ -54,8 +47,6 @@ func (s *Session) loadAllocating() (*allocating, error) {
 	return s.allocating, nil
 }
 
-const allocProgram = "allocates"
-
 // An AllocationProbe counts what one worker's Lua allocates while it is attached and a window is open, and looks at its stack
 // now and then. Each allocation traps into the kernel while it is attached.
 type AllocationProbe struct {
@@ -63,7 +54,7 @@ type AllocationProbe struct {
 	target     AllocationTarget
 	number     int
 	windows    uint64
-	links      []link.Link
+	uprobes    Uprobes
 }
 
 // Allocations prepares a probe of the source's worker. Its moments are of the kind Allocates.
@@ -72,38 +63,23 @@ func (s *Source) Allocations(t AllocationTarget) (*AllocationProbe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &AllocationProbe{allocating: a, target: t, number: s.number}, nil
+	return a.probe(t, s.number), nil
+}
+
+func (a *allocating) probe(t AllocationTarget, number int) *AllocationProbe {
+	return &AllocationProbe{allocating: a, target: t, number: number, uprobes: Uprobes{PID: t.PID, File: t.Program, What: "the allocator"}}
 }
 
 // Attach begins to trap.
 func (p *AllocationProbe) Attach() error {
-	program, err := link.OpenExecutable(p.target.Program)
-	if err != nil {
-		return fmt.Errorf("attach to the allocator: %w", err)
-	}
-	var one link.Link
-	if t, b := p.target, p.allocating.objects.Allocates; p.allocating.multi {
-		one, err = program.UprobeMulti(nil, b, &link.UprobeMultiOptions{
-			Addresses: []uint64{t.Offset}, PID: uint32(t.PID), Cookies: []uint64{uint64(p.number)},
-		})
-	} else {
-		one, err = program.Uprobe("", b, &link.UprobeOptions{Address: t.Offset, PID: t.PID, Cookie: uint64(p.number)})
-	}
-	if err != nil {
-		return explain("attach to the allocator", err)
-	}
-	p.links = append(p.links, one)
-	return nil
+	return p.uprobes.Attach(Site{Program: p.allocating.objects.Allocates, Offset: p.target.Offset, Cookie: uint64(p.number)})
 }
 
 // Detach ends what Attach began.
-func (p *AllocationProbe) Detach() { detach(&p.links) }
+func (p *AllocationProbe) Detach() { p.uprobes.Detach() }
 
 // Each is what a trap costs the worker: see trapCost.
 func (p *AllocationProbe) Each() time.Duration { return p.allocating.each }
-
-// Prompt tells that Detach ends the traps at once. Before Linux 6.6 they go on until it returns, and are not counted.
-func (p *AllocationProbe) Prompt() bool { return p.allocating.multi }
 
 // Open opens a window in which allocations count, and looks are so many bytes apart on average, as a power of two.
 func (p *AllocationProbe) Open(mean float64) error {
@@ -117,12 +93,12 @@ func (p *AllocationProbe) Open(mean float64) error {
 func (p *AllocationProbe) Shut() error { return p.put(allocWindow{}) }
 
 func (p *AllocationProbe) put(w allocWindow) error {
-	return explain("open a window", p.allocating.objects.Windows.Put(uint32(p.number), &w))
+	return Explain("open a window", p.allocating.objects.Windows.Put(uint32(p.number), &w))
 }
 
 // Read returns what has been allocated in windows.
 func (p *AllocationProbe) Read() (Allocated, error) {
 	var h allocHeap
 	err := p.allocating.objects.Heaps.Lookup(uint32(p.number), &h)
-	return Allocated{h.Bytes, h.Blocks, h.Traps, time.Duration(h.Looks), h.Lost}, explain("read what was allocated", err)
+	return Allocated{h.Bytes, h.Blocks, h.Traps, time.Duration(h.Looks), h.Lost}, Explain("read what was allocated", err)
 }

@@ -23,8 +23,8 @@ var needs = []struct {
 
 const capSysAdmin = 21 // stands for the first two
 
-// explain puts into words why a step failed: which capability is missing, or what the kernel lacks.
-func explain(step string, err error) error {
+// Explain puts into words why a step failed: which capability is missing, or what the kernel lacks.
+func Explain(step string, err error) error {
 	if err == nil {
 		return nil
 	}

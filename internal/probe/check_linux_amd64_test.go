@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 		{there, unix.EBUSY, "attach: device or resource busy"},
 	} {
 		types = c.types
-		err := explain("attach", c.err)
+		err := Explain("attach", c.err)
 		if len(missing()) > 0 && errors.Is(c.err, ebpf.ErrNotSupported) { // then it is no wonder
 			continue
 		}
@@ -41,22 +41,22 @@ func TestExplain(t *testing.T) {
 	}
 	types = none
 	kernelRelease = func() string { return "6.1.0-56-amd64" }
-	if err := explain("attach", refused); !strings.Contains(err.Error(), "Linux 6.1.0-56-amd64 refuses") || !errors.Is(err, unix.EINVAL) {
+	if err := Explain("attach", refused); !strings.Contains(err.Error(), "Linux 6.1.0-56-amd64 refuses") || !errors.Is(err, unix.EINVAL) {
 		t.Errorf("a kernel that is new enough: %v", err)
 	}
 	for content, want := range map[string]bool{"none integrity [confidentiality]\n": true, "none [integrity] confidentiality\n": false} {
 		if err := os.WriteFile(lockdown, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := explain("attach", refused)
+		err := Explain("attach", refused)
 		if got := strings.Contains(err.Error(), "locked down"); got != want || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
-	if err := explain("attach", &ebpf.VerifierError{Cause: unix.EMFILE}); !errors.Is(err, unix.EMFILE) || errors.Is(err, ErrUnsupported) {
+	if err := Explain("attach", &ebpf.VerifierError{Cause: unix.EMFILE}); !errors.Is(err, unix.EMFILE) || errors.Is(err, ErrUnsupported) {
 		t.Errorf("too many open files, and the machine is blamed: %v", err)
 	}
-	if explain("attach", nil) != nil {
+	if Explain("attach", nil) != nil {
 		t.Error("nothing is an error")
 	}
 }

@@ -58,7 +58,7 @@ func (s *Source) join() error {
 	defer unix.Close(fd)
 	value := sampleSampled{Period: uint64(s.period), Number: uint64(s.number)}
 	if err := s.session.objects.Clocked.Put(int32(fd), &value); err != nil {
-		return explain("mark the worker's thread", err)
+		return Explain("mark the worker's thread", err)
 	}
 	s.clocked = true
 	return nil

@@ -94,9 +94,9 @@ func FuzzPlace(f *testing.F) {
 				}
 			}
 		}
-		for _, find := range []func(string, []byte) (LockFunction, error){CheapAtEntry, CheapAt} {
+		for _, find := range []func(string, []byte) (uint64, error){CheapAtEntry, CheapAt} {
 			if place, err := find("f", code); err == nil {
-				check(int(place.Offset))
+				check(int(place))
 			}
 		}
 		if at, err := CheapInAllocator(code); err == nil {

@@ -1,68 +1,9 @@
-package probe
+package probe_test
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/moonlap/moonlap/internal/probe/probetest"
 )
 
-// need skips a test for want of a program, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func need(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
-
-// TestGenerated makes the object anew and compares it with the one that is committed. Other releases
-// of clang make other code, so it takes that of gen.go.
-func TestGenerated(t *testing.T) {
-	need(t, "clang-14")
-	need(t, "llvm-strip-14")
-	source, err := os.ReadFile("gen.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const mark = "//go:generate go "
-	folder := t.TempDir()
-	directives := 0
-	for line := range strings.Lines(string(source)) {
-		directive, ok := strings.CutPrefix(line, mark)
-		if !ok {
-			continue
-		}
-		directives++
-		arguments := strings.Fields(directive)
-		const afterTool = 2 // run, bpf2go
-		command := exec.Command("go", append(append(arguments[:afterTool:afterTool], "-output-dir", folder), arguments[afterTool:]...)...)
-		command.Env = append(os.Environ(), "GOPACKAGE=probe")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	made, _ := filepath.Glob(filepath.Join(folder, "*"))
-	if directives == 0 || len(made) != 2*directives {
-		t.Fatalf("%d files of %d directives: %v", len(made), directives, made)
-	}
-	for _, file := range made {
-		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := os.ReadFile(filepath.Base(file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what its source makes: run go generate ./internal/probe", filepath.Base(file))
-		}
-	}
-}
+func TestGenerated(t *testing.T) { probetest.Generated(t, "probe") }

@@ -25,26 +25,21 @@ import (
 // The functions of the C library that stand for nginx's: no probe is called while the program sleeps.
 const locking, unlocking = "pthread_mutex_lock", "pthread_mutex_unlock"
 
-// probeLibrary probes the C library of a process as --locks and --resumes probe nginx.
-func probeLibrary(session *probe.Session, source *probe.Source, pid int) error {
+// probeLibrary probes the C library of a process as --resumes and --locks probe nginx.
+func probeLibrary(source *probe.Source, pid int) error {
 	library, _, err := libraryOf(pid)
 	if err != nil {
 		return err
 	}
-	p, err := session.ProbeLocks(probe.LockTarget{
-		PID: pid, Program: library, Lock: probe.LockFunction{Name: locking}, Unlock: probe.LockFunction{Name: unlocking},
-	})
-	if err != nil {
-		return err
+	target := probe.RunTarget{PID: pid, Program: library}
+	for _, name := range []string{locking, unlocking} {
+		at, err := offsetOf(library, name)
+		if err != nil {
+			return err
+		}
+		target.Functions = append(target.Functions, probe.RunFunction{Offset: at, Given: probe.GivenHandler})
 	}
-	if err := p.Attach(); err != nil {
-		return err
-	}
-	at, err := offsetOf(library, locking)
-	if err != nil {
-		return err
-	}
-	runs, err := source.Runs(probe.RunTarget{PID: pid, Program: library, Functions: []probe.RunFunction{{Offset: at, Given: probe.GivenHandler}}})
+	runs, err := source.Runs(target)
 	if err != nil {
 		return err
 	}
@@ -109,9 +104,8 @@ func TestKilled(t *testing.T) {
 	before := codeOf(t, pid)
 	profiler, _ := child(t, fmt.Sprint(profiling, " ", pid))
 	held := heldBy(t, profiler.Process.Pid)
-	// Clocks of processors, of the scheduler and of system calls; probes at a lock, its return, and an unlock, and at a run's
-	// entry and return.
-	if len(held["prog_id"]) < 10 || len(held["link_id"]) < 7 || len(held["map_id"]) < 10 {
+	// Clocks of processors, of the scheduler and of system calls; probes at the entry and the return of functions.
+	if len(held["prog_id"]) < 8 || len(held["link_id"]) < 7 || len(held["map_id"]) < 10 {
 		t.Fatalf("the profiler has %v", held)
 	}
 	if now := codeOf(t, pid); bytes.Equal(now, before) {

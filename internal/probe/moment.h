@@ -147,22 +147,10 @@ struct state {
     u32 turns[TURN_BUCKETS], unused;
 };
 
-/* Which lock of which worker. */
-struct lock {
-    u64 worker, address; /* of its ngx_shmtx_t */
-};
-
 /* Times in ns. */
 struct spans {
     u64 sum, least, longest;
     u64 counts[TURN_BUCKETS];
-};
-
-/* What became of a lock. A worker is attached to several times; an end counts where it saw the beginning. */
-struct locked {
-    struct spans waits, holds;
-    u64 since;  /* when it was taken; 0: it is free */
-    u64 cookie; /* of the attachment that saw that */
 };
 
 struct scratch {

@@ -17,22 +17,24 @@ var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 // CheapAtEntry finds where a probe at a function sits best, for its return, too: at the first instruction that is emulated, that
 // each call comes by once, and where all is as at the call: the first three arguments in their registers, and the return address
 // on top of the stack, where the kernel replaces it.
-func CheapAtEntry(name string, code []byte) (LockFunction, error) {
+func CheapAtEntry(name string, code []byte) (offset uint64, err error) {
 	return cheapAt(name, code, x86asm.RDI, x86asm.RSI, x86asm.RDX, x86asm.RSP)
 }
 
 // CheapAt finds one for a probe that leaves the return alone and looks at the first argument. In a function that gives a lock
 // back, that may be the jump behind the instruction that does.
-func CheapAt(name string, code []byte) (LockFunction, error) { return cheapAt(name, code, x86asm.RDI) }
+func CheapAt(name string, code []byte) (offset uint64, err error) {
+	return cheapAt(name, code, x86asm.RDI)
+}
 
-func cheapAt(name string, code []byte, kept ...x86asm.Reg) (LockFunction, error) {
+func cheapAt(name string, code []byte, kept ...x86asm.Reg) (offset uint64, err error) {
 	for at := entry(code); ; {
 		if emulated(code[at:]) && !jumpedInto(code, at) {
-			return LockFunction{name, uint64(at)}, nil
+			return uint64(at), nil
 		}
 		i, err := x86asm.Decode(code[at:], 64)
 		if err != nil || !leaves(i, kept...) {
-			return LockFunction{name, uint64(entry(code))}, fmt.Errorf("%s: %w", name, ErrDear)
+			return uint64(entry(code)), fmt.Errorf("%s: %w", name, ErrDear)
 		}
 		at += i.Len
 	}

@@ -43,12 +43,12 @@ func TestNoLongNops(t *testing.T) {
 	for _, nop := range []string{"\x0f\x1f\x44\x00\x00", "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"} {
 		code := []byte(nop + "\x53\xc3") // push
 		entry, err := CheapAtEntry("f", append([]byte{}, "\x0f\x1f\x44\x00\x00\xe9\x00\x00\x00\x00"...))
-		if err != nil || entry.Offset != 5 {
-			t.Errorf("at %d before a jump: %v", entry.Offset, err)
+		if err != nil || entry != 5 {
+			t.Errorf("at %d before a jump: %v", entry, err)
 		}
 		at, err := CheapAt("f", code)
-		if err != nil || at.Offset != uint64(len(nop)) {
-			t.Errorf("% x: at %d: %v", code, at.Offset, err)
+		if err != nil || at != uint64(len(nop)) {
+			t.Errorf("% x: at %d: %v", code, at, err)
 		}
 		in, err := CheapInAllocator(code)
 		if err != nil || in != len(nop) {

@@ -289,3 +289,16 @@ func TestDecodeGarbled(t *testing.T) {
 		}
 	}
 }
+
+// need skips a test for want of a program, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}

@@ -13,7 +13,7 @@ type Rest struct {
 	Sleeps    int
 	Unseen    int           // of these, without stacks: more in a second than are looked at
 	UnseenFor time.Duration // how long those took
-	Turns     Histogram     // of the event loop
+	Turns     Durations     // of the event loop
 
 	Waits  bool          // for events, now
 	Asleep time.Duration // since when it is put to sleep, since the machine started; 0: it is not

@@ -33,11 +33,11 @@ type RunTarget struct {
 
 // PhaseRuns is what became of the runs of Lua of one phase. A run is from nginx's call to its return.
 type PhaseRuns struct {
-	Phase uint32 // the bit, set; 0: not known
-	Own   Spans  // without other runs that began within
-	Whole Spans  // with them
-	Waits Spans  // of requests, between two runs
-	Began int    // runs that did not go on with what had waited
+	Phase uint32    // the bit, set; 0: not known
+	Own   Durations // without other runs that began within
+	Whole Durations // with them
+	Waits Durations // of requests, between two runs
+	Began int       // runs that did not go on with what had waited
 
 	Queued time.Duration // of Own: the thread would have run, and had no processor
 }

@@ -2,18 +2,14 @@ package probe
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/features"
-	"github.com/cilium/ebpf/link"
 )
 
 // resuming is the programs that time runs of Lua.
 type resuming struct {
 	objects resumeObjects
-	multi   bool          // the kernel has links of several probes, whose end removes them at once
 	each    time.Duration // what two traps cost: at a function's entry, and at its return
 }
 
@@ -40,14 +36,9 @@ func (s *Session) loadResuming() (*resuming, error) {
 	for name, m := range shared {
 		spec.Maps[name].MaxEntries = m.MaxEntries()
 	}
-	loaded := resuming{multi: features.HaveBPFLinkUprobeMulti() == nil}
-	if loaded.multi {
-		for _, p := range spec.Programs {
-			p.AttachType = ebpf.AttachTraceUprobeMulti
-		}
-	}
-	if err := spec.LoadAndAssign(&loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
-		return nil, explain("load the programs for runs of Lua", err)
+	loaded := resuming{}
+	if err := Load("runs of Lua", spec, &loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
+		return nil, err
 	}
 	if loaded.each, err = loaded.trapCost(); err != nil {
 		loaded.objects.Close()
@@ -60,9 +51,7 @@ func (s *Session) loadResuming() (*resuming, error) {
 // trapCost measures on this process what it costs a function that its entry and its return are probed.
 func (r *resuming) trapCost() (time.Duration, error) {
 	return trapTime(func(pid int, program string, offset uint64) (*RunProbe, error) {
-		p := &RunProbe{resuming: r, number: mostWorkers, target: RunTarget{
-			PID: pid, Program: program, Functions: []RunFunction{{Offset: offset, Given: GivenHandler}},
-		}}
+		p := r.probe(RunTarget{PID: pid, Program: program, Functions: []RunFunction{{Offset: offset, Given: GivenHandler}}}, mostWorkers)
 		return p, p.Attach()
 	})
 }
@@ -74,12 +63,12 @@ type RunProbe struct {
 	target   RunTarget
 	number   int
 	times    uint32 // that it was attached
-	links    []link.Link
+	uprobes  Uprobes
 }
 
 // Runs prepares a probe of the source's worker. Its moments are of the kind Ran.
 func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
-	if err := mayReturn(t.PID); err != nil {
+	if err := MayReturn(t.PID); err != nil {
 		return nil, err
 	}
 	r, err := s.session.loadResuming()
@@ -89,61 +78,34 @@ func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
 	const bits = 8 // of a byte
 	at := resumeResumer{Mask: 1<<(bits*t.PhaseSize) - 1}
 	err = r.objects.Resumers.Put(uint32(s.number), &at)
-	return &RunProbe{resuming: r, target: t, number: s.number}, explain("describe the worker", err)
+	return r.probe(t, s.number), Explain("describe the worker", err)
+}
+
+func (r *resuming) probe(t RunTarget, number int) *RunProbe {
+	return &RunProbe{resuming: r, target: t, number: number, uprobes: Uprobes{PID: t.PID, File: t.Program, What: "runs of Lua"}}
 }
 
 // Attach begins to time. A run or a wait counts where its beginning and its end fall into the same attachment.
 func (p *RunProbe) Attach() error {
-	if err := mayReturn(p.target.PID); err != nil {
-		return fmt.Errorf("attach to runs of Lua: %w", err)
-	}
-	program, err := link.OpenExecutable(p.target.Program)
-	if err != nil {
-		return fmt.Errorf("attach to runs of Lua: %w", err)
-	}
 	p.times++
 	o := p.resuming.objects
-	// In this order no return is missed whose entry is seen.
-	err = p.attach(program.UretprobeMulti, program.Uretprobe, o.Leaves)
-	if err == nil {
-		err = p.attach(program.UprobeMulti, program.Uprobe, o.Enters)
-	}
-	if err != nil {
-		p.Detach()
-		return explain("attach to runs of Lua", err)
-	}
-	return nil
-}
-
-func (p *RunProbe) attach(
-	multi func([]string, *ebpf.Program, *link.UprobeMultiOptions) (link.Link, error),
-	single func(string, *ebpf.Program, *link.UprobeOptions) (link.Link, error), b *ebpf.Program,
-) error {
-	var addresses, cookies []uint64
-	for _, f := range p.target.Functions {
-		const phaseAt, givenAt, timesAt = 16, 24, 32 // as in resume.h
-		addresses = append(addresses, f.Offset)
-		cookies = append(cookies, uint64(p.number)|uint64(f.Phase)<<phaseAt|uint64(f.Given)<<givenAt|uint64(p.times)<<timesAt)
-	}
-	if p.resuming.multi {
-		one, err := multi(nil, b, &link.UprobeMultiOptions{Addresses: addresses, PID: uint32(p.target.PID), Cookies: cookies})
-		if err == nil {
-			p.links = append(p.links, one)
+	sites := make([]Site, 0, 2*len(p.target.Functions))
+	for _, returns := range []bool{true, false} {
+		for _, f := range p.target.Functions {
+			const phaseAt, givenAt, timesAt = 16, 24, 32 // as in resume.h
+			site := Site{Program: o.Enters, Offset: f.Offset, Returns: returns}
+			if returns {
+				site.Program = o.Leaves
+			}
+			site.Cookie = uint64(p.number) | uint64(f.Phase)<<phaseAt | uint64(f.Given)<<givenAt | uint64(p.times)<<timesAt
+			sites = append(sites, site)
 		}
-		return err
 	}
-	for i, at := range addresses {
-		one, err := single("", b, &link.UprobeOptions{Address: at, PID: p.target.PID, Cookie: cookies[i]})
-		if err != nil {
-			return err
-		}
-		p.links = append(p.links, one)
-	}
-	return nil
+	return p.uprobes.Attach(sites...)
 }
 
 // Detach ends what Attach began; the times stay.
-func (p *RunProbe) Detach() { detach(&p.links) }
+func (p *RunProbe) Detach() { p.uprobes.Detach() }
 
 // Each is what probing a run costs the worker: see trapCost.
 func (p *RunProbe) Each() time.Duration { return p.resuming.each }
@@ -152,7 +114,7 @@ func (p *RunProbe) Each() time.Duration { return p.resuming.each }
 func (p *RunProbe) Cost() (ProbedRuns, error) {
 	var r resumeResumer
 	err := p.resuming.objects.Resumers.Lookup(uint32(p.number), &r)
-	return ProbedRuns{r.Traps, time.Duration(r.Looks), r.Lost}, explain("read the cost of the probe", err)
+	return ProbedRuns{r.Traps, time.Duration(r.Looks), r.Lost}, Explain("read the cost of the probe", err)
 }
 
 // Read returns the times of each phase that Lua ran in.
@@ -168,14 +130,14 @@ func (p *RunProbe) Read() ([]PhaseRuns, error) {
 		own, whole, waits := &r.Own, &r.Whole, &r.Waits
 		all = append(all, PhaseRuns{
 			Phase: key.Context,
-			Own:   spans(own.Sum, own.Least, own.Longest, &own.Counts),
-			Whole: spans(whole.Sum, whole.Least, whole.Longest, &whole.Counts),
-			Waits: spans(waits.Sum, waits.Least, waits.Longest, &waits.Counts),
+			Own:   DurationsOf(own.Sum, own.Least, own.Longest, own.Counts[:]),
+			Whole: DurationsOf(whole.Sum, whole.Least, whole.Longest, whole.Counts[:]),
+			Waits: DurationsOf(waits.Sum, waits.Least, waits.Longest, waits.Counts[:]),
 			Began: int(r.Fresh), Queued: time.Duration(r.Queued),
 		})
 	}
 	if err := phases.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
-		return nil, explain("read the times of runs of Lua", err)
+		return nil, Explain("read the times of runs of Lua", err)
 	}
 	return all, nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// mayReturn tells whether the returns of a process's functions may be probed. Whatever attaches a return probe asks it before.
+// MayReturn tells whether the returns of a process's functions may be probed. Whatever attaches a return probe asks it before.
 //
 // From Linux 6.11 on, a function that is probed returns through a system call, uretprobe, which a seccomp filter that does not
 // know it rejects: the process dies. Linux 6.12.14, 6.13.3 and 6.14 no longer ask filters about it (commit cf6cb56ef244 of
 // Linux, "seccomp: passthrough uretprobe systemcall without filtering"). Distributions port such a change to any kernel of
 // theirs, so the kernel is not asked for its version: see tryReturn.
-func mayReturn(pid int) error {
+func MayReturn(pid int) error {
 	filtered, err := process.Filtered(pid)
 	if err != nil || !filtered {
 		return err
@@ -71,7 +71,7 @@ func tryReturn(rejected systemCalls) error {
 	cannot := func(err error) error { return fmt.Errorf("whether %w cannot be tried: %w", ErrReturns, err) }
 	seen, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
-		return cannot(explain("make a map", err))
+		return cannot(Explain("make a map", err))
 	}
 	defer seen.Close()
 	spec := ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "MIT", Instructions: asm.Instructions{
@@ -81,12 +81,12 @@ func tryReturn(rejected systemCalls) error {
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
 	}}
-	if haveMulti() {
+	if HaveMulti() {
 		spec.AttachType = ebpf.AttachTraceUprobeMulti
 	}
 	program, err := ebpf.NewProgram(&spec)
 	if err != nil {
-		return cannot(explain("load a program", err))
+		return cannot(Explain("load a program", err))
 	}
 	defer program.Close()
 
@@ -136,7 +136,7 @@ func tryReturn(rejected systemCalls) error {
 	return nil
 }
 
-// attachReturn has the program run where a child's function of trapAddress returns. There is no other way around mayReturn.
+// attachReturn has the program run where a child's function of trapAddress returns. There is no other way around MayReturn.
 func attachReturn(program *ebpf.Program, pid int) (link.Link, error) {
 	file, offset, err := trapPlace()
 	if err != nil {
@@ -146,7 +146,7 @@ func attachReturn(program *ebpf.Program, pid int) (link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if haveMulti() {
+	if HaveMulti() {
 		return executable.UretprobeMulti(nil, program, &link.UprobeMultiOptions{Addresses: []uint64{offset}, PID: uint32(pid)})
 	}
 	return executable.Uretprobe("", program, &link.UprobeOptions{Address: offset, PID: pid})

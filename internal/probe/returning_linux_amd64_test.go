@@ -48,7 +48,7 @@ func mended(t *testing.T, release string) bool {
 	return !bad
 }
 
-// TestReturnsAsk: whatever attaches a return probe asks mayReturn in the same file.
+// TestReturnsAsk: whatever attaches a return probe asks MayReturn in the same file.
 func TestReturnsAsk(t *testing.T) {
 	files, err := os.ReadDir(".")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestReturnsAsk(t *testing.T) {
 		if !strings.Contains(string(code), ".Uretprobe") {
 			continue
 		}
-		if asking++; !strings.Contains(string(code), "mayReturn(") {
+		if asking++; !strings.Contains(string(code), "MayReturn(") {
 			t.Errorf("%s probes returns unasked", f.Name())
 		}
 	}

@@ -25,7 +25,6 @@ type Session struct {
 	sources  []*Source // by number; nil: closed
 	clocks   map[time.Duration]clock
 	sleeping *sleeping // nil: nobody wants it
-	timing   *timing   // likewise
 
 	allocating *allocating
 	resuming   *resuming
@@ -41,24 +40,24 @@ func Open() (*Session, error) {
 	}
 	processors, err := ebpf.PossibleCPU()
 	if err != nil {
-		return nil, explain("count the processors", err)
+		return nil, Explain("count the processors", err)
 	}
 	spec.Maps[sampleMapScratches].MaxEntries = uint32(processors)
 	spec.Maps[sampleMapWorkers].MaxEntries = mostWorkers
 	spec.Maps[sampleMapTallies].MaxEntries = mostWorkers
 	s := &Session{ended: make(chan struct{}), clocks: map[time.Duration]clock{}}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
-		return nil, explain("load the programs", err)
+		return nil, Explain("load the programs", err)
 	}
 	trial, err := attach(s.objects.OnCpu, os.Getpid(), anyProcessor, time.Second, mostWorkers) // a number that no worker has
 	if err != nil {
 		s.objects.Close()
-		return nil, explain("attach to a CPU clock", err)
+		return nil, Explain("attach to a CPU clock", err)
 	}
 	trial.close()
 	if s.reader, err = ringbuf.NewReader(s.objects.Ring); err != nil {
 		s.objects.Close()
-		return nil, explain("open the ring", err)
+		return nil, Explain("open the ring", err)
 	}
 	go s.read()
 	return s, nil
@@ -81,9 +80,6 @@ func (s *Session) Close() error {
 	<-s.ended
 	if s.sleeping != nil {
 		err = errors.Join(err, s.sleeping.close())
-	}
-	if s.timing != nil {
-		err = errors.Join(err, s.timing.objects.Close())
 	}
 	if s.allocating != nil {
 		err = errors.Join(err, s.allocating.objects.Close())

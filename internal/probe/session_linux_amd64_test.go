@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 				err = s.Sleeps(time.Millisecond, probe.Running)
 			}
 			if err == nil {
-				err = probeLibrary(session, s, n)
+				err = probeLibrary(s, n)
 			}
 		}
 		fmt.Println("attached", err)

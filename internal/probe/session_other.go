@@ -14,8 +14,6 @@ type (
 	Session struct{}
 	// A Source is the moments of one worker.
 	Source struct{}
-	// A LockProbe times the locks of one worker.
-	LockProbe struct{}
 	// An AllocationProbe counts what one worker's Lua allocates.
 	AllocationProbe struct{}
 	// A RunProbe times how long one worker runs Lua.
@@ -51,6 +49,9 @@ func (s *Source) Lost() (uint64, error) { return 0, nil }
 // Sleeps fails.
 func (s *Source) Sleeps(time.Duration, Whereabouts) error { return errElsewhere }
 
+// Prompt is true.
+func Prompt() bool { return true }
+
 // Now is 0.
 func Now() time.Duration { return 0 }
 
@@ -63,35 +64,11 @@ func (s *Source) Threads() error { return nil }
 // Detach does nothing.
 func (s *Source) Detach() {}
 
-// ProbeLocks fails.
-func (s *Session) ProbeLocks(LockTarget) (*LockProbe, error) { return nil, errElsewhere }
-
-// Attach fails.
-func (p *LockProbe) Attach() error { return errElsewhere }
-
-// Detach does nothing.
-func (p *LockProbe) Detach() {}
-
-// Prompt is true.
-func (p *LockProbe) Prompt() bool { return true }
-
-// Close does nothing.
-func (p *LockProbe) Close() {}
-
-// Taken is none.
-func (p *LockProbe) Taken() (Taken, error) { return Taken{}, nil }
-
-// Read is empty.
-func (p *LockProbe) Read() ([]LockTimes, error) { return nil, nil }
-
 // Allocations fails.
 func (s *Source) Allocations(AllocationTarget) (*AllocationProbe, error) { return nil, errElsewhere }
 
 // Each is 0.
 func (p *AllocationProbe) Each() time.Duration { return 0 }
-
-// Prompt is true.
-func (p *AllocationProbe) Prompt() bool { return true }
 
 // Attach fails.
 func (p *AllocationProbe) Attach() error { return errElsewhere }

@@ -3,7 +3,6 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -40,7 +39,7 @@ func (s *Session) loadSleeping() (*sleeping, error) {
 	}
 	var loaded sleeping
 	if err := spec.LoadAndAssign(&loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
-		return nil, explain("load the programs for the scheduler", err)
+		return nil, Explain("load the programs for the scheduler", err)
 	}
 	s.sleeping = &loaded
 	return s.sleeping, nil
@@ -55,21 +54,11 @@ func (l *sleeping) attach(links *[]link.Link, programs map[string]*ebpf.Program)
 		one, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: program})
 		if err != nil {
 			detach(links)
-			return explain("attach to "+name, err)
+			return Explain("attach to "+name, err)
 		}
 		*links = append(*links, one)
 	}
 	return nil
-}
-
-// detach closes them side by side, because the kernel waits for each until nothing uses it any more.
-func detach(links *[]link.Link) {
-	var wait sync.WaitGroup
-	for _, one := range *links {
-		wait.Go(func() { one.Close() })
-	}
-	wait.Wait()
-	*links = nil
 }
 
 func (l *sleeping) close() error {
@@ -92,7 +81,7 @@ func (s *Source) Sleeps(longTurn time.Duration, at Whereabouts) error {
 		state.Sleeps = 1
 	}
 	if err := l.objects.States.Put(uint32(s.number), &state); err != nil {
-		return explain("describe the worker", err)
+		return Explain("describe the worker", err)
 	}
 	fd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
@@ -100,7 +89,7 @@ func (s *Source) Sleeps(longTurn time.Duration, at Whereabouts) error {
 	}
 	defer unix.Close(fd)
 	if err := l.objects.Threads.Put(int32(fd), uint32(s.number)); err != nil {
-		return explain("mark the worker's thread", err)
+		return Explain("mark the worker's thread", err)
 	}
 	s.session.lock.Lock()
 	defer s.session.lock.Unlock()
@@ -166,7 +155,7 @@ func (s *Source) Rest() (Rest, error) {
 	}
 	var state sleepState
 	if err := l.objects.States.Lookup(uint32(s.number), &state); err != nil {
-		return Rest{}, explain("read the worker's times", err)
+		return Rest{}, Explain("read the worker's times", err)
 	}
 	r := Rest{
 		Computed: time.Duration(state.Computed), Idle: time.Duration(state.Idle), Queued: time.Duration(state.Queued),
@@ -182,9 +171,6 @@ func (s *Source) Rest() (Rest, error) {
 	r.Turn = time.Duration(state.Turn)
 	r.TurnSlept, r.TurnQueued = time.Duration(state.TurnTimes.Blocked), time.Duration(state.TurnTimes.Queued)
 	r.goOn(state.Away, max(0, now-time.Duration(state.Since)))
-	r.Turns.Longest = time.Duration(state.Longest)
-	for i, n := range state.Turns {
-		r.Turns.counts[i] = uint64(n)
-	}
+	r.Turns = DurationsOf(0, 0, state.Longest, state.Turns[:])
 	return r, nil
 }

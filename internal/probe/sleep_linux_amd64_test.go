@@ -61,8 +61,8 @@ func TestSleeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := r.Computed + r.Idle + r.Slept + r.Queued + r.Halted
-	if r.Sleeps < 3 || r.Slept < 3*nap || sum > elapsed || sum < within*9/10 || r.Idle != 0 || r.Turns.Count() != 0 {
-		t.Errorf("%d sleeps of %v, together %v of %v to %v, %d turns", r.Sleeps, r.Slept, sum, within, elapsed, r.Turns.Count())
+	if r.Sleeps < 3 || r.Slept < 3*nap || sum > elapsed || sum < within*9/10 || r.Idle != 0 || r.Turns.Count != 0 {
+		t.Errorf("%d sleeps of %v, together %v of %v to %v, %d turns", r.Sleeps, r.Slept, sum, within, elapsed, r.Turns.Count)
 	}
 	again := begin(session)
 	await(t, again, "of the same session again", func(m *probe.Moment) bool { return m.Kind == probe.Back })

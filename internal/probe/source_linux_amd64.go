@@ -103,7 +103,7 @@ func (s *Source) SetExit(distance uint64) error {
 }
 
 func (s *Source) put() error {
-	return explain("describe the worker", s.session.objects.Workers.Put(uint32(s.number), &s.worker))
+	return Explain("describe the worker", s.session.objects.Workers.Put(uint32(s.number), &s.worker))
 }
 
 // Lost is how many moments have not come to Moments, because nobody took them out of the ring in time.
@@ -136,7 +136,7 @@ func (s *Source) Threads() error {
 			continue
 		}
 		if err != nil {
-			return explain("attach to the worker's CPU clock", err)
+			return Explain("attach to the worker's CPU clock", err)
 		}
 		s.threads[thread] = a
 	}

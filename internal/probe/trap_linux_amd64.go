@@ -31,7 +31,7 @@ func threadTime() (time.Duration, error) {
 // the way out.
 func (a *allocating) trapCost() (time.Duration, error) {
 	return trapTime(func(pid int, program string, offset uint64) (*AllocationProbe, error) {
-		p := &AllocationProbe{allocating: a, number: mostWorkers, target: AllocationTarget{PID: pid, Program: program, Offset: offset}}
+		p := a.probe(AllocationTarget{PID: pid, Program: program, Offset: offset}, mostWorkers)
 		err := p.Attach()
 		if err == nil {
 			const seldom = 1 << 31 // bytes: it is not looked at

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/jsontext"
 )
@@ -16,24 +17,24 @@ import (
 // What a profile is as JSON. Stacks begin with the outermost frame.
 type (
 	jsonProfile struct {
-		Schema     string      `json:"schema"`
-		Kind       string      `json:"kind"`
-		Title      string      `json:"title"`
-		Moments    string      `json:"moments,omitempty"`
-		By         string      `json:"by,omitempty"`
-		Failed     int         `json:"failed"`
-		Lost       int         `json:"lost"`
-		Unit       Unit        `json:"unit,omitempty"` // of counts; samples where it is not said
-		Start      time.Time   `json:"start"`
-		DurationNS int64       `json:"duration_ns"`
-		PeriodNS   int64       `json:"period_ns"`
-		Found      any         `json:"found,omitempty"`
-		Locks      any         `json:"locks,omitempty"`
-		Allocated  any         `json:"allocated,omitempty"`
-		Compiler   any         `json:"compiler,omitempty"`
-		Resumes    any         `json:"resumes,omitempty"`
-		Regexes    any         `json:"regular_expressions,omitempty"`
-		Stacks     []jsonStack `json:"stacks"`
+		Schema     string       `json:"schema"`
+		Kind       string       `json:"kind"`
+		Title      string       `json:"title"`
+		Moments    string       `json:"moments,omitempty"`
+		By         string       `json:"by,omitempty"`
+		Failed     int          `json:"failed"`
+		Lost       int          `json:"lost"`
+		Unit       Unit         `json:"unit,omitempty"` // of counts; samples where it is not said
+		Start      time.Time    `json:"start"`
+		DurationNS int64        `json:"duration_ns"`
+		PeriodNS   int64        `json:"period_ns"`
+		Found      any          `json:"found,omitempty"`
+		Evidence   evidence.Set `json:"evidence,omitempty"`
+		Allocated  any          `json:"allocated,omitempty"`
+		Compiler   any          `json:"compiler,omitempty"`
+		Resumes    any          `json:"resumes,omitempty"`
+		Regexes    any          `json:"regular_expressions,omitempty"`
+		Stacks     []jsonStack  `json:"stacks"`
 	}
 	jsonStack struct {
 		Frames []jsonFrame       `json:"frames"`
@@ -59,7 +60,7 @@ const jsonKind = "profile"
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
 	out := jsonProfile{
 		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, Unit: p.Unit, By: p.By, Failed: p.Failed, Lost: p.Lost,
-		Found: p.Found, Locks: p.Locks, Allocated: p.Allocated, Compiler: p.Compiler, Resumes: p.Resumes, Regexes: p.Regexes, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
+		Found: p.Found, Evidence: p.Evidence, Allocated: p.Allocated, Compiler: p.Compiler, Resumes: p.Resumes, Regexes: p.Regexes, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
 	}
 	for _, s := range p.Stacks {
 		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices, Objects: s.Objects}
@@ -98,7 +99,7 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
 	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Locks: in.Locks, Allocated: in.Allocated, Compiler: in.Compiler, Resumes: in.Resumes, Regexes: in.Regexes, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Evidence: in.Evidence, Allocated: in.Allocated, Compiler: in.Compiler, Resumes: in.Resumes, Regexes: in.Regexes, Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/moonlap/moonlap/internal/evidence"
 )
 
 // Kind of code that a frame belongs to.
@@ -126,7 +128,7 @@ type Profile struct {
 	Duration  time.Duration
 	Period    time.Duration // mean time between two samples; not of bytes or time
 	Found     any           // what else was found in the same interval, for JSON; nil: nothing
-	Locks     any           // how long locks were waited for and held, likewise
+	Evidence  evidence.Set  // what was observed besides
 	Allocated any           // what was allocated, likewise
 	Compiler  any           // why Lua was interpreted, likewise
 	Resumes   any           // how long Lua ran in each phase, likewise

@@ -64,7 +64,7 @@ func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %6s%s", "share", rates)))
 	for i, l := range a.Lines {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(a.Lines)-i)))
 			break
 		}

@@ -55,7 +55,7 @@ func (p *page) captureLines(c *capture.Capture) {
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
 	for i, l := range c.Lines {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Lines)-i)))
 			break
 		}

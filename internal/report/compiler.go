@@ -41,7 +41,7 @@ func (p *page) interpreted(c *explain.Compiler) {
 		p.Section(fmt.Sprintf("interpreted: %s, because of", ui.Percent(c.Interpreted)))
 		advised := map[string]bool{}
 		for i, r := range c.Roots {
-			if i == mostLines {
+			if i == ui.MostLines {
 				p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Roots)-i)))
 				break
 			}
@@ -137,7 +137,7 @@ func (p *page) ends(all []explain.End) {
 	}
 	p.Section("calls that end traces")
 	for i, e := range all {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}
@@ -145,6 +145,6 @@ func (p *page) ends(all []explain.End) {
 		if e.GoesOn {
 			then = "another trace goes on behind it"
 		}
-		p.Para(fmt.Sprintf("  %5s  ", ui.Count(e.Traces)), ui.Clean(p.Join(p.call(e.Line, e.Function), then)), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %5s  ", ui.Count(e.Traces)), ui.Clean(p.Join(p.Call(e.Line, e.Function), then)), lipgloss.NewStyle())
 	}
 }

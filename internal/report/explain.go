@@ -7,16 +7,14 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-const (
-	mostLines  = 8  // of Lua, or requests, before the rest is left out
-	mostFrames = 50 // of a stack; a recursion of several functions has hundreds
-)
+const mostFrames = 50 // of a stack; a recursion of several functions has hundreds
 
 // Explain draws what an nginx worker is doing. Its only error is that of w.
 func Explain(w io.Writer, pid int, e explain.Explanation, opt ui.Options) error {
@@ -78,7 +76,7 @@ func (p *page) looks(e explain.Explanation) {
 }
 
 func (p *page) allShares(e explain.Explanation) {
-	p.locks(e.Locks)
+	e.Evidence.Text(p.Page, "", locks.InSamples)
 	p.regexes(e.Regexes)
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
@@ -107,7 +105,7 @@ func (p *page) shares(name string, list []explain.Share) {
 	}
 	p.Section(name)
 	for i, s := range list {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(list)-i)))
 			break
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -26,9 +28,9 @@ type Profile struct {
 	Paused      time.Duration // how long of that they stood still, at most
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
-	Found       *explain.Found     // what the kernel told of their time; nil: nothing
-	LockTimes   *explain.LockTimes // nil: they were not asked for
-	Compiler    *explain.Compiler  // nil: Lua was not seen to run
+	Found       *explain.Found    // what the kernel told of their time; nil: nothing
+	Evidence    evidence.Set      // that was asked for besides
+	Compiler    *explain.Compiler // nil: Lua was not seen to run
 
 	Resumes *explain.Resumes // likewise
 
@@ -77,7 +79,7 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	}
 	p.allShares(e)
 	p.interpreted(s.Compiler)
-	p.lockTimes(s.LockTimes)
+	s.Evidence.Text(p.Page, "", locks.Name)
 	p.resumes(s.Resumes)
 	return p.Write(w)
 }
@@ -143,6 +145,7 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 	if file != "" {
 		p.Fact("file", ui.Clean(file))
 	}
+	kept.Evidence.Text(p.Page, "", locks.InSamples)
 	for _, list := range []struct {
 		title string
 		rows  []profile.Share
@@ -156,5 +159,6 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 		}
 		p.shares(list.title, shares)
 	}
+	kept.Evidence.Text(p.Page, "", locks.Name)
 	return p.Write(w)
 }

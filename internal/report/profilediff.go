@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -28,6 +29,8 @@ func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) erro
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
+	d.Before.Evidence.Text(p.Page, ", before", locks.InSamples, locks.Name)
+	d.After.Evidence.Text(p.Page, ", after", locks.InSamples, locks.Name)
 	return p.Write(w)
 }
 
@@ -39,7 +42,7 @@ func (p *page) changes(title, what string, rows []profile.Row) {
 	distinct, drawn, chance := 0, 0, 0
 	for _, r := range rows {
 		if r.Change.Distinct {
-			if distinct++; distinct <= mostLines {
+			if distinct++; distinct <= ui.MostLines {
 				p.change(r)
 				drawn++
 			}

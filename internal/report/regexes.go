@@ -18,7 +18,7 @@ func (p *page) regexes(all []explain.Regex) {
 	const indent = "         "
 	advised := map[string]bool{}
 	for i, r := range all {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}

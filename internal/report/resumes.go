@@ -74,7 +74,7 @@ func (p *page) longest(all []explain.LongResume) {
 		return
 	}
 	p.Section("longest resumes")
-	for _, l := range all[:min(mostLines, len(all))] {
+	for _, l := range all[:min(ui.MostLines, len(all))] {
 		from, ends := l.From, ""
 		if l.GoesOn {
 			from = strings.TrimSpace("goes on in " + from)

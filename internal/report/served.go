@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // served lists what the worker had begun: its oldest requests with their light threads, and timers.
@@ -14,7 +15,7 @@ func (p *page) served(s *explain.Served) {
 	if len(s.Requests) > 0 {
 		p.Section("requests in flight, after the looks")
 		var table [][]string
-		for _, q := range s.Requests[:min(len(s.Requests), mostLines)] {
+		for _, q := range s.Requests[:min(len(s.Requests), ui.MostLines)] {
 			table = append(table, p.inFlight(q, mostFrames)...)
 		}
 		p.ShortenLast(inFlightHeaders, table)
@@ -24,7 +25,7 @@ func (p *page) served(s *explain.Served) {
 	if t := s.Timers; t != nil && t.Pending+t.Running > 0 {
 		p.Section(fmt.Sprintf("timers of Lua, by what they call: %d pending of at most %d, %d running of %d",
 			t.Pending, t.MostPending, t.Running, t.MostRunning))
-		if table := p.timerGroups(t, mostLines); len(table) > 0 {
+		if table := p.timerGroups(t, ui.MostLines); len(table) > 0 {
 			p.ShortenLast(timerHeaders, table)
 			p.Fitted(timerHeaders, table, 4)
 			p.lines(len(t.Functions))
@@ -40,7 +41,7 @@ func (p *page) served(s *explain.Served) {
 
 // lines says how many of a list are not shown.
 func (p *page) lines(count int) {
-	if count > mostLines {
-		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more: --json has them all", count-mostLines)))
+	if count > ui.MostLines {
+		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more: --json has them all", count-ui.MostLines)))
 	}
 }

@@ -51,12 +51,12 @@ func (p *page) blocks(all []explain.Block) {
 	p.Line(p.Faint.Render(fmt.Sprintf("  %9s %9s %7s", "total", "longest", "times")))
 	advised := map[string]bool{}
 	for i, b := range all {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}
 		figures := fmt.Sprintf("  %9s %9s %7s  ", p.Time(float64(b.TotalNS)), p.Time(float64(b.LongestNS)), ui.Count(b.Count))
-		name := p.call(b.Line, b.Called)
+		name := p.Call(b.Line, b.Called)
 		p.Para(figures, ui.Clean(p.Join(name, fmt.Sprintf("%s (%s)", b.Cause, b.Call), b.URI, b.Phase)), lipgloss.NewStyle())
 		if b.Advice != "" && !advised[b.Advice] {
 			advised[b.Advice] = true
@@ -87,7 +87,7 @@ func (p *page) stalls(all []explain.Stall, long int64) {
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %8s %9s %9s %9s %9s %7s", "at", "length", "computed", "blocked", "no CPU", "events")))
 	for i, s := range all {
-		if i == mostLines {
+		if i == ui.MostLines {
 			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -33,7 +34,13 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p.watchPools(s)
 	p.watchZones(s)
 	p.watchDicts(s)
-	p.watchLocks(s)
+	for _, m := range s.Masters {
+		whose := ""
+		if len(s.Masters) > 1 {
+			whose = fmt.Sprintf(" of nginx %d", m.PID)
+		}
+		m.Evidence.Text(p.Page, whose, locks.Name)
+	}
 	p.watchCompiler(s)
 	p.watchNotes(s)
 	return p.Write(w)

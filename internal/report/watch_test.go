@@ -7,9 +7,11 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -59,10 +61,13 @@ func seen() watch.Snapshot {
 				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
-			Locks: &watch.Locks{Probed: 0.125, Bursts: 3, Cost: 0.009, Budget: 0.01, Zones: []watch.ZoneLock{
-				{Zone: "empty", Rate: 12, Wait: explain.Spans{Count: 3, Median: 512, P99: 900, Longest: 1000, Total: 2412, Share: 0.0001}},
-				{Zone: "full\x1b[2J", Rate: 4567, Wait: explain.Spans{Count: 1000, Median: 512, P99: 20_000, Longest: 3_000_000, Total: 9_000_000, Share: 0.25},
-					Hold: explain.Spans{Count: 1000, Median: 4_000, P99: 30_000, Longest: 400_000, Total: 4_000_000, Share: 0.125}},
+			Evidence: evidence.Set{locks.Name: &locks.Result{
+				Duty: probe.Duty{Elapsed: time.Second, Probed: 125 * time.Millisecond, Bursts: 3, Cost: 9 * time.Millisecond, Budget: 0.01}, Taken: 1003, Each: 9000,
+				Zones: []locks.Zone{
+					{Zone: "empty", Rate: 12, Waits: probe.Durations{Count: 3, Median: 512, P99: 900, Longest: 1000, Total: 2412}},
+					{Zone: "full\x1b[2J", Rate: 4567, Waits: probe.Durations{Count: 1000, Median: 512, P99: 20_000, Longest: 3_000_000, Total: 9_000_000},
+						Holds: probe.Durations{Count: 1000, Median: 4_000, P99: 30_000, Longest: 400_000, Total: 4_000_000}},
+				},
 			}},
 			Dicts: []watch.Dict{
 				{Zone: "empty"},
@@ -121,10 +126,10 @@ func TestWatch(t *testing.T) {
 		"8 B number expired old",
 		"not known: this nginx's layout is unknown: the dictionary",
 		"locks of shared memory",
-		"zone taken/s waited p50 p99 longest held p50 p99 longest",
-		"full 4.57 k 25 % < 1 µs 20.0 µs 3.00 ms 12 % 4.00 µs 30.0 µs 400 µs",
-		"empty 12.0 0 % < 1 µs < 1 µs < 1 µs – – – –",
-		"timed in 12 % of the interval, at a cost of at most 0.9 % of the workers' time (--budget 1 %)",
+		"zone taken/s median 99 % longest share",
+		"full waits 4.57 k < 1 µs 20.0 µs 3.00 ms 7.2 %", "holds 4.00 µs 30.0 µs 400 µs 3.2 %",
+		"empty waits 12.0 < 1 µs < 1 µs < 1 µs 0 %", "holds – – – –",
+		"1,003 locks were taken in 125 ms of probing, of 1.00 s.", "at most 0.9 % of",
 		"not compiled in worker 42",
 		"\n bad app.lua:4, a loop: NYI: bytecode; blacklisted",
 		"\n app.lua:9: LuaJIT has forgotten why; blacklisted",
@@ -145,18 +150,13 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchLocks: an interval in which nothing could be timed, or nothing was taken, says so.
-func TestWatchLocks(t *testing.T) {
-	for want, l := range map[string]*watch.Locks{
-		"not timed in this interval: the budget (1 %) was spent before": {Budget: 0.01},
-		"timed in 50 % of the interval, at a cost of at most 0 %":       {Budget: 0.01, Probed: 0.5},
-		"; none was taken": {Budget: 0.01, Probed: 0.5},
-	} {
-		var b strings.Builder
-		err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Locks: l}}}, time.Now(), ui.Options{Width: 200})
-		if page := b.String(); err != nil || !strings.Contains(page, want) || !strings.Contains(page, "of nginx 8") || strings.Contains(page, "nginx 7") {
-			t.Errorf("%q is not in %q: %v", want, page, err)
-		}
+// TestWatchEvidence: of several nginx, what was observed is told of each.
+func TestWatchEvidence(t *testing.T) {
+	var b strings.Builder
+	timed := evidence.Set{locks.Name: &locks.Result{Duty: probe.Duty{Budget: 0.01}}}
+	err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Evidence: timed}}}, time.Now(), ui.Options{Width: 200})
+	if page := b.String(); err != nil || !strings.Contains(page, "not timed meanwhile") || !strings.Contains(page, "of nginx 8") || strings.Contains(page, "nginx 7") {
+		t.Errorf("%q: %v", page, err)
 	}
 }
 

@@ -123,3 +123,11 @@ func (p *Page) Join(parts ...string) string {
 	}
 	return strings.Join(some, p.Dot)
 }
+
+// Call is a line and what it calls; either may be missing, as in a page fault of compiled code.
+func (p *Page) Call(line, called string) string {
+	if line == "" || called == "" {
+		return line + called
+	}
+	return line + " " + p.Arrow + " " + called
+}

@@ -9,6 +9,9 @@ import (
 	"charm.land/lipgloss/v2/table"
 )
 
+// MostLines is how many lines of Lua, or requests, are shown before the rest is left out.
+const MostLines = 8
+
 // MostListed is how many entries of a list are shown; JSON has more.
 const MostListed = 5
 

@@ -5,17 +5,22 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/metrics"
 )
+
+// An exposition is the page for Prometheus.
+type exposition struct{ metrics.Page }
 
 // snapshot writes all families. What could not be read is left out.
 func (e *exposition) snapshot(s Snapshot, since map[int]*totals) {
-	e.family("watched_workers", "gauge", "Workers that were watched in the last interval.")
-	e.value(float64(s.Seen()))
-	e.family("unwatched_workers", "gauge", "Workers that could not be watched.")
-	e.value(float64(len(s.Workers) - s.Seen()))
-	e.family("last_interval_timestamp_seconds", "gauge", "End of the last interval, since 1970.")
+	e.Family("watched_workers", "gauge", "Workers that were watched in the last interval.")
+	e.Value(float64(s.Seen()))
+	e.Family("unwatched_workers", "gauge", "Workers that could not be watched.")
+	e.Value(float64(len(s.Workers) - s.Seen()))
+	e.Family("last_interval_timestamp_seconds", "gauge", "End of the last interval, since 1970.")
 	if !s.At.IsZero() {
-		e.value(float64(s.At.UnixMilli()) / 1000)
+		e.Value(float64(s.At.UnixMilli()) / 1000)
 	}
 	e.workers(s.Workers, since)
 	e.masters(s.Masters)
@@ -23,13 +28,13 @@ func (e *exposition) snapshot(s Snapshot, since map[int]*totals) {
 
 // each writes a family with the values of all workers that could be watched.
 func (e *exposition) each(rows []Row, name, kind, help string, values func(r Row, value func(v float64, labels ...string))) {
-	e.family(name, kind, help)
+	e.Family(name, kind, help)
 	for _, r := range rows {
 		if r.Error != "" {
 			continue
 		}
 		pid := []string{"pid", strconv.Itoa(r.PID)}
-		values(r, func(v float64, labels ...string) { e.value(v, append(pid, labels...)...) })
+		values(r, func(v float64, labels ...string) { e.Value(v, append(pid, labels...)...) })
 	}
 }
 
@@ -72,11 +77,11 @@ func (e *exposition) workers(rows []Row, since map[int]*totals) {
 	e.lua(gauge)
 	e.collector(gauge, counter, since)
 	e.nginx(gauge)
-	e.family("worker_event_loop_wait_seconds", "histogram",
+	e.Family("worker_event_loop_wait_seconds", "histogram",
 		"How long an event that comes at a random moment waits for the event loop; sampled since the worker is watched.")
 	for _, r := range rows {
 		if t := since[r.PID]; t != nil && r.Loop != nil {
-			e.histogram(&t.loop, "pid", strconv.Itoa(r.PID))
+			t.loop.metrics(&e.Page, "pid", strconv.Itoa(r.PID))
 		}
 	}
 }
@@ -182,10 +187,10 @@ func oldest(r Row) time.Duration {
 
 func (e *exposition) masters(masters []Master) {
 	counted := func(name, kind, help string, values func(m Master, v put)) {
-		e.family(name, kind, help)
+		e.Family(name, kind, help)
 		for _, m := range masters {
 			label := []string{"master", strconv.Itoa(m.PID)}
-			values(m, func(v float64, labels ...string) { e.value(v, append(label, labels...)...) })
+			values(m, func(v float64, labels ...string) { e.Value(v, append(label, labels...)...) })
 		}
 	}
 	counted("nginx_accepted_total", "counter", "Connections that nginx accepted.", func(m Master, v put) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"slices"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -19,7 +20,7 @@ type Master struct {
 	PerRequest *PerRequest     `json:"per_request"` // nil: no requests, or not all workers were watched
 	Zones      []nginx.Zone    `json:"zones"`
 	Dicts      []Dict          `json:"dictionaries,omitempty"` // where they were asked for
-	Locks      *Locks          `json:"locks,omitempty"`        // of the workers that are watched, together; nil: nobody asked
+	Evidence   evidence.Set    `json:"evidence,omitempty"`     // of the workers that are watched, together
 	Unknown    string          `json:"unknown,omitempty"`      // why there are no counters
 }
 
@@ -52,9 +53,10 @@ func Masters(rows []Row, workers func(master int) ([]int, error)) []Master {
 
 func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	first := rows[0].moment
-	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones, Locks: masterLocks(rows)}
+	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
 	for _, r := range rows {
 		m.Dicts = append(m.Dicts, r.moment.span.dicts...) // one of them has them
+		m.Evidence = m.Evidence.Merge(r.Evidence)
 	}
 	if there, err := workers(m.PID); err == nil {
 		m.All = !slices.ContainsFunc(there, func(pid int) bool {

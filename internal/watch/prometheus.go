@@ -2,20 +2,23 @@ package watch
 
 import (
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/metrics"
 )
 
 // Metrics keeps what a page for Prometheus shows: the last snapshot, totals for each worker since it was first seen, and the
-// times of each nginx's locks.
+// evidence of each nginx's workers.
 type Metrics struct {
-	lock   sync.Mutex
-	last   Snapshot
-	totals map[int]*totals          // by process ID
-	locks  map[int]worker.LockTimes // by the master's
+	lock     sync.Mutex
+	last     Snapshot
+	totals   map[int]*totals      // by process ID
+	evidence map[int]evidence.Set // by the master's
 }
 
 // totals are what was seen of a worker since it is watched.
@@ -49,6 +52,21 @@ func (h *histogram) add(values []time.Duration) {
 	}
 }
 
+// metrics writes it.
+func (h *histogram) metrics(p *metrics.Page, labels ...string) {
+	counts := h.counts
+	if counts == nil {
+		counts = make([]uint64, len(waitBounds)+1)
+	}
+	total := 0
+	upTo := make([]int, len(counts))
+	for i, n := range counts {
+		total += int(n)
+		upTo[i] = total
+	}
+	p.Histogram(waitBounds, func(i int) int { return upTo[i] }, total, h.sum, labels...)
+}
+
 // Observe takes in the snapshot of another interval.
 func (m *Metrics) Observe(s Snapshot) {
 	m.lock.Lock()
@@ -64,8 +82,12 @@ func (m *Metrics) Observe(s Snapshot) {
 		t.allocated += r.moment.allocated
 		all[r.PID] = t
 	}
-	m.last, m.totals = s, all // workers that ended are forgotten
-	m.locks = addLocks(m.locks, s.Workers)
+	m.last, m.totals = s, all       // workers that ended are forgotten
+	since := map[int]evidence.Set{} // of those that are still watched
+	for _, one := range s.Masters {
+		since[one.PID] = m.evidence[one.PID].Merge(one.Evidence)
+	}
+	m.evidence = since
 }
 
 // WriteTo writes the page in Prometheus's text format, version 0.0.4.
@@ -73,10 +95,9 @@ func (m *Metrics) WriteTo(w io.Writer) (int64, error) {
 	m.lock.Lock()
 	var e exposition
 	e.snapshot(m.last, m.totals)
-	if len(m.locks) > 0 {
-		e.locks(m.locks)
+	for _, master := range slices.Sorted(maps.Keys(m.evidence)) {
+		m.evidence[master].Metrics(&e.Page, "master", strconv.Itoa(master))
 	}
 	m.lock.Unlock()
-	n, err := io.WriteString(w, e.b.String())
-	return int64(n), err
+	return e.WriteTo(w)
 }

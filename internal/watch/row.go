@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -48,8 +49,8 @@ type Row struct {
 	InFlight    int               `json:"requests_in_flight"` // -1: not known
 	Requests    []worker.InFlight `json:"requests"`           // the oldest of them, at the end of the interval
 	Timers      *worker.LuaTimers `json:"timers"`
-	Pools       []worker.Pool     `json:"cosocket_pools"`  // at the end of the interval
-	Locks       *Locks            `json:"locks,omitempty"` // nil: nobody asked
+	Pools       []worker.Pool     `json:"cosocket_pools"`     // at the end of the interval
+	Evidence    evidence.Set      `json:"evidence,omitempty"` // what was asked for besides
 	Unknown     []string          `json:"unknown,omitempty"`
 
 	// Recent is what Lua did over the last intervals, the oldest first and this one last.
@@ -79,8 +80,7 @@ type moment struct {
 	missing             map[process.Event]error
 	waits               []time.Duration // for the event loop, at single moments
 	span                span
-	locks               *worker.LockTimes // nil: nobody asked
-	cycles              int               // of the collector, and bytes that were allocated, in the interval
+	cycles              int // of the collector, and bytes that were allocated, in the interval
 	allocated           float64
 }
 

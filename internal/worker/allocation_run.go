@@ -61,9 +61,10 @@ func next(done []allocationWindow, before plan, cost, elapsed time.Duration, bud
 			share = min(share, budget*of/taken)
 		}
 	}
-	pause := rest(cost, elapsed, budget)
+	pause := probe.Pause(cost, elapsed, budget)
 	if share >= 1 && pause == 0 {
-		return plan{trial, trial}
+		const whole = 50 * time.Millisecond
+		return plan{whole, whole}
 	}
 	share = min(share, mostShare)
 	stratum = max(stratum, time.Duration(float64(leastRest)/(1-share)))
@@ -193,7 +194,7 @@ func (a *allocationProbe) detach() {
 	a.probe.Detach()
 	a.release()
 	a.attached, a.open = false, false
-	if n := len(a.windows); !a.probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
+	if n := len(a.windows); !probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
 		w := &a.windows[n-1]
 		a.cost += time.Duration(float64(w.inside) / float64(max(1, w.length())) * float64(time.Since(start)))
 	}

@@ -6,9 +6,6 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// OtherLock is the name of a lock that lies in no zone of shared memory: that of accept(2), say.
-const OtherLock = "(a lock of nginx)"
-
 // A locks knows which zones of shared memory there are, and where nginx waits for their locks.
 type locks struct {
 	wait  process.Interval // code of ngx_shmtx_lock, from its second instruction on: at the first, a probe of --locks traps
@@ -31,10 +28,10 @@ func (k *locks) find(w *Worker) {
 		code, from, _ := program.Code(function)
 		first, _ := probe.CheapAtEntry(function, code)
 		const push = 2 // bytes, at most; the breakpoint in its place has one
-		skip := min(first.Offset+push, uint64(len(code)))
+		skip := min(first+push, uint64(len(code)))
 		k.code = code[skip:]
 		k.wait = process.Interval{From: from + skip, To: from + uint64(len(code))}
-		k.zones, _ = w.Nginx.Zones() // without their names there is OtherLock
+		k.zones, _ = w.Nginx.Zones() // without their names there is ngx.OtherLock
 	}
 }
 
@@ -51,14 +48,14 @@ func (k *locks) of(frames []process.Registers) string {
 			addresses = append(addresses, r.RDI)
 		}
 		for _, address := range addresses {
-			if zone := k.at(address); zone != OtherLock {
+			if zone := ngx.LockName(k.zones, address); zone != ngx.OtherLock {
 				return zone
 			}
 		}
 		if i == 0 && returns(k.code[r.RIP-k.wait.From:]) { // it has the lock, and has called others meanwhile
 			return ""
 		}
-		return OtherLock
+		return ngx.OtherLock
 	}
 	return ""
 }
@@ -76,14 +73,4 @@ func returns(code []byte) bool {
 		code = code[1:]
 	}
 	return false
-}
-
-// at names the zone that a lock lies in.
-func (k *locks) at(address uint64) string {
-	for _, z := range k.zones {
-		if address >= z.Start && address-z.Start < z.Size {
-			return z.Name
-		}
-	}
-	return OtherLock
 }

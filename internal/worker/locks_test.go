@@ -68,16 +68,16 @@ func TestLockOf(t *testing.T) {
 		{"", []process.Registers{other, other}},
 		{"cats", []process.Registers{other, {RIP: 150, RBX: 1099, RBP: 2000}}},
 		{"dogs", []process.Registers{{RIP: 100, R12: 2000}, {RIP: 150, RBX: 1000}}},
-		{OtherLock, []process.Registers{{RIP: 199, RBX: 1100}}},
+		{ngx.OtherLock, []process.Registers{{RIP: 199, RBX: 1100}}},
 		// Before it has kept its argument, and after it has restored what it kept it in.
 		{"cats", []process.Registers{{RIP: 100, RDI: 1050}}},
-		{OtherLock, []process.Registers{other, {RIP: 150, RDI: 1050}}}, // the innermost function's
+		{ngx.OtherLock, []process.Registers{other, {RIP: 150, RDI: 1050}}}, // the innermost function's
 		// It has the lock.
 		{"", []process.Registers{{RIP: 190}}},
 		{"", []process.Registers{{RIP: 193}}},
 		{"cats", []process.Registers{{RIP: 193, RDI: 1050}}},
-		{OtherLock, []process.Registers{other, {RIP: 190}}},
-		{OtherLock, []process.Registers{{RIP: 194}}},
+		{ngx.OtherLock, []process.Registers{other, {RIP: 190}}},
+		{ngx.OtherLock, []process.Registers{{RIP: 194}}},
 	} {
 		if got := k.of(c.frames); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)

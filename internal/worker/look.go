@@ -31,8 +31,6 @@ type Looks struct {
 	Rest   probe.Rest
 	Stalls []Stall
 
-	Locks *LockTimes // nil: nobody asked
-
 	Compilation *Compilation // nil: nothing ran Lua
 
 	Allocations *Allocations // nil: the samples are none of those
@@ -119,13 +117,6 @@ func (l Looks) And(other Looks) Looks {
 	l.Rest = l.Rest.And(other.Rest)
 	l.Stalls = append(l.Stalls, other.Stalls...)
 	switch {
-	case l.Locks == nil:
-		l.Locks = other.Locks
-	case other.Locks != nil:
-		both := l.Locks.And(*other.Locks)
-		l.Locks = &both
-	}
-	switch {
 	case l.Allocations == nil:
 		l.Allocations = other.Allocations
 	case other.Allocations != nil:
@@ -176,4 +167,25 @@ func (s Sample) light() Sample {
 func pause(hz float64, took, stopped time.Duration) time.Duration {
 	period := float64(time.Second) / hz * (0.5 + rand.Float64())
 	return max(time.Duration(period)-took, least*stopped)
+}
+
+// Weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.
+func (l Looks) Weight(s Sample) float64 {
+	switch {
+	case s.Allocation != nil:
+		return s.Allocation.Bytes
+	case !l.Timed:
+		return 1
+	case s.Sleep != nil:
+		return float64(s.Sleep.For + s.Sleep.Queued)
+	}
+	return float64(l.Every)
+}
+
+// Total is what samples of the looks count together.
+func (l Looks) Total(samples []Sample) (sum float64) {
+	for _, s := range samples {
+		sum += l.Weight(s)
+	}
+	return sum
 }

@@ -15,9 +15,9 @@ import (
 // A resumeProbe times the runs of Lua in one worker.
 type resumeProbe struct {
 	*Worker
-	probe  *probe.RunProbe
+	*probe.RunProbe
+	cycle  *probe.Cycle
 	times  Resumes
-	err    error
 	ended  chan struct{}
 	unseen []string
 }
@@ -61,8 +61,12 @@ func (w *Worker) probeResumes(source *probe.Source, budget float64) (*resumeProb
 			}
 		}
 	}
-	p, err := source.Runs(t)
-	return &resumeProbe{Worker: w, probe: p, unseen: unseen, times: Resumes{Bursts: Bursts{Budget: budget}}}, err
+	p := &resumeProbe{Worker: w, unseen: unseen}
+	const trial = 50 * time.Millisecond // requests mostly wait for less
+	p.cycle = &probe.Cycle{Probe: p, Trial: trial, Budget: budget}
+	var err error
+	p.RunProbe, err = source.Runs(t)
+	return p, err
 }
 
 // addRuns adds a function of the Lua module to a target.
@@ -80,7 +84,7 @@ func (w *Worker) addRuns(t *probe.RunTarget, name string, given probe.Given, pha
 		return err
 	}
 	t.Program = place.File
-	t.Functions = append(t.Functions, probe.RunFunction{Offset: place.Offset + at.Offset, Given: given, Phase: phase})
+	t.Functions = append(t.Functions, probe.RunFunction{Offset: place.Offset + at, Given: given, Phase: phase})
 	return nil
 }
 
@@ -92,7 +96,7 @@ func (p *resumeProbe) begin(ctx context.Context, stop func()) {
 	p.ended = make(chan struct{})
 	go func() {
 		defer close(p.ended)
-		if p.err = p.times.run(ctx, p.probe, p.cost); p.err != nil {
+		if p.cycle.Run(ctx) != nil { // Duty has the error
 			stop()
 		}
 	}()
@@ -105,15 +109,15 @@ func (p *resumeProbe) end() {
 	}
 }
 
-// cost is what the probe has cost the worker until now.
-func (p *resumeProbe) cost() (time.Duration, error) {
-	c, err := p.probe.Cost()
+// Spent is what the probe has cost the worker until now.
+func (p *resumeProbe) Spent() (cost, last time.Duration, err error) {
+	c, err := p.Cost()
 	const each = 2 // traps of a run
-	return time.Duration(c.Traps)*p.each()/each + c.Looks, err
+	return time.Duration(c.Traps)*p.each()/each + c.Looks, 0, err
 }
 
 // each is what the probe costs a run.
-func (p *resumeProbe) each() time.Duration { return time.Duration(dearer * float64(p.probe.Each())) }
+func (p *resumeProbe) each() time.Duration { return time.Duration(dearer * float64(p.Each())) }
 
 // note takes up a run that took long.
 func (p *resumeProbe) note(m *probe.Moment) {
@@ -145,13 +149,15 @@ const mostLong = 10
 func (p *resumeProbe) sum(l *Looks) error {
 	t := &p.times
 	t.PID, t.Each, t.Unseen = p.PID, p.each(), p.unseen
-	all, err := p.probe.Read()
+	duty, ran := p.cycle.Duty()
+	t.Duty = duty
+	all, err := p.Read()
 	for _, r := range all {
 		t.Phases = append(t.Phases, PhaseResumes{phaseNamed(r.Phase), r})
-		t.Runs += r.Own.Count()
+		t.Runs += r.Own.Count
 	}
-	slices.SortFunc(t.Phases, func(a, b PhaseResumes) int { return cmp.Compare(b.Own.Sum, a.Own.Sum) })
-	cost, failed := p.probe.Cost()
+	slices.SortFunc(t.Phases, func(a, b PhaseResumes) int { return cmp.Compare(b.Own.Total, a.Own.Total) })
+	cost, failed := p.Cost()
 	t.Lost = int(cost.Lost)
 	slices.SortFunc(t.Long, func(a, b LongResume) int { return cmp.Compare(b.Own-b.Queued, a.Own-a.Queued) })
 	t.Long = t.Long[:min(mostLong, len(t.Long))]
@@ -166,7 +172,7 @@ func (p *resumeProbe) sum(l *Looks) error {
 	if stat, gone := p.Stat(); gone != nil || stat.Ended() {
 		return nil // what came until then stands
 	}
-	return errors.Join(p.err, err, failed)
+	return errors.Join(ran, err, failed)
 }
 
 // phaseNamed is the name of a phase by its bit; "" where it is not known.

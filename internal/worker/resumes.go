@@ -10,7 +10,7 @@ import (
 // resume of a coroutine mostly, is from nginx's call of Lua to its return.
 type Resumes struct {
 	PID int
-	Bursts
+	probe.Duty
 	Runs   int           // in bursts
 	Each   time.Duration // what the probe costs a run
 	Lost   int           // runs that were nested too deep, or could not be told of

@@ -104,10 +104,10 @@ func timed(t *testing.T, w *Worker, s *Sampler, during func()) Resumes {
 		}
 		noted <- err
 	}()
-	err = p.probe.Attach()
+	err = p.Attach()
 	if err == nil {
 		during()
-		p.probe.Detach()
+		p.Detach()
 	}
 	source.Detach()
 	if err := errors.Join(err, <-noted); err != nil {
@@ -185,14 +185,14 @@ func TestResumes(t *testing.T) {
 	want["content"] = content
 	all := 0
 	for _, p := range r.Phases {
-		got[p.Phase] = figures{p.Own.Count(), p.Began, p.Waits.Count()}
-		if p.Whole.Count() != p.Own.Count() || p.Own.Sum <= 0 || p.Own.Sum > p.Whole.Sum {
-			t.Errorf("%s: %d runs took %v, with what they entered %d took %v", p.Phase, p.Own.Count(), p.Own.Sum, p.Whole.Count(), p.Whole.Sum)
+		got[p.Phase] = figures{p.Own.Count, p.Began, p.Waits.Count}
+		if p.Whole.Count != p.Own.Count || p.Own.Total <= 0 || p.Own.Total > p.Whole.Total {
+			t.Errorf("%s: %d runs took %v, with what they entered %d took %v", p.Phase, p.Own.Count, p.Own.Total, p.Whole.Count, p.Whole.Total)
 		}
-		if n := p.Waits.Count(); (n > 0) != (p.Waits.Sum > 0) || p.Waits.Longest > p.Waits.Sum { // how long a timer takes depends on other events
-			t.Errorf("%s: %d waits of %v, the longest %v", p.Phase, n, p.Waits.Sum, p.Waits.Longest)
+		if n := p.Waits.Count; (n > 0) != (p.Waits.Total > 0) || p.Waits.Longest > p.Waits.Total { // how long a timer takes depends on other events
+			t.Errorf("%s: %d waits of %v, the longest %v", p.Phase, n, p.Waits.Total, p.Waits.Longest)
 		}
-		all += p.Own.Count()
+		all += p.Own.Count
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("what the worker counts, and what is counted (+):\n%s", d)
@@ -215,15 +215,15 @@ func TestResumesNested(t *testing.T) {
 	const printing, filtering = 20 * time.Millisecond, 30 * time.Millisecond
 	const slack = 2 * time.Millisecond // of ngx.now()
 	content, filter := phases["content"], phases["body_filter"]
-	n := time.Duration(filter.Own.Count())
-	if n == 0 || filter.Own.Sum < n*(filtering-slack) || filter.Whole.Sum != filter.Own.Sum {
-		t.Errorf("the filter took %v, %d times", filter.Own.Sum, n)
+	n := time.Duration(filter.Own.Count)
+	if n == 0 || filter.Own.Total < n*(filtering-slack) || filter.Whole.Total != filter.Own.Total {
+		t.Errorf("the filter took %v, %d times", filter.Own.Total, n)
 	}
-	if content.Own.Sum < printing-slack || content.Whole.Sum < content.Own.Sum+filter.Whole.Sum {
-		t.Errorf("content took %v, with what it entered %v", content.Own.Sum, content.Whole.Sum)
+	if content.Own.Total < printing-slack || content.Whole.Total < content.Own.Total+filter.Whole.Total {
+		t.Errorf("content took %v, with what it entered %v", content.Own.Total, content.Whole.Total)
 	}
-	if content.Own.Sum > content.Whole.Sum-filter.Whole.Sum {
-		t.Errorf("content's own %v has some of the filter's %v of %v", content.Own.Sum, filter.Whole.Sum, content.Whole.Sum)
+	if content.Own.Total > content.Whole.Total-filter.Whole.Total {
+		t.Errorf("content's own %v has some of the filter's %v of %v", content.Own.Total, filter.Whole.Total, content.Whole.Total)
 	}
 }
 
@@ -296,8 +296,8 @@ func TestResumesBursts(t *testing.T) {
 		}
 		r = l.Resumes[0]
 	}
-	if r.Runs == 0 || r.Bursts.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
-		t.Errorf("%d runs in %d bursts, %v of %v, cost %v", r.Runs, r.Bursts.Bursts, r.Probed, r.Elapsed, r.Cost)
+	if r.Runs == 0 || r.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
+		t.Errorf("%d runs in %d bursts, %v of %v, cost %v", r.Runs, r.Bursts, r.Probed, r.Elapsed, r.Cost)
 	}
 	code, at, err := w.module.Code(runThread)
 	if err != nil {

@@ -100,8 +100,8 @@ func TestSleeps(t *testing.T) {
 					return x.Sleep == nil && x.Request.URI == "/busy" &&
 						(has(x.Stack, []string{"main chunk:123", "main"}) || has(x.Stack, []string{"main chunk:123 j", "main"}))
 				}) {
-					if r := l.Rest; r.Turns.Count() == 0 || r.Turns.Longest < stall.Length || r.Turns.Percentile(100) < r.Turns.Longest*30/32 {
-						t.Errorf("%d turns, the longest %v or %v, of one of %v", r.Turns.Count(), r.Turns.Longest, r.Turns.Percentile(100), stall.Length)
+					if r := l.Rest; r.Turns.Count == 0 || r.Turns.Longest < stall.Length || r.Turns.Percentile(100) < r.Turns.Longest*30/32 {
+						t.Errorf("%d turns, the longest %v or %v, of one of %v", r.Turns.Count, r.Turns.Longest, r.Turns.Percentile(100), stall.Length)
 					}
 					return true
 				}

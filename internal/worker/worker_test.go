@@ -7,11 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 var save = flag.String("save", "", "`FOLDER` to save an image of each scene's Lua machine in")
@@ -37,55 +36,10 @@ func nginxWith(t *testing.T, conf, server string) (pid int, client *http.Client)
 // nginxBeside is the same with more beside the http block.
 func nginxBeside(t *testing.T, beside, conf, server string) (pid int, client *http.Client) {
 	t.Helper()
-	skip := t.Skip
-	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-		skip = t.Fatal
-	}
-	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
-	if err != nil {
-		skip(err)
-	}
-	folder := t.TempDir()
-	socket := filepath.Join(folder, "s")
-	ready := filepath.Join(folder, "pid")
-	main := fmt.Sprintf(`local f = io.open(%q, "w") f:write(ngx.worker.pid(), "\n") f:close() ngx.sleep(1e6)`, ready)
-	ctx, cancel := context.WithCancel(t.Context())
-	started, err := runtime.Start(ctx, runtime.Spec{
-		Job:      runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
-		Runtime:  found,
-		MainConf: []string{"events { worker_connections 64; } " + beside},
-		HTTPConf: []string{conf + fmt.Sprintf(` server { listen unix:%s; location / { content_by_lua_block {
-			package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
-			package.loaded.app()
-		} } %s }`, socket, server)},
-		Dir: "testdata",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan bool)
-	go func() {
-		for line := range started.Lines() {
-			_ = line
-		}
-		close(ended)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	for end := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(10 * time.Millisecond) {
-		if b, err := os.ReadFile(ready); err == nil && bytes.HasSuffix(b, []byte("\n")) {
-			if pid, err = strconv.Atoi(strings.TrimSpace(string(b))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if time.Now().After(end) {
-			t.Fatal("nginx does not start")
-		}
-	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
-	// A worker that never answers is a failure with a place, not a test that hangs.
-	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}
+	return nginxtest.Start(t, nginxtest.Conf{Dir: "testdata", Main: beside, HTTP: conf, Server: server + ` location / { content_by_lua_block {
+		package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
+		package.loaded.app()
+	} }`})
 }
 
 // request asks the worker for a path, with arguments, again and again until the test's part ends.

@@ -1,4 +1,4 @@
-package probe_test
+package locks
 
 import (
 	"bufio"
@@ -10,28 +10,32 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestLockPlaces: whatever a compiler makes of functions that take a lock and give it back, a place for a probe is found in each,
 // at which each call counts, and counts once.
 func TestLockPlaces(t *testing.T) {
-	session := open(t)
+	works(t)
 	for _, c := range [][]string{
 		{"gcc", "-O0"}, {"gcc", "-O1"}, {"gcc", "-O2"}, {"gcc", "-O3"}, {"gcc", "-Os"},
 		{"gcc", "-O0", "-fcf-protection"}, {"gcc", "-O2", "-fcf-protection"}, {"gcc", "-O2", "-fPIC", "-fno-omit-frame-pointer"},
 		{"clang-14", "-O0"}, {"clang-14", "-O2"}, {"clang-14", "-Os", "-fcf-protection"},
 	} {
 		t.Run(strings.Join(c, " "), func(t *testing.T) {
-			countLocks(t, session, compiled(t, c[0], c[1:]...))
+			countLocks(t, compiled(t, c[0], c[1:]...))
 		})
 	}
 }
 
 // TestLockPlacesBefore: the same as older kernels have it.
 func TestLockPlacesBefore(t *testing.T) {
-	defer probe.OneByOne()()
-	session := open(t)
-	countLocks(t, session, compiled(t, "gcc", "-O2"))
+	works(t)
+	have := probe.HaveMulti
+	defer func() { probe.HaveMulti = have }()
+	probe.HaveMulti = func() bool { return false }
+	countLocks(t, compiled(t, "gcc", "-O2"))
 }
 
 // compiled is the program of testdata/shmtx.c.
@@ -51,16 +55,19 @@ func compiled(t *testing.T, compiler string, flags ...string) (program string) {
 	return program
 }
 
-func countLocks(t *testing.T, session *probe.Session, program string) {
+func countLocks(t *testing.T, program string) {
 	const rounds = 1000
-	target := probe.LockTarget{Program: program}
-	var err error
-	if target.Lock, err = probe.CheapAtEntry("shmtx_lock", codeIn(t, program, "shmtx_lock")); err != nil {
+	code, lock := codeIn(t, program, "shmtx_lock")
+	at, err := probe.CheapAtEntry("shmtx_lock", code)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if target.Unlock, err = probe.CheapAt("shmtx_unlock", codeIn(t, program, "shmtx_unlock")); err != nil {
+	lock += at
+	code, unlock := codeIn(t, program, "shmtx_unlock")
+	if at, err = probe.CheapAt("shmtx_unlock", code); err != nil {
 		t.Fatal(err)
 	}
+	unlock += at
 	command := exec.Command(program)
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -82,31 +89,34 @@ func countLocks(t *testing.T, session *probe.Session, program string) {
 		}
 	}
 	said("ready")
-	target.PID = command.Process.Pid
-	p, err := session.ProbeLocks(target)
+	w := &worker.Worker{Process: &process.Process{PID: command.Process.Pid}}
+	o, err := newObserver(w, program, lock, unlock, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Attach(); err != nil {
+	defer o.Close()
+	if err := o.Attach(); err != nil {
 		t.Fatal(err)
 	}
 	in.Write([]byte("\n"))
 	said("done")
-	p.Detach()
-	locks, err := p.Read()
-	if err != nil || len(locks) != 2 {
-		t.Fatalf("%d locks, %v", len(locks), err)
-	}
-	for _, l := range locks {
-		if l.Waits.Count() != rounds || l.Holds.Count() != rounds || l.Waits.Sum == 0 || l.Holds.Sum == 0 {
-			t.Errorf("%#x: %d waits in %v, %d holds in %v; unlock at %d", l.Address, l.Waits.Count(), l.Waits.Sum,
-				l.Holds.Count(), l.Holds.Sum, target.Unlock.Offset)
+	o.Detach()
+	var address uint64
+	var l lockLocked
+	n := 0
+	for all := o.objects.Locks.Iterate(); all.Next(&address, &l); n++ {
+		waits, holds := probe.DurationsOf(l.Waits.Sum, 0, 0, l.Waits.Counts[:]), probe.DurationsOf(l.Holds.Sum, 0, 0, l.Holds.Counts[:])
+		if waits.Count != rounds || holds.Count != rounds || waits.Total == 0 || holds.Total == 0 {
+			t.Errorf("%#x: %d waits in %v, %d holds in %v; unlock at %d", address, waits.Count, waits.Total, holds.Count, holds.Total, unlock)
 		}
+	}
+	if n != 2 {
+		t.Fatalf("%d locks", n)
 	}
 }
 
-// codeIn is a function's code in a program.
-func codeIn(t *testing.T, program, function string) []byte {
+// codeIn is a function's code in a program, and where that is in the file.
+func codeIn(t *testing.T, program, function string) (code []byte, offset uint64) {
 	t.Helper()
 	f, err := elf.Open(program)
 	if err != nil {
@@ -120,13 +130,13 @@ func codeIn(t *testing.T, program, function string) []byte {
 	for _, s := range symbols {
 		if s.Name == function {
 			section := f.Sections[s.Section]
-			code := make([]byte, s.Size)
+			code = make([]byte, s.Size)
 			if _, err := section.ReadAt(code, int64(s.Value-section.Addr)); err != nil {
 				t.Fatal(err)
 			}
-			return code
+			return code, s.Value - section.Addr + section.Offset
 		}
 	}
 	t.Fatalf("%s has no %s", program, function)
-	return nil
+	return nil, 0
 }

@@ -2,17 +2,25 @@
 
 /*
  * How long a worker waits for each lock of shared memory, and how long it holds it: at the entry of nginx's
- * ngx_shmtx_lock, at its return, and at the entry of ngx_shmtx_unlock. The cookie of an attachment has the
- * worker's number in its lower half.
+ * ngx_shmtx_lock, at its return, and at the entry of ngx_shmtx_unlock. A worker is attached to several times; the
+ * cookie is the number of the attachment.
  */
 #include "bpf.h"
 #include "histogram.h"
 
+/* What became of a lock. An end counts where its attachment has seen the beginning. */
+struct locked {
+    struct spans waits, holds;
+    u64 since;  /* when it was taken; 0: it is free */
+    u64 cookie; /* of the attachment that saw that */
+};
+
+/* By the address of the ngx_shmtx_t. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, 4096);
-    __type(key, struct lock);
+    __type(key, u64);
     __type(value, struct locked);
 } locks SEC(".maps");
 
@@ -36,19 +44,17 @@ struct {
     __type(value, struct wait);
 } waiting SEC(".maps");
 
-/* What timing a worker's locks takes is told by these, which user space asks for often. */
+/* By these user space tells, often, what it has cost. */
 struct taken {
     u64 count;
-    u64 least; /* ns: the shortest wait */
-    u64 last;  /* when the last one was taken */
+    u64 shortest; /* ns: of the waits */
+    u64 last;     /* when the last one was taken */
 };
 
-/* By the worker's number; set by user space. */
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 4096);
-    __type(key, u64);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
     __type(value, struct taken);
 } takings SEC(".maps");
 
@@ -66,35 +72,34 @@ SEC("kprobe/takes")
 int takes(struct pt_regs *ctx) {
     u64 now = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
     struct wait *w = bpf_map_lookup_elem(&waiting, &thread);
-    struct lock key = {.worker = (u32)cookie};
     struct taken *taken;
     struct locked *l;
     u32 zero = 0;
-    u64 ns;
+    u64 address, ns;
 
     if (w == 0 || w->cookie != cookie || w->since == 0)
         return 0;
-    key.address = w->address;
-    l = bpf_map_lookup_elem(&locks, &key);
+    address = w->address;
+    l = bpf_map_lookup_elem(&locks, &address);
     if (l == 0) {
         void *none = bpf_map_lookup_elem(&untouched, &zero);
 
         if (none == 0)
             return 0;
-        bpf_map_update_elem(&locks, &key, none, 0);
-        l = bpf_map_lookup_elem(&locks, &key);
+        bpf_map_update_elem(&locks, &address, none, 0);
+        l = bpf_map_lookup_elem(&locks, &address);
         if (l == 0)
             return 0;
     }
     ns = now - w->since;
     count(&l->waits, ns);
     w->since = 0;
-    taken = bpf_map_lookup_elem(&takings, &key.worker);
+    taken = bpf_map_lookup_elem(&takings, &zero);
     if (taken) {
         taken->count++;
         taken->last = now;
-        if (taken->least == 0 || ns < taken->least)
-            taken->least = ns;
+        if (taken->shortest == 0 || ns < taken->shortest)
+            taken->shortest = ns;
     }
     l->cookie = cookie;
     l->since = bpf_ktime_get_ns();
@@ -103,13 +108,12 @@ int takes(struct pt_regs *ctx) {
 
 SEC("kprobe/gives")
 int gives(struct pt_regs *ctx) {
-    u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
-    struct lock key = {.worker = (u32)cookie, .address = ctx->rdi};
-    struct locked *l = bpf_map_lookup_elem(&locks, &key);
+    u64 now = bpf_ktime_get_ns(), address = ctx->rdi;
+    struct locked *l = bpf_map_lookup_elem(&locks, &address);
 
     if (l == 0 || l->since == 0)
         return 0; /* it was taken unseen, or by trying */
-    if (l->cookie == cookie)
+    if (l->cookie == bpf_get_attach_cookie(ctx))
         count(&l->holds, now - l->since);
     l->since = 0;
     return 0;

@@ -1,4 +1,4 @@
-package worker
+package locks
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
-// TestProbesReplaced: an upgrade has put another nginx in the place of the one that runs. Locks are timed all the same, at the
+// TestReplaced: an upgrade has put another nginx in the place of the one that runs. Locks are timed all the same, at the
 // instructions of the file that is mapped.
-func TestProbesReplaced(t *testing.T) {
-	s := sampler(t)
+func TestReplaced(t *testing.T) {
+	works(t)
 	found, err := exec.LookPath("nginx")
 	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Skip("no nginx: run script/bootstrap test")
@@ -27,7 +28,7 @@ func TestProbesReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
-	pid, client := nginxWith(t, "lua_shared_dict cats 1m; lua_shared_dict dogs 1m;", holds)
+	pid, client := nginxtest.Start(t, holding)
 	if at, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || at != own {
 		t.Fatalf("%s runs, %v", at, err)
 	}
@@ -42,22 +43,6 @@ func TestProbesReplaced(t *testing.T) {
 	if err := os.WriteFile(own, program[:len(program)/2], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, pid)
-	p, err := w.ProbeLocks(s, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	for end := time.Now().Add(30 * time.Second); ; {
-		l, err := p.Run(t.Context(), 200*time.Millisecond)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.Taken > 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("no lock in 30 s")
-		}
-	}
+	o := observed(t, pid, 1)
+	eventually(t, o, func(r *Result) bool { return r.Taken > 0 })
 }

@@ -1,0 +1,106 @@
+package locks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/ui"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// InSamples is the name of Waits.
+const InSamples = "lock_waits"
+
+// Waits is the samples that wait for locks of shared memory.
+type Waits struct {
+	Of    float64 `json:"of"`    // samples, or ns that all of them mean
+	Lines []Wait  `json:"lines"` // that with the largest share first
+}
+
+// A Wait is the samples that wait for the lock of one zone in one line of Lua.
+type Wait struct {
+	Zone    string  `json:"zone"`
+	Line    string  `json:"line"`   // function@file:line, outside of lua-resty-core; "" where nginx waits without Lua
+	Called  string  `json:"called"` // function that the line calls
+	Share   float64 `json:"share"`  // of all samples, or of their time
+	Asleep  float64 `json:"asleep"` // the part of the share that slept for it; the rest computed, trying again and again
+	Samples int     `json:"samples"`
+}
+
+func init() { evidence.Register(InSamples, func() evidence.Result { return &Waits{} }) }
+
+// WaitsOf are those of samples; nil where none waits for a lock.
+func WaitsOf(l worker.Looks) *Waits {
+	all := &Waits{Of: max(1, l.Total(l.Samples))}
+	for _, s := range l.Samples {
+		if s.Lock == "" {
+			continue
+		}
+		one := Wait{Zone: s.Lock, Called: worker.Called(s.Stack), Share: l.Weight(s) / all.Of, Samples: 1}
+		if s.Lua {
+			one.Line = worker.Asker(s.Stack).Where()
+		}
+		if s.Asleep {
+			one.Asleep = one.Share
+		}
+		all.add(one)
+	}
+	if len(all.Lines) == 0 {
+		return nil
+	}
+	all.sort()
+	return all
+}
+
+func (w *Waits) add(one Wait) {
+	i := slices.IndexFunc(w.Lines, func(o Wait) bool { return o.Zone == one.Zone && o.Line == one.Line && o.Called == one.Called })
+	if i < 0 {
+		w.Lines = append(w.Lines, one)
+		return
+	}
+	to := &w.Lines[i]
+	to.Share += one.Share
+	to.Asleep += one.Asleep
+	to.Samples += one.Samples
+}
+
+func (w *Waits) sort() {
+	slices.SortStableFunc(w.Lines, func(a, b Wait) int { return cmp.Compare(b.Share, a.Share) })
+}
+
+// Merge is both together.
+func (w *Waits) Merge(other evidence.Result) evidence.Result {
+	o := other.(*Waits)
+	both := &Waits{Of: w.Of + o.Of}
+	for _, one := range []*Waits{w, o} {
+		for _, l := range one.Lines {
+			l.Share *= one.Of / both.Of
+			l.Asleep *= one.Of / both.Of
+			both.add(l)
+		}
+	}
+	both.sort()
+	return both
+}
+
+// Text shows which locks were waited for.
+func (w *Waits) Text(p *ui.Page, whose string) {
+	p.Section("waiting for locks of shared memory" + whose)
+	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
+	for i, l := range w.Lines {
+		if i == ui.MostLines {
+			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(w.Lines)-i)))
+			break
+		}
+		figures := fmt.Sprintf("  %7s %9s %8s  ", ui.Percent(l.Share), ui.Percent(l.Share-l.Asleep), ui.Percent(l.Asleep))
+		p.Para(figures, ui.Clean(p.Join(l.Zone, p.Call(l.Line, l.Called))), lipgloss.NewStyle())
+	}
+}
+
+// Metrics writes nothing: where samples wait is a question of a while, not of all the time.
+func (w *Waits) Metrics(*metrics.Page, ...string) {}

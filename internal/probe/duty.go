@@ -1,0 +1,170 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// A Duty is how long a probe was attached to workers, and what that cost them.
+type Duty struct {
+	Elapsed time.Duration `json:"elapsed_ns"` // since the probe began, of all workers together
+	Probed  time.Duration `json:"probed_ns"`  // of that: it was attached
+	Cost    time.Duration `json:"cost_ns"`    // CPU time that it took from the workers
+	Budget  float64       `json:"budget"`     // which share of Elapsed that may be
+	Bursts  int           `json:"bursts"`     // how often it was attached
+}
+
+// And is both.
+func (d Duty) And(o Duty) Duty {
+	d.Elapsed += o.Elapsed
+	d.Probed += o.Probed
+	d.Cost += o.Cost
+	d.Budget = max(d.Budget, o.Budget)
+	d.Bursts += o.Bursts
+	return d
+}
+
+// Since is what has come since an earlier one of the same probe.
+func (d Duty) Since(o Duty) Duty {
+	d.Elapsed -= o.Elapsed
+	d.Probed -= o.Probed
+	d.Cost -= o.Cost
+	d.Bursts -= o.Bursts
+	return d
+}
+
+// Share is a part of the time that was probed, of a worker's.
+func (d Duty) Share(part time.Duration) float64 { return float64(part) / float64(max(1, d.Probed)) }
+
+// CostShare is what part of the workers' time it cost.
+func (d Duty) CostShare() float64 { return float64(d.Cost) / float64(max(1, d.Elapsed)) }
+
+// A Probe is attached for a while at a time.
+type Probe interface {
+	Attach() error
+	Detach()
+	// Spent is what it has cost until now, and when it saw something last, see Now; 0: that is not known.
+	Spent() (cost, last time.Duration, err error)
+}
+
+// A Cycle attaches a probe again and again, within a budget.
+type Cycle struct {
+	Probe
+	Trial  time.Duration // how long it is attached at least: as long as what it is to see mostly takes
+	Budget float64       // share of a processor (0.01: 1 %)
+
+	release func() // of the worker, which this program has in hand while the probe is attached
+
+	lock     sync.Mutex    // of what follows: Duty may be asked for while Run goes on
+	began    time.Time     // Run did; zero: not yet
+	ended    time.Time     // likewise
+	attached time.Duration // since when the probe is, see Now; 0: it is not
+	duty     Duty          // Elapsed is set by Duty
+	err      error         // what Run ended with
+}
+
+// checked is how often a probe that is attached is asked what it has cost.
+const checked = 50 * time.Millisecond
+
+// Run attaches the probe until ctx ends. Where its cost exceeds the budget, it is detached until that is paid: see budget. A time
+// in which this program is suspended is one more rest.
+func (c *Cycle) Run(ctx context.Context) error {
+	c.lock.Lock()
+	c.began = time.Now()
+	c.lock.Unlock()
+	err := c.bursts(ctx)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.err, c.ended = cmp.Or(c.err, err), time.Now()
+	return c.err
+}
+
+func (c *Cycle) bursts(ctx context.Context) error {
+	budget := budget{share: c.Budget}
+	pause := func() (time.Duration, error) {
+		cost, _, err := c.Spent()
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		c.duty.Cost = cost
+		return budget.pause(cost, time.Since(c.began)), err
+	}
+	for ctx.Err() == nil {
+		if err := c.attach(); err != nil {
+			return err
+		}
+		for next := c.Trial; ctx.Err() == nil; next = checked {
+			sleep(ctx, next)
+			if owed, err := pause(); err != nil || owed > 0 || process.Leaving() {
+				break // it is asked again below
+			}
+		}
+		c.detach()
+		owed, err := pause() // with what came until it was
+		if err != nil {
+			return err
+		}
+		sleep(ctx, owed)
+	}
+	return nil
+}
+
+func (c *Cycle) attach() error {
+	c.release = process.Touch()
+	if err := c.Attach(); err != nil {
+		c.release()
+		return err
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.attached = Now()
+	c.duty.Bursts++
+	return nil
+}
+
+// detach ends a burst, which has lasted until now or until the last thing that it saw: the kernel takes a while for it, in which
+// nothing may be seen any more.
+func (c *Cycle) detach() {
+	end := Now()
+	c.lock.Lock()
+	c.duty.Probed += end - c.attached
+	c.attached = 0
+	c.lock.Unlock()
+	c.Detach()
+	c.release()
+	_, last, err := c.Spent()
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.duty.Probed += max(0, last-end)
+	c.err = cmp.Or(c.err, err)
+}
+
+// Duty is what has become of the probe since Run began. It may be called while Run goes on.
+func (c *Cycle) Duty() (Duty, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	d := c.duty
+	d.Budget = c.Budget
+	switch {
+	case !c.ended.IsZero():
+		d.Elapsed = c.ended.Sub(c.began)
+	case !c.began.IsZero():
+		d.Elapsed = time.Since(c.began)
+	}
+	if c.attached > 0 {
+		d.Probed += Now() - c.attached
+	}
+	return d, c.err
+}
+
+// sleep waits, until ctx ends or this program is about to be suspended.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-process.Leave():
+	case <-time.After(d):
+	}
+}

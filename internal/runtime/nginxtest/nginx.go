@@ -1,0 +1,78 @@
+// Package nginxtest starts nginx with Lua for tests of other rooms.
+package nginxtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// Conf is parts of an nginx configuration.
+type Conf struct {
+	Dir    string // that its Lua runs in
+	Main   string // beside the http block
+	HTTP   string // in that
+	Server string // in its server
+}
+
+// Start starts an nginx with Lua and one worker, and returns the worker's process ID and a client. Without nginx the test is
+// skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func Start(t *testing.T, c Conf) (pid int, client *http.Client) {
+	t.Helper()
+	skip := t.Skip
+	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+		skip = t.Fatal
+	}
+	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		skip(err)
+	}
+	folder := t.TempDir()
+	socket := filepath.Join(folder, "s")
+	ready := filepath.Join(folder, "pid")
+	main := fmt.Sprintf(`local f = io.open(%q, "w") f:write(ngx.worker.pid(), "\n") f:close() ngx.sleep(1e6)`, ready)
+	ctx, cancel := context.WithCancel(t.Context())
+	started, err := runtime.Start(ctx, runtime.Spec{
+		Job:      runtime.Job{Mode: runtime.ModeRun, Code: []string{main}},
+		Runtime:  found,
+		MainConf: []string{"events { worker_connections 64; } " + c.Main},
+		HTTPConf: []string{c.HTTP + fmt.Sprintf(` server { listen unix:%s; %s }`, socket, c.Server)},
+		Dir:      c.Dir,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan bool)
+	go func() {
+		for line := range started.Lines() {
+			_ = line
+		}
+		close(ended)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	for end := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(10 * time.Millisecond) {
+		if b, err := os.ReadFile(ready); err == nil && bytes.HasSuffix(b, []byte("\n")) {
+			if pid, err = strconv.Atoi(strings.TrimSpace(string(b))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("nginx does not start")
+		}
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	// A worker that never answers is a failure with a place, not a test that hangs.
+	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}
+}
