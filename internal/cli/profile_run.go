@@ -8,7 +8,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
@@ -92,18 +91,14 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	out.Start, out.Duration = together.Start, end.Sub(together.Start)
 	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
 	out.Period = together.Period()
-	if waits := locks.WaitsOf(chosen); waits != nil {
-		out.Evidence = out.Evidence.Merge(evidence.Set{locks.InSamples: waits})
-	}
+	shares := explain.Shares(chosen)
+	out.Evidence = out.Evidence.Merge(shares.Evidence)
 	chosen.AddTo(out)
 	out.Merge()
 	var found *explain.Found
 	if together.Timed {
 		f := explain.Find(together, o.stalls)
 		found, out.Found = &f, f
-	}
-	if regexes := explain.Regexes(chosen); len(regexes) > 0 && together.Allocations == nil {
-		out.Regexes = regexes
 	}
 	var resumes *explain.Resumes
 	if together.Resumes != nil {
@@ -127,7 +122,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return err
 	}
 	if o.out != "-" && baseline == nil {
-		shares := explain.Shares(chosen)
 		if o.command != nil && len(out.ByLabel("uri")) == 0 {
 			shares.Requests = nil // it is no server
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -30,7 +31,6 @@ type Explanation struct {
 	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
 	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
 	Served   *Served        `json:"served,omitempty"`          // by nginx; nil: not looked up
-	Regexes  []Regex        `json:"regular_expressions"`       // that were worked on
 	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
 	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
 	Heap     uint64         `json:"lua_heap_bytes"`
@@ -101,10 +101,13 @@ func Shares(l worker.Looks) Explanation {
 	e.Requests = shares(l, lua, all, requestName)
 	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
+	e.Evidence = evidence.Set{}
 	if waits := locks.WaitsOf(l); waits != nil {
-		e.Evidence = evidence.Set{locks.InSamples: waits}
+		e.Evidence[locks.InSamples] = waits
 	}
-	e.Regexes = Regexes(l)
+	if worked := regexes.Of(l); worked != nil {
+		e.Evidence[regexes.Name] = worked
+	}
 	e.Modules = shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack

@@ -132,7 +132,6 @@ type Profile struct {
 	Allocated any           // what was allocated, likewise
 	Compiler  any           // why Lua was interpreted, likewise
 	Resumes   any           // how long Lua ran in each phase, likewise
-	Regexes   any           // which lines worked on regular expressions, likewise
 	Stacks    []Stack       // each different stack once, the most frequent first
 }
 

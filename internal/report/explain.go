@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -76,8 +77,7 @@ func (p *page) looks(e explain.Explanation) {
 }
 
 func (p *page) allShares(e explain.Explanation) {
-	e.Evidence.Text(p.Page, "", locks.InSamples)
-	p.regexes(e.Regexes)
+	e.Evidence.Text(p.Page, "", locks.InSamples, regexes.Name)
 	p.shares("Lua lines", e.Lines)
 	p.shares("states of Lua", e.States)
 	p.shares("Lua of the blocks", e.Machines)

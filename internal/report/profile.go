@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -145,7 +146,7 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 	if file != "" {
 		p.Fact("file", ui.Clean(file))
 	}
-	kept.Evidence.Text(p.Page, "", locks.InSamples)
+	kept.Evidence.Text(p.Page, "", locks.InSamples, regexes.Name)
 	for _, list := range []struct {
 		title string
 		rows  []profile.Share

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -29,8 +30,8 @@ func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) erro
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
-	d.Before.Evidence.Text(p.Page, ", before", locks.InSamples, locks.Name)
-	d.After.Evidence.Text(p.Page, ", after", locks.InSamples, locks.Name)
+	d.Before.Evidence.Text(p.Page, ", before", locks.InSamples, regexes.Name, locks.Name)
+	d.After.Evidence.Text(p.Page, ", after", locks.InSamples, regexes.Name, locks.Name)
 	return p.Write(w)
 }
 

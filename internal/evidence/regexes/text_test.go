@@ -1,30 +1,18 @@
-package report
+package regexes
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-func TestRegexes(t *testing.T) {
-	page := func(all []explain.Regex) string {
-		p := newPage(ui.Options{Width: 100})
-		p.regexes(all)
-		var b strings.Builder
-		if err := p.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	if got := page(nil); strings.Contains(got, "regular") {
-		t.Errorf("of none:\n%s", got)
-	}
-	got := page([]explain.Regex{
+func TestText(t *testing.T) {
+	p := ui.NewPage(ui.Options{Width: 100})
+	(&Result{Lines: []Line{
 		{Line: "find@app.lua:3", Pattern: "a+\x1b[2J\n", Options: "o", Share: 0.5, Compiled: 0.1, Interpreted: 0.4, Advice: "try it"},
 		{Line: "find@app.lua:4", Share: 0.25, Lua: 0.25, Advice: "try it"}, {Share: 0.01, Compiling: 0.01},
-	})
+	}}).Text(p, "")
 	want := `regular expressions
    50 %  find@app.lua:3 · a+ with "o"
          10 % in the pattern's machine code · 40 % in PCRE's interpreter, or on the way to machine
@@ -34,7 +22,7 @@ func TestRegexes(t *testing.T) {
          25 % in Lua's own patterns
     1 %  nginx, outside of Lua
          1 % compiling the pattern`
-	if strings.TrimSpace(got) != want {
+	if got := p.String(); strings.TrimSpace(got) != want {
 		t.Errorf("%s", got)
 	}
 }
