@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/moonlap/moonlap/benchmarks/load/target"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 )
@@ -46,7 +47,7 @@ func main() {
 // A work is a load that both clients can do.
 type work struct {
 	Name        string
-	URL         string // as the server names it
+	Scheme      string
 	Connections int
 	Script      string
 	AtMost      float64 // of wrk's CPU time a request
@@ -96,11 +97,11 @@ end
 func (w work) name() string { return fmt.Sprintf("%s, %d connections", w.Name, w.Connections) }
 
 func run(re *regexp.Regexp, rounds, seconds int) error {
-	s, err := startServer()
+	s, err := target.Start()
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 
 	var list []work
 	for _, w := range works() {
@@ -112,7 +113,7 @@ func run(re *regexp.Regexp, rounds, seconds int) error {
 		return errors.New("no work has such a name")
 	}
 	from := time.Now()
-	first := loadAverage()
+	first := target.LoadAverage()
 	costs := map[string]map[string][]float64{} // ns a request, by work and client
 	for round := range rounds {
 		for _, i := range rand.Perm(len(list)) {
@@ -133,7 +134,7 @@ func run(re *regexp.Regexp, rounds, seconds int) error {
 	}
 	fmt.Fprint(os.Stderr, "\r\033[K")
 	fmt.Printf("%s to %s, load %.1f to %.1f\n\n", from.UTC().Format("2006-01-02 15:04"), time.Now().UTC().Format("15:04 MST"),
-		first, loadAverage())
+		first, target.LoadAverage())
 	fmt.Print("| work | wrk, µs | moonlap, µs | moonlap / wrk | aim | reached |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, w := range list {
 		printRow(w, costs[w.name()])
@@ -164,10 +165,4 @@ func reached(of record.Interval, most float64) string {
 		return "no"
 	}
 	return "open"
-}
-
-func loadAverage() (one float64) {
-	text, _ := os.ReadFile("/proc/loadavg")
-	fmt.Sscan(string(text), &one)
-	return one
 }

@@ -1,4 +1,5 @@
-package main
+// Package target starts the server under load: an nginx of its own.
+package target
 
 import (
 	"crypto/sha256"
@@ -10,9 +11,9 @@ import (
 	"time"
 )
 
-// A server is an nginx of its own with one worker, on the first processor.
-type server struct {
-	folder    string
+// A Server is an nginx of its own with one worker, on the first processor.
+type Server struct {
+	Folder    string
 	addresses map[string]string // by scheme
 	nginx     *exec.Cmd
 }
@@ -37,12 +38,13 @@ http {
 }
 `
 
-func startServer() (*server, error) {
-	folder, err := os.MkdirTemp("", "moonlap-load-cost-")
+// Start starts one.
+func Start() (*Server, error) {
+	folder, err := os.MkdirTemp("", "moonlap-load-")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{folder: folder, addresses: map[string]string{}}
+	s := &Server{Folder: folder, addresses: map[string]string{}}
 	for _, scheme := range []string{"http", "https"} {
 		if s.addresses[scheme], err = freeAddress(); err != nil {
 			return nil, s.fail(err)
@@ -82,25 +84,37 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-func (s *server) fail(err error) error {
-	s.close()
+func (s *Server) fail(err error) error {
+	s.Close()
 	return err
 }
 
-func (s *server) close() {
+// Close ends nginx and removes its folder.
+func (s *Server) Close() {
 	if s.nginx != nil && s.nginx.Process != nil {
 		s.nginx.Process.Signal(os.Interrupt)
 		s.nginx.Wait()
 	}
-	os.RemoveAll(s.folder)
+	os.RemoveAll(s.Folder)
 }
 
-func (s *server) address(scheme string) string { return s.addresses[scheme] }
+// Address of the server for a scheme, http or https.
+func (s *Server) Address(scheme string) string { return s.addresses[scheme] }
 
-func (s *server) url(scheme string) string { return scheme + "://" + s.addresses[scheme] + "/" }
+// URL of a page of 12 bytes.
+func (s *Server) URL(scheme string) string { return scheme + "://" + s.addresses[scheme] + "/" }
 
-// script writes a script once, and returns its path.
-func (s *server) script(text string) (string, error) {
-	path := filepath.Join(s.folder, fmt.Sprintf("%x.lua", sha256.Sum256([]byte(text))))
+// Script writes a script once, and returns its path.
+func (s *Server) Script(text string) (string, error) {
+	path := filepath.Join(s.Folder, fmt.Sprintf("%x.lua", sha256.Sum256([]byte(text))))
 	return path, os.WriteFile(path, []byte(text), 0o644)
+}
+
+// Worker is the process number of nginx's worker.
+func (s *Server) Worker() (pid int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.nginx.Process.Pid))
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &pid)
+	}
+	return pid, err
 }
