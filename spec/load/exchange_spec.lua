@@ -14,7 +14,8 @@ local function new_conn(batch, wants_body)
     local seen = {}
     local side = {
         counters = counters.new(), head = head, keep = keep, wants_body = wants_body,
-        batch = batch, is_head = false, sending = false, flying = 1, open = 1, addresses = {},
+        batch = batch, is_head = false, streams = 0, sending = false, flying = 1, open = 1,
+            addresses = {},
         free = {}, free_first = 0, free_last = -1, size = 2, tls = false,
         respond = function(_, status, p, n, body)
             seen[#seen + 1] = { status = status, head = ffi.string(p, n), body = body }

@@ -100,6 +100,10 @@ function _M.run(job, script, options)
 end
 
 
+local OF_SIDE = { url = true, method = true, body = true, body_file = true, headers = true,
+    args = true }
+
+
 --- A job for one side at a unix socket.
 -- @tparam string path of the socket
 -- @tparam[opt] table more fields of the job; `url`, `method`, `body`, `headers`, `args` are the
@@ -111,7 +115,7 @@ function _M.job(path, more)
         sides = { { name = "A", url = "http://localhost/", unix = path } },
     }
     for k, v in pairs(more or {}) do
-        if k == "url" or k == "method" or k == "body" or k == "headers" or k == "args" then
+        if OF_SIDE[k] then
             job.sides[1][k] = v
         else
             job[k] = v

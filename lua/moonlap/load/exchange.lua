@@ -63,8 +63,8 @@ end
 -- Ends the socket; what was under way on it is lost.
 local function close(conn)
     if conn.pending > 0 then
+        conn.side.flying = conn.side.flying - (conn.side.streams > 0 and conn.pending or 1)
         conn.pending = 0
-        conn.side.flying = conn.side.flying - 1
     end
     if conn.tls then
         conn.side.tls:close(conn)
@@ -111,14 +111,20 @@ end
 
 -- A timeout's wait is a latency like any other: it is in the histograms.
 local function record_wait(conn, t)
-    local now_of = conn.side.counters
-    local pending = conn.pending
-    for _ = 1, pending do
-        now_of.raw:record(t - conn.sent)
-        now_of.sum = now_of.sum + (t - conn.sent)
-        if conn.side.pace then
-            now_of.latency:record(t - conn.due)
+    local side = conn.side
+    local n = side.counters
+    local function record(sent, due)
+        n.raw:record(t - sent)
+        n.sum = n.sum + (t - sent)
+        if side.pace then
+            n.latency:record(t - due)
         end
+    end
+    if side.streams > 0 then
+        return side.each_wait(conn, record)
+    end
+    for _ = 1, conn.pending do
+        record(conn.sent, conn.due)
     end
 end
 
@@ -149,7 +155,7 @@ local function words(number)
     return ffi.string(ffi.C.strerror(number))
 end
 
-ffi.cdef "char *strerror(int);"
+ffi.cdef "char *strerror(int); void *memmove(void *, const void *, size_t);"
 
 
 local function fail_socket(self, conn, number, t, when)
@@ -192,6 +198,16 @@ local function transmit(self, conn, text, at)
 end
 
 
+--- Sends bytes behind those that wait already.
+function _M.transmit_more(self, conn, text)
+    if conn.out then
+        conn.out, conn.out_at = conn.out:sub(conn.out_at + 1) .. text, 0
+        return
+    end
+    return transmit(self, conn, text, 0)
+end
+
+
 -- Which requests of a batch are HEAD, whose responses have no body: false for none.
 local function heads_of(text, batch)
     if not text:find("HEAD ", 1, true) then
@@ -230,6 +246,9 @@ local function issue(self, conn, t, due)
         end
         -- 72: H
         conn.heads = (text:byte(1) == 72 or side.batch > 1) and heads_of(text, side.batch)
+    end
+    if side.streams > 0 then
+        return side.start(self, conn, text, t, due)
     end
     local batch = side.batch
     local n = side.counters
@@ -277,11 +296,14 @@ local function rest(side, conn)
 end
 
 
+_M.rest = rest
+
+
 --- The connection that has been idle for longest, or nil.
 function _M.first_idle(side)
     while side.free_first <= side.free_last do
         local conn = side.free[side.free_first % side.size]
-        if conn.idle then
+        if conn.idle and (side.streams == 0 or side.may_start(conn)) then
             return conn
         end
         side.free_first, conn.queued = side.free_first + 1, false -- it was closed meanwhile
@@ -300,7 +322,9 @@ end
 -- later, or none.
 function proceed(self, conn, t)
     local side = conn.side
-    if side.pace then
+    if side.streams > 0 and not side.may_start(conn) then
+        return
+    elseif side.pace then
         local due = side.sending and take_due(self, side, t)
         if due then
             return issue(self, conn, t, due)
@@ -343,7 +367,7 @@ local function complete(self, conn, status, keepalive, head, head_size, body)
     conn.pending = pending
     conn.answered = 1
     conn.tries = 0
-    if pending == 0 then
+    if pending == 0 or side.streams > 0 then
         side.flying = side.flying - 1
     end
     if conn.tag then
@@ -364,9 +388,48 @@ local function complete(self, conn, status, keepalive, head, head_size, body)
         close(conn)
         return reconnect(self, conn, t)
     end
-    if pending == 0 then
+    if pending == 0 or side.streams > 0 then
         return proceed(self, conn, t)
     end
+end
+
+_M.complete = complete
+
+
+--- One of a connection's streams failed, and the others go on.
+function _M.lose_stream(self, conn, text)
+    local side = conn.side
+    count_error(side.counters, "reset", text)
+    conn.pending = conn.pending - 1
+    side.flying = side.flying - 1
+    return proceed(self, conn, now())
+end
+
+
+--- Whether another request may go out on a connection.
+function _M.has_room(conn)
+    return conn.state == OPEN
+        and (conn.side.streams > 0 and conn.side.may_start(conn) or conn.pending == 0)
+end
+
+
+--- As many requests as a connection has room for.
+function _M.fill(self, conn, t)
+    local made = conn.made
+    repeat
+        local before = conn.pending
+        if not _M.has_room(conn) then
+            return
+        end
+        proceed(self, conn, t)
+    until conn.side.streams == 0 or conn.pending <= before or conn.made ~= made
+end
+
+
+--- A new socket for a connection that has nothing under way.
+function _M.reopen(self, conn, t)
+    close(conn)
+    return reconnect(self, conn, t)
 end
 
 
@@ -381,7 +444,7 @@ local function stash(conn, p, n)
         ffi.copy(larger, p, n)
         conn.stash, conn.room = larger, room
     elseif p ~= conn.stash then
-        ffi.copy(conn.stash, p, n) -- overlapping is impossible: p is in the buffer of reads
+        ffi.C.memmove(conn.stash, p, n) -- p may be in the stash itself
     end
     conn.have = n
 end
@@ -403,6 +466,9 @@ local function unstash(conn, p, n)
     conn.have = 0
     return ffi.cast("const uint8_t *", conn.stash), have + n
 end
+
+
+_M.stash, _M.unstash = stash, unstash
 
 
 local function gather(conn, p, n)
@@ -488,49 +554,56 @@ local function answers_head(conn)
 end
 
 
--- Takes bytes off a socket. Responses may begin and end anywhere in them.
+-- What follows a head: all of its body, or what there is of it. How many bytes that is.
+local function feed_body(self, conn, head, p, n, size)
+    local side = conn.side
+    local status, body = head.status, head.body
+    if status < 200 and status ~= 101 then
+        return 0
+    elseif body ~= NONE and (side.is_head or conn.heads) and answers_head(conn) then
+        body = NONE
+    end
+    if body == NONE then
+        complete(self, conn, status, head.keepalive, p - size, size, "")
+        return 0
+    elseif body == LENGTH and n >= head.length then
+        local length = head.length
+        complete(self, conn, status, head.keepalive, p - size, size,
+            side.wants_body and ffi.string(p, length) or "")
+        return length
+    end
+    begin_body(conn, head, p, size, side.wants_body)
+    return 0
+end
+
+
+-- Takes bytes off a socket. Responses may begin and end anywhere in them. It calls itself for
+-- the next
+-- one: a loop that mostly goes round once would keep the event loop around it from being compiled.
 local function feed(self, conn, p, n)
-    local side, made = conn.side, conn.made
-    while n > 0 do
-        if conn.pending == 0 then
-            return fail(self, conn, "protocol", "bytes after the response, or without a request",
-                now())
-        elseif conn.phase == HEAD then
-            local head = side.head
-            local size, err = read_head(head, p, n)
-            if not size or n > MOST_HEAD and (size == 0 or size > MOST_HEAD) then
-                return fail(self, conn, "protocol", err or "a head of more than 80 KiB", now())
-            elseif size == 0 then
-                return stash(conn, p, n)
-            end
-            p, n = p + size, n - size
-            local status = head.status
-            if status >= 200 or status == 101 then
-                local body = head.body
-                if body ~= NONE and (side.is_head or conn.heads) and answers_head(conn) then
-                    body = NONE
-                end
-                if body == NONE then
-                    complete(self, conn, status, head.keepalive, p - size, size, "")
-                elseif body == LENGTH and n >= head.length then
-                    local length = head.length
-                    complete(self, conn, status, head.keepalive, p - size, size,
-                        side.wants_body and ffi.string(p, length) or "")
-                    p, n = p + length, n - length
-                else
-                    begin_body(conn, head, p, size, side.wants_body)
-                end
-            end
-        else
-            local used, err = read_body(self, conn, p, n)
-            if not used then
-                return fail(self, conn, "protocol", err, now())
-            end
-            p, n = p + used, n - used
+    local made = conn.made
+    if conn.pending == 0 then
+        return fail(self, conn, "protocol", "bytes after the response, or without a request", now())
+    elseif conn.phase == HEAD then
+        local head = conn.side.head
+        local size, err = read_head(head, p, n)
+        if not size or n > MOST_HEAD and (size == 0 or size > MOST_HEAD) then
+            return fail(self, conn, "protocol", err or "a head of more than 80 KiB", now())
+        elseif size == 0 then
+            return stash(conn, p, n)
         end
-        if conn.made ~= made then
-            return -- another socket by now
+        p, n = p + size, n - size
+        local used = feed_body(self, conn, head, p, n, size)
+        p, n = p + used, n - used
+    else
+        local used, err = read_body(self, conn, p, n)
+        if not used then
+            return fail(self, conn, "protocol", err, now())
         end
+        p, n = p + used, n - used
+    end
+    if n > 0 and conn.made == made then
+        return feed(self, conn, p, n)
     end
 end
 
@@ -569,33 +642,38 @@ _M.on_end = on_end
 -- Reads until nothing is left.
 local function on_readable(self, conn, mask)
     local made = conn.made
-    repeat
-        local n
-        if conn.tls then
-            n = conn.side.tls:read(conn, buffer, SIZE)
+    local n
+    if conn.tls then
+        n = conn.side.tls:read(conn, buffer, SIZE)
+    else
+        n = read(conn.fd, buffer, SIZE)
+    end
+    if n > 0 then
+        local counted = conn.side.counters
+        counted.bytes = counted.bytes + n
+        if conn.side.take then
+            conn.side.take(self, conn, bytes, n)
         else
-            n = read(conn.fd, buffer, SIZE)
-        end
-        if n > 0 then
-            local counted = conn.side.counters
-            counted.bytes = counted.bytes + n
             take(self, conn, bytes, n)
-            if conn.made ~= made then
-                return
-            end
-        elseif n == 0 then
-            return on_end(self, conn)
-        elseif n == -EAGAIN then
-            return
-        elseif n ~= -EINTR then
-            if conn.tls and n ~= -ECONNRESET then
-                return fail(self, conn, "tls", conn.side.tls.problem or "reading failed", now())
-            end
-            return fail_socket(self, conn, -n, now(), "read")
         end
-        -- What is less than was asked for was all, unless the end comes behind it.
-    until not (n == SIZE or n < 0 or conn.tls and conn.side.tls:more(conn)
-        or band(mask, EPOLLRDHUP + EPOLLHUP + EPOLLERR) ~= 0)
+        if conn.made ~= made then
+            return
+        end
+    elseif n == 0 then
+        return on_end(self, conn)
+    elseif n == -EAGAIN then
+        return
+    elseif n ~= -EINTR then
+        if conn.tls and n ~= -ECONNRESET then
+            return fail(self, conn, "tls", conn.side.tls.problem or "reading failed", now())
+        end
+        return fail_socket(self, conn, -n, now(), "read")
+    end
+    -- What is less than was asked for was all, unless the end comes behind it.
+    if n == SIZE or n < 0 or conn.tls and conn.side.tls:more(conn)
+        or band(mask, EPOLLRDHUP + EPOLLHUP + EPOLLERR) ~= 0 then
+        return on_readable(self, conn, mask)
+    end
 end
 
 
@@ -609,6 +687,10 @@ local function opened(self, conn)
     side.counters.connect_ns = side.counters.connect_ns + (t - conn.since)
     if side.on_open then
         side.on_open(conn)
+    end
+    if side.hello then
+        side.hello(self, conn)
+        return _M.fill(self, conn, t)
     end
     return proceed(self, conn, t)
 end
@@ -696,10 +778,25 @@ function _M.on_wake(self, conn, t)
 end
 
 
+-- When the oldest of a connection's streams was sent. A function of its own, because closures keep
+-- their surroundings from being compiled.
+local function oldest_of(conn)
+    local oldest = conn.sent
+    conn.side.each_wait(conn, function(sent)
+        oldest = sent < oldest and sent or oldest
+    end)
+    return oldest
+end
+
+
 --- Lets a request, or an attempt to connect, that took too long fail.
 function _M.expire(self, conn, t)
     if conn.state == OPEN then
-        if conn.pending > 0 and t - conn.sent >= self.timeout_ns then
+        local sent = conn.sent
+        if conn.side.streams > 0 and conn.pending > 0 then
+            sent = oldest_of(conn)
+        end
+        if conn.pending > 0 and t - sent >= self.timeout_ns then
             fail(self, conn, "timeout", "no complete response in time", t)
         end
     elseif conn.state ~= CLOSED and t - conn.since >= self.timeout_ns then

@@ -72,7 +72,8 @@ function _M.new(self, index)
     end
     local secure = false
     if spec.url:find "^https:" or spec.url:find "^wss:" then
-        secure, err = tls.new(spec.tls or job.tls or {}, _M.host(spec.url), "\8http/1.1")
+        secure, err = tls.new(spec.tls or job.tls or {}, _M.host(spec.url), job.protocol == "h2"
+            and "\2h2" or "\8http/1.1")
         if not secure then
             return nil, err
         end
@@ -85,7 +86,8 @@ function _M.new(self, index)
         connections = part_of(job.connections, job.threads, self.thread),
         quota = job.requests and part_of(job.requests, job.threads, self.thread) or nil,
         batch = job.pipeline or 1, text = nil, request = nil, respond = nil, delay = nil,
-        wants_body = false, is_head = false, tls = secure, on_open = nil, on_failure = nil,
+        wants_body = false, is_head = false, streams = 0, take = nil, hello = nil, tls = secure,
+            on_open = nil, on_failure = nil,
         sending = false, flying = 0, open = 0, elapsed = 0, until_ns = -math.huge,
         free = {}, free_first = 0, free_last = -1, first_conn = self.last_conn + 1,
     }

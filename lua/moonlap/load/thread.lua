@@ -3,6 +3,7 @@
 local bit = require "bit"
 local counters = require "moonlap.load.counters"
 local exchange = require "moonlap.load.exchange"
+local h2 = require "moonlap.load.h2"
 local json = require "moonlap.json"
 local kernel = require "moonlap.load.kernel"
 local lines = require "moonlap.load.lines"
@@ -135,7 +136,7 @@ local function begin_all(self, t)
         conn = exchange.first_idle(side)
     end
     for i = 1, #waiting do
-        exchange.proceed(self, waiting[i], t)
+        exchange.fill(self, waiting[i], t)
     end
 end
 
@@ -257,6 +258,15 @@ function commands.verify(self, message)
 end
 
 
+-- One trace goes from a response through the script to the next request: that takes more
+-- instructions, constants
+-- and exits than LuaJIT allows by default.
+local function allow_long_traces()
+    require("jit.opt").start("maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "maxtrace=4000",
+        "maxmcode=32768", "sizemcode=64", "maxside=1000")
+end
+
+
 -- A collection marks all that is alive, which is little mostly: it may wait until 32 MiB of
 -- garbage are there.
 local function relax_collector()
@@ -280,7 +290,13 @@ function commands.connect(self, message)
         end
         local one = self.scripts[index]
         one:attach(side, self.job)
-        side.batch = message.batches[index] or side.batch
+        if (self.job.protocol or "http1") == "h2" then
+            local ok, problem = h2.attach(side, self.job.pipeline or 1)
+            if not ok then
+                return { problem = problem }
+            end
+        end
+        side.batch = side.streams > 0 and 1 or message.batches[index] or side.batch
         side.no_request = no_request
         if type(one.env.delay) == "function" then
             side.delay = new_delay(self, one.env)
@@ -392,6 +408,7 @@ function _M.main(pipe, job, thread, turns, hook)
         end
     end
     kernel.wake_on_time()
+    allow_long_traces()
     loop.init(self)
     socket.watch(self.epoll, pipe.fd, loop.CONTROL, 0)
     watch_exit(self)
