@@ -65,8 +65,8 @@ func TestBenchFields(t *testing.T) {
 	slices.Sort(want)
 	same(t, want, found(section(t, "docs/reference/lua-api.md", "Modules"), "(?m)^### `moonlap\\.(\\w+)"))
 
-	allowed := between(t, read(t, "internal/cli/fileflags.go"), "flagsOfFiles = []string{", "}")
-	same(t, found(allowed, `"([a-z-]+)"`), found(between(t, api, "\nAllowed are", "\n\n"), "`--([a-z-]+)`"))
+	allowed := found(read(t, "internal/cli/flagtable.go"), `name: "([a-z-]+)".*inFiles: true`)
+	same(t, allowed, found(between(t, api, "\nAllowed are", "\n\n"), "`--([a-z-]+)`"))
 }
 
 // TestGoCode wants all Go code of the library's page in its tests, which run it. Lua's and

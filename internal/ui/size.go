@@ -38,7 +38,7 @@ func ParseSize(text string) (int64, error) {
 		}
 		return int64(bytes), nil
 	}
-	return 0, fmt.Errorf("a size such as 512MiB or 2GB, not %q", text)
+	return 0, fmt.Errorf("a size such as 512MiB or 2GiB, not %q", text)
 }
 
 // FormatSize is what ParseSize takes, in the largest unit without a fraction.
