@@ -19,6 +19,7 @@ type profileOptions struct {
 	allocations        bool
 	resumes            bool
 	budget             percentFlag   // of a worker's time, for these three
+	pause              time.Duration // that a sample may stop a worker for, by ptrace
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
@@ -117,6 +118,7 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look; at a command until it ends, unless given")
 	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second; through eBPF, a second of its\nCPU time")
 	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto: eBPF where it works")
+	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "by ptrace: how long a sample may stop a worker; what is not read\nby then is left out")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
 	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
 	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
@@ -208,6 +210,8 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--stalls: --baseline compares samples, not time")
 	case o.duration <= 0:
 		return usageErrorf("--duration must be longer than 0")
+	case o.pause <= 0 || o.pause > time.Second:
+		return usageErrorf("--pause must be above 0 and at most 1s")
 	case o.hz <= 0 || o.hz > 1000:
 		return usageErrorf("--hz must be above 0 and at most 1000")
 	case oneOf("--by", o.by, byAuto, byEBPF, byPtrace) != nil:

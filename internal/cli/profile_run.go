@@ -125,9 +125,10 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		if o.command != nil && len(out.ByLabel("uri")) == 0 {
 			shares.Requests = nil // it is no server
 		}
+		cut, left := together.Cut()
 		summary := report.Profile{
-			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz,
-			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Used: together.Used,
+			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
+			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
 			Explanation: shares, Found: found, Evidence: out.Evidence, Resumes: resumes, Allocations: allocated, Compiler: compiler,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {

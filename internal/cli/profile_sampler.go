@@ -24,13 +24,14 @@ const (
 type looker struct {
 	sampler *worker.Sampler // nil: each look stops the worker
 	wants   worker.Wants
+	hold    time.Duration  // that a look may stop the worker for
 	kinds   []observe.Kind // of evidence that are observed besides
 	budget  float64        // share of a worker's time that these may cost
 }
 
 // openLooker takes the way that was asked for, or the best there is.
 func (o *profileOptions) openLooker(sys Sys) (looker, error) {
-	l := looker{wants: worker.Wants{Hz: o.hz}}
+	l := looker{wants: worker.Wants{Hz: o.hz}, hold: o.pause}
 	if o.by == byPtrace {
 		return l, nil
 	}
@@ -110,6 +111,7 @@ func (l looker) close() error {
 func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (seen looked) {
 	seen.pid = w.PID
 	if l.sampler == nil {
+		w.Hold = l.hold
 		seen.looks, seen.err = w.Look(ctx, duration, l.wants.Hz, tick)
 		return seen
 	}

@@ -26,6 +26,7 @@ type bed struct {
 	folder string // of nginx; what moonlap may use is below it: see look
 	master int
 	load   *load
+	pids   []int // of the workers that have to live on
 
 	programs map[uint32]bool // BPF programs that were there before
 	freezer  freezer         // that moonlap was started in, see freezable
@@ -86,6 +87,7 @@ func newBed(t *testing.T, before ...string) *bed {
 	b.await("nginx", func() error { return b.readMaster() })
 	t.Cleanup(func() { b.stopNginx() })
 	b.await("two workers", b.healthy)
+	b.pids = b.workers()
 	b.load = startLoad(filepath.Join(b.folder, "s"))
 	t.Cleanup(b.load.stop)
 	b.await("answers", func() error {

@@ -26,8 +26,13 @@ var faults = []struct {
 	{"frozen", frozen, freezable},
 	{"doubled", doubled, nil},
 	{"worker_killed", workerKilled, nil},
+	{"worker_stopped", workerStopped, nil},
 	{"reloaded", reloaded, nil},
 	{"starved", starved, nil},
+	{"upgraded", upgraded, nil},
+	{"forked", forked, nil},
+	{"namespace", nothing, inNamespace},
+	{"proc_hidden", hidden, procHidden},
 }
 
 // mainVariable makes this program moonlap.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ func (b *bed) settled(l *look) error {
 	answered := b.load.answered()
 	return errors.Join(
 		awaited(b.healthy),
+		b.alive(),
 		awaited(func() error {
 			if b.load.answered() < answered+clients { // each client has had an answer, or one of them more
 				return errors.New("no answers any more")
@@ -34,6 +36,16 @@ func (b *bed) settled(l *look) error {
 		l.noFiles(),
 		b.load.losses(),
 	)
+}
+
+// alive tells of workers that have ended, in whose place nginx has put others.
+func (b *bed) alive() error {
+	if now := b.workers(); !slices.Equal(now, b.pids) {
+		was := b.pids
+		b.pids = now
+		return fmt.Errorf("the workers are %v, and were %v", now, was)
+	}
+	return nil
 }
 
 // untouched compares the workers' text with the files it was mapped from: a breakpoint would be a difference.

@@ -16,11 +16,12 @@ import (
 // A load is clients that ask nginx again and again, each over a connection of its own that is kept.
 type load struct {
 	count  atomic.Int64
+	forks  atomic.Bool // requests have their worker start a process
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
 	lock   sync.Mutex
-	killed map[int]bool // workers that the test itself has killed: what was asked of them is not lost by moonlap
+	killed map[int]bool // workers that the test itself has ended: what was asked of them is not lost by moonlap
 	lost   []error
 }
 
@@ -52,7 +53,7 @@ func (l *load) ask(ctx context.Context, socket string) {
 		client := &http.Client{Transport: transport, Timeout: patience}
 		worker := 0
 		for n := 0; n < 200 && ctx.Err() == nil; n++ { // then over a new connection, maybe to another worker
-			pid, err := request(ctx, client)
+			pid, err := l.request(ctx, client)
 			if err != nil {
 				if ctx.Err() == nil && !l.excused(worker) {
 					l.lose(fmt.Errorf("worker %d, request %d of its connection: %w", worker, n, err))
@@ -70,9 +71,13 @@ func (l *load) ask(ctx context.Context, socket string) {
 	}
 }
 
-func request(ctx context.Context, client *http.Client) (worker int, err error) {
+func (l *load) request(ctx context.Context, client *http.Client) (worker int, err error) {
 	// A POST is not sent again by itself when a connection breaks.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://nginx/", nil)
+	path := "http://nginx/"
+	if l.forks.Load() {
+		path += "fork"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -97,11 +102,14 @@ func (l *load) lose(err error) {
 	l.lost = append(l.lost, err)
 }
 
-// kills says that the test is about to kill a worker.
-func (l *load) kills(pid int) {
+// kills says that the test is about to end workers. Also one that nginx ends in peace closes its idle connections, on which a
+// request may be on its way.
+func (l *load) kills(pids ...int) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	l.killed[pid] = true
+	for _, pid := range pids {
+		l.killed[pid] = true
+	}
 }
 
 // excused tells whether a connection broke because the test killed its worker; 0: nobody knows which it was.

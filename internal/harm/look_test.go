@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,4 +121,13 @@ func (l *look) processes() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// exits tells whether moonlap has ended with a status, and said one of some things.
+func (l *look) exits(status int, said ...string) error {
+	out := l.output.String()
+	if got := l.ProcessState.ExitCode(); got != status || !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(out, s) }) {
+		return fmt.Errorf("exit status %d, not %d, or none of %q: %s", got, status, said, out)
+	}
+	return nil
 }

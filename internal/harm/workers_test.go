@@ -17,19 +17,28 @@ func workerKilled(b *bed, l *look, r *rand.Rand) error {
 	pid := pids[r.IntN(len(pids))]
 	b.load.kills(pid)
 	syscall.Kill(pid, syscall.SIGKILL)
-	return awaited(func() error {
+	err := awaited(func() error {
 		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
 			return errors.New("a worker does not end")
 		}
 		return nil
 	})
+	return errors.Join(err, awaited(b.healthy), b.replaced())
+}
+
+// replaced says that the workers there are now are the ones to keep.
+func (b *bed) replaced() error {
+	b.pids = b.workers()
+	return nil
 }
 
 // reloaded: nginx starts new workers, and the old ones end when they have nothing more to do.
 func reloaded(b *bed, l *look, r *rand.Rand) error {
 	old := b.workers()
+	b.load.kills(old...)
 	syscall.Kill(b.master, syscall.SIGHUP)
-	return awaited(func() error { return b.gone(old) })
+	err := awaited(func() error { return b.gone(old) })
+	return errors.Join(err, awaited(b.healthy), b.replaced())
 }
 
 // gone tells which of some workers still are.

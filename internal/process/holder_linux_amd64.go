@@ -106,11 +106,11 @@ func (h *holder) run() {
 // a process that did not stop.
 func (h *holder) once(hold time.Duration) bool {
 	defer h.timer.disarm()
-	began := monotonic()
 	h.timer.arm(hold + spare)
 	var g grip
 	var signal unix.Signal
-	if g.Outcome, signal, g.Errno = h.stop(hold); g.Outcome == stopped {
+	var began time.Duration
+	if g.Outcome, signal, g.Errno = h.stop(hold, &began); g.Outcome == stopped {
 		g.Errno = errno(unix.PtraceGetRegs(h.pid, &g.Registers))
 		h.timer.arm(hold + spare)
 		g.Until = monotonic() + hold
@@ -129,8 +129,8 @@ func (h *holder) once(hold time.Duration) bool {
 }
 
 // stop begins to trace the process, and waits until it has stopped. A signal other than 0 came first and stopped it; it has
-// to reach it all the same.
-func (h *holder) stop(hold time.Duration) (outcome, unix.Signal, unix.Errno) {
+// to reach it all the same. ran is when the process was last seen to run.
+func (h *holder) stop(hold time.Duration, ran *time.Duration) (outcome, unix.Signal, unix.Errno) {
 	const tries = 20 // another moonlap that holds it is done soon
 	for n := 1; ; n++ {
 		h.timer.arm(hold + spare)
@@ -143,12 +143,14 @@ func (h *holder) stop(hold time.Duration) (outcome, unix.Signal, unix.Errno) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	*ran = monotonic()
 	if err := unix.PtraceInterrupt(h.pid); err != nil {
 		return refused, 0, errno(err)
 	}
 	pause := 10 * time.Microsecond
 	for deadline := monotonic() + stopPatience; ; {
 		h.timer.arm(hold + spare)
+		now := monotonic()
 		// The process may be a child of this program's, whose end is somebody else's to wait for.
 		var about unix.Siginfo
 		err := unix.Waitid(unix.P_PID, h.pid, &about, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
@@ -164,11 +166,12 @@ func (h *holder) stop(hold time.Duration) (outcome, unix.Signal, unix.Errno) {
 		case err == unix.EINTR:
 		case err != nil:
 			return refused, 0, errno(err)
-		case pid == 0 && monotonic() > deadline:
+		case pid == 0 && now > deadline:
 			return hangs, 0, 0
 		case pid == 0:
+			*ran = now
 			time.Sleep(pause)
-			pause = min(2*pause, time.Millisecond)
+			pause = min(2*pause, 200*time.Microsecond)
 		case !status.Stopped():
 			return ended, 0, 0
 		case int(status)>>16 == unix.PTRACE_EVENT_STOP:

@@ -21,7 +21,7 @@ const stopPatience = 2 * time.Second
 // on afterwards, as it was: a thread that slept in a system call goes on sleeping. It stands still for hold
 // at most, whatever becomes of this program (see holder); then look goes on without it: what has been read is kept, by
 // page, until look ends, and other memory is ErrLeftOut. So what look reads is of one moment.
-// The duration is how long the process stood still, at most: the time until it stopped counts.
+// The duration is how long the process stood still, at most: from when it was last seen to run.
 func (p *Process) Stopped(hold time.Duration, look func(Registers) error) (pause time.Duration, err error) {
 	if p.Core != nil {
 		return 0, look(p.Core.registers)

@@ -27,6 +27,9 @@ type Profile struct {
 	Lost        int           // looks more that the kernel took, and nobody read in time
 	Looked      time.Duration // how long all workers together were looked at
 	Paused      time.Duration // how long of that they stood still, at most
+	Pause       time.Duration // that a look might stop a worker for
+	Cut         int           // looks that ended then, before their stack did
+	LeftOut     int           // functions of Lua that are not in those stacks, together
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
 	Found       *explain.Found    // what the kernel told of their time; nil: nothing
@@ -98,6 +101,10 @@ func (s Profile) stops(p *page) {
 		fmt.Sprintf("%.0f a second%s, of %.0f wanted", rate, each, s.Hz),
 		fmt.Sprintf("%s are %s", ui.Count(e.Samples), s.Which), p.lost(e)))
 	p.Fact("cost", fmt.Sprintf("each look stopped a worker for at most %s: %s of its time", p.Time(float64(e.PauseNS)), ui.Percent(s.Paused.Seconds()/s.Looked.Seconds())))
+	if s.Cut > 0 {
+		p.Fact("cut", fmt.Sprintf("%s of the looks (%s) ended at --pause %v, and left out %s Lua functions each, on average",
+			ui.Percent(float64(s.Cut)/float64(max(1, s.Looks))), ui.Count(s.Cut), s.Pause, ui.Count(s.LeftOut/s.Cut)))
+	}
 }
 
 // ticks is about looks of the kernel at each so much CPU time.

@@ -143,6 +143,16 @@ func (l Looks) And(other Looks) Looks {
 	return l
 }
 
+// Cut is how many samples ended before their stack did, and how many functions of Lua they have left out together, at least.
+func (l Looks) Cut() (samples, functions int) {
+	for _, s := range l.Samples {
+		if s.Cut {
+			samples, functions = samples+1, functions+s.LeftOut
+		}
+	}
+	return samples, functions
+}
+
 func (l *Looks) average() {
 	if n := len(l.Samples) + l.Failed; n > 0 {
 		l.Pause = l.Paused / time.Duration(n)

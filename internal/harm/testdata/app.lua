@@ -55,6 +55,9 @@ local n = #ballast
 return function()
     n = n + 1
     kinds[n % #kinds + 1]()
+    if ngx.var.uri == "/fork" then
+        os.execute("true")
+    end
     ngx.header["X-Worker"] = ngx.worker.pid()
     ngx.say("done")
 end
