@@ -130,15 +130,24 @@ local Peer = {}
 Peer.__index = Peer
 
 
+--- Reads more into `text`; false at the end.
+function Peer:fill()
+    local buffer = ffi.new "char[65536]"
+    local n = tonumber(C.read(self.fd, buffer, 65536))
+    if n <= 0 then
+        return false
+    end
+    self.text = self.text .. ffi.string(buffer, n)
+    return true
+end
+
+
 --- The next request, up to its empty line; nil at the end.
 function Peer:receive()
-    local buffer = ffi.new "char[65536]"
     while not self.text:find("\r\n\r\n", 1, true) do
-        local n = tonumber(C.read(self.fd, buffer, 65536))
-        if n <= 0 then
+        if not self:fill() then
             return nil
         end
-        self.text = self.text .. ffi.string(buffer, n)
     end
     local _, stop = self.text:find("\r\n\r\n", 1, true)
     local request = self.text:sub(1, stop)

@@ -630,6 +630,9 @@ local function on_end(self, conn)
         return fail(self, conn, "reset", midst and "the server closed in the midst of a response"
             or "the server closed before it answered", t)
     end
+    if conn.side.is_ready and not conn.side.is_ready(conn) then
+        return fail(self, conn, "reset", "the server closed before it upgraded", t)
+    end
     -- Between responses a server may close: it is no error.
     close(conn)
     reconnect(self, conn, t, conn.answered == 0 and pause_of(conn) or nil)
@@ -690,7 +693,7 @@ local function opened(self, conn)
     end
     if side.hello then
         side.hello(self, conn)
-        return _M.fill(self, conn, t)
+        return not side.is_ready and _M.fill(self, conn, t)
     end
     return proceed(self, conn, t)
 end
@@ -798,6 +801,9 @@ function _M.expire(self, conn, t)
         end
         if conn.pending > 0 and t - sent >= self.timeout_ns then
             fail(self, conn, "timeout", "no complete response in time", t)
+        elseif conn.side.is_ready and not conn.side.is_ready(conn)
+            and t - conn.since >= self.timeout_ns then
+            fail(self, conn, "timeout", "no upgrade in time", t)
         end
     elseif conn.state ~= CLOSED and t - conn.since >= self.timeout_ns then
         fail(self, conn, "timeout", "no connection in time", t)

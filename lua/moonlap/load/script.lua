@@ -158,7 +158,7 @@ function _M:attach(side, job)
     local dynamic = type(env.request) == "function"
     if not dynamic and not extras.user then
         local text = env.wrk.request()
-        side.batch = job.protocol ~= "h2" and job.pipeline or 1
+        side.batch = (job.protocol or "http1") == "http1" and job.pipeline or 1
         if side.batch > 1 then
             text = text:rep(side.batch)
         end

@@ -13,6 +13,7 @@ local resolve = require "moonlap.load.resolve"
 local script = require "moonlap.load.script"
 local sides = require "moonlap.load.side"
 local socket = require "moonlap.load.socket"
+local websocket = require "moonlap.load.websocket"
 local wrk = require "moonlap.load.wrk"
 
 local _M = {}
@@ -247,7 +248,8 @@ function commands.verify(self, message)
     local answer = { batch = not dynamic and self.job.pipeline or 1, dynamic = dynamic }
     local ok, text = guarded(self, message.side, "request", 1, dynamic and env.request
         or env.wrk.request or env.wrk.format)
-    if ok and dynamic and type(text) == "string" and text ~= "" then
+    local is_http = self.job.protocol ~= "websocket"
+    if ok and dynamic and is_http and type(text) == "string" and text ~= "" then
         local count, err = wrk.count(text)
         answer.batch = count or 1
         if not count then
@@ -295,6 +297,8 @@ function commands.connect(self, message)
             if not ok then
                 return { problem = problem }
             end
+        elseif self.job.protocol == "websocket" then
+            websocket.attach(side, one.env.wrk, side.request ~= nil)
         end
         side.batch = side.streams > 0 and 1 or message.batches[index] or side.batch
         side.no_request = no_request
