@@ -133,6 +133,20 @@ describe("histogram", function()
         assert.matches("cannot be merged", err)
     end)
 
+    it("records one value many times as it would one by one", function()
+        local many, single = histogram.new(), histogram.new()
+        for i, ns in ipairs { 0, 1, 63.4, 2047, 2048, 1e6, 3.6e12, 1e15 } do
+            many:record_many(ns, i * 3)
+            for _ = 1, i * 3 do
+                single:record(ns)
+            end
+        end
+        many:record_many(5, 0)
+        assert.equal(single:encode(), many:encode())
+        assert.equal(single:count(), many:count())
+        assert.equal(single:max(), many:max())
+    end)
+
     it("clamps what is out of range, compiled and interpreted alike", function()
         local function fill(h)
             for _ = 1, 100 do
