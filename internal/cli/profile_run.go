@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
@@ -100,10 +101,8 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		f := explain.Find(together, o.stalls)
 		found, out.Found = &f, f
 	}
-	var resumes *explain.Resumes
-	if together.Resumes != nil {
-		resumes = explain.ResumesOf(together.Resumes)
-		out.Resumes = resumes
+	if timed := resumes.Of(together.Resumes); timed != nil {
+		out.Evidence = out.Evidence.Merge(evidence.Set{resumes.Name: timed})
 	}
 	var allocated *explain.Allocations
 	if together.Allocations != nil {
@@ -129,7 +128,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
-			Explanation: shares, Found: found, Evidence: out.Evidence, Resumes: resumes, Allocations: allocated, Compiler: compiler,
+			Explanation: shares, Found: found, Evidence: out.Evidence, Allocations: allocated, Compiler: compiler,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

@@ -131,7 +131,6 @@ type Profile struct {
 	Evidence  evidence.Set  // what was observed besides
 	Allocated any           // what was allocated, likewise
 	Compiler  any           // why Lua was interpreted, likewise
-	Resumes   any           // how long Lua ran in each phase, likewise
 	Stacks    []Stack       // each different stack once, the most frequent first
 }
 

@@ -21,11 +21,11 @@ func (s Profile) allocated(p *page) {
 		rate += fmt.Sprintf(" (%s%s%s)", p.Size(a.Low/seconds), p.Dash, p.Size(a.High/seconds))
 	}
 	if !vague(a) {
-		rate = p.Join(rate, few(a.Objects/seconds)+" objects/s")
+		rate = p.Join(rate, ui.Few(a.Objects/seconds)+" objects/s")
 	}
 	p.Fact("rate", rate)
 	if n := float64(a.Requests); n > 0 && !vague(a) {
-		p.Fact("request", fmt.Sprintf("%s in %s objects, by %s", p.Size(a.Bytes/n), few(a.Objects/n), ui.Plural(int(a.Requests), "request", "requests")))
+		p.Fact("request", fmt.Sprintf("%s in %s objects, by %s", p.Size(a.Bytes/n), ui.Few(a.Objects/n), ui.Plural(int(a.Requests), "request", "requests")))
 	}
 	p.Fact("heap", p.Size(float64(a.HeapBefore))+" "+p.Arrow+" "+p.Size(float64(a.HeapAfter)))
 	p.Fact("looks", p.Join(
@@ -69,20 +69,11 @@ func (p *page) allocatingLines(a *explain.Allocations, seconds float64) {
 			break
 		}
 		if !vague(a) {
-			rates = fmt.Sprintf(" %10s %10s", p.Size(l.Bytes/seconds), few(l.Objects/seconds))
+			rates = fmt.Sprintf(" %10s %10s", p.Size(l.Bytes/seconds), ui.Few(l.Objects/seconds))
 			if a.Requests > 0 {
 				rates += fmt.Sprintf(" %10s", p.Size(l.Bytes/float64(a.Requests)))
 			}
 		}
 		p.Line(p.Shorten(fmt.Sprintf("  %6s%s  %s", ui.Percent(l.Share), rates, ui.Clean(l.Name)), p.Options.Width))
 	}
-}
-
-// few is a number of objects, to a tenth where it is small.
-func few(n float64) string {
-	const small = 10
-	if n > 0 && n < small {
-		return fmt.Sprintf("%.1f", n)
-	}
-	return ui.Count(int64(n))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
+	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -35,8 +36,6 @@ type Profile struct {
 	Found       *explain.Found    // what the kernel told of their time; nil: nothing
 	Evidence    evidence.Set      // that was asked for besides
 	Compiler    *explain.Compiler // nil: Lua was not seen to run
-
-	Resumes *explain.Resumes // likewise
 
 	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
@@ -83,8 +82,7 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	}
 	p.allShares(e)
 	p.interpreted(s.Compiler)
-	s.Evidence.Text(p.Page, "", locks.Name)
-	p.resumes(s.Resumes)
+	s.Evidence.Text(p.Page, "", locks.Name, resumes.Name)
 	return p.Write(w)
 }
 
@@ -167,6 +165,6 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 		}
 		p.shares(list.title, shares)
 	}
-	kept.Evidence.Text(p.Page, "", locks.Name)
+	kept.Evidence.Text(p.Page, "", locks.Name, resumes.Name)
 	return p.Write(w)
 }

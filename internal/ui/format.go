@@ -189,3 +189,12 @@ func (g Glyphs) Timed(ns int64) string {
 	}
 	return g.Time(float64(ns))
 }
+
+// Few is a number, to a tenth where it is small.
+func Few(n float64) string {
+	const small = 10
+	if n > 0 && n < small {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return Count(int64(n))
+}

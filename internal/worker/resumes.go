@@ -25,16 +25,6 @@ type PhaseResumes struct {
 	probe.PhaseRuns
 }
 
-// And is the runs of both.
-func (p PhaseResumes) And(o PhaseResumes) PhaseResumes {
-	p.Own = p.Own.And(o.Own)
-	p.Whole = p.Whole.And(o.Whole)
-	p.Waits = p.Waits.And(o.Waits)
-	p.Began += o.Began
-	p.Queued += o.Queued
-	return p
-}
-
 // A LongResume is a run that took longer than most.
 type LongResume struct {
 	PID     int

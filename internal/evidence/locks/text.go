@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -35,12 +36,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	}
 	p.FaintLine(fmt.Sprintf("%s in %s of probing, of %s. The probe adds at most %s to each, also to the times above: at most %s of the workers' time (--budget %s).",
 		taken, p.Time(float64(r.Probed)), p.Time(float64(r.Elapsed)), p.Time(float64(r.Each)), ui.Percent(r.CostShare()), ui.Percent(r.Budget)))
-	if r.CostShare() > r.Budget {
-		p.FaintLine("That is more than the budget, by what came until it was detached.")
-	}
-	if r.Probed < r.Elapsed*9/10 {
-		p.FaintLine(fmt.Sprintf("To stay within the budget, it was attached in %s; a wait or hold that did not end within one is missing.", ui.Plural(r.Bursts, "burst", "bursts")))
-	}
+	observe.Rests(p, r.Duty, "a wait or hold")
 }
 
 func (r *Result) row(p *ui.Page, d probe.Durations) []string {

@@ -1,4 +1,4 @@
-package report
+package resumes
 
 import (
 	"fmt"
@@ -6,41 +6,39 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// resumes shows how long Lua ran in each phase, and what it cost to know.
-func (p *page) resumes(r *explain.Resumes) {
-	if r == nil {
-		return
-	}
-	p.Section("resumes: runs of Lua, by phase")
+// Text shows how long Lua ran in each phase, and what it cost to know.
+func (r *Result) Text(p *ui.Page, whose string) {
+	p.Section("resumes: runs of Lua, by phase" + whose)
 	if r.Count == 0 {
 		p.Para("  ", fmt.Sprintf("none in %s of probing", p.Time(float64(r.Probed))), p.Faint)
 		return
 	}
 	var rows [][]string
 	for _, f := range r.Phases {
-		row := func(name, rate, each, noCPU string, s explain.Spans) {
-			rows = append(rows, []string{name, rate, each, p.Timed(s.Median), p.Timed(s.P99), p.Time(float64(s.Longest)), ui.Percent(s.Share), noCPU})
+		row := func(name, rate, each, noCPU string, d probe.Durations) {
+			rows = append(rows, []string{name, rate, each, p.Timed(d.Median.Nanoseconds()), p.Timed(d.P99.Nanoseconds()), p.Time(float64(d.Longest)), ui.Percent(r.Share(d.Total)), noCPU})
 		}
 		each := ""
 		if f.Began > 0 {
 			each = fmt.Sprintf("%.1f", float64(f.Own.Count)/float64(f.Began))
 		}
-		row(phaseOf(f.Phase), few(f.Rate), each, ui.Percent(f.NoCPU), f.Own)
+		row(phaseOf(f.Phase), ui.Few(f.Rate), each, ui.Percent(r.Share(f.NoCPU)), f.Own)
 		if f.Whole.Total > f.Own.Total {
 			row("  with others inside", "", "", "", f.Whole)
 		}
 		if w := f.Wait; w.Count > 0 {
-			rows = append(rows, []string{"  waits in between", "", "", p.Timed(w.Median), p.Timed(w.P99), p.Time(float64(w.Longest)), "", ""})
+			rows = append(rows, []string{"  waits in between", "", "", p.Timed(w.Median.Nanoseconds()), p.Timed(w.P99.Nanoseconds()), p.Time(float64(w.Longest)), "", ""})
 		}
 	}
 	p.Table([]string{"phase", "/s", "each", "median", "99 %", "longest", "share", "no CPU"}, rows)
-	p.byWorker(r.Workers)
-	p.longest(r.Longest)
-	p.probedResumes(r)
+	byWorker(p, r.Workers)
+	longest(p, r.Longest)
+	r.cost(p)
 }
 
 func phaseOf(name string) string {
@@ -51,7 +49,7 @@ func phaseOf(name string) string {
 }
 
 // byWorker shows what phases take of each worker's time.
-func (p *page) byWorker(all []explain.WorkerResumes) {
+func byWorker(p *ui.Page, all []Worker) {
 	if len(all) < 2 {
 		return
 	}
@@ -59,17 +57,20 @@ func (p *page) byWorker(all []explain.WorkerResumes) {
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %7s", "worker", "/s", "share")))
 	for _, w := range all {
 		var parts []string
+		rate, whole := 0.0, 0.0
 		for _, f := range w.Phases {
-			parts = append(parts, phaseOf(f.Phase)+" "+ui.Percent(f.Own.Share))
+			share := probe.Duty{Probed: w.Probed}.Share(f.Own.Total)
+			rate, whole = rate+f.Rate, whole+share
+			parts = append(parts, phaseOf(f.Phase)+" "+ui.Percent(share))
 		}
-		p.Para(fmt.Sprintf("  %7d %9s %7s  ", w.PID, few(w.Rate), ui.Percent(w.Share)), strings.Join(parts, ", "), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %7d %9s %7s  ", w.PID, ui.Few(rate), ui.Percent(whole)), strings.Join(parts, ", "), lipgloss.NewStyle())
 	}
 }
 
 const noticed = 10 // a part of a time that is no smaller than one in so many
 
 // longest shows runs that took longest.
-func (p *page) longest(all []explain.LongResume) {
+func longest(p *ui.Page, all []Long) {
 	if len(all) == 0 {
 		return
 	}
@@ -96,18 +97,13 @@ func (p *page) longest(all []explain.LongResume) {
 	}
 }
 
-// probedResumes tells what it took to know.
-func (p *page) probedResumes(r *explain.Resumes) {
+// cost says what it took to know.
+func (r *Result) cost(p *ui.Page) {
 	p.Para("  ", fmt.Sprintf("%s in %s of probing, of %s. The probe takes %s for each, some of which is in the times: %s of the workers' time (--budget %s).",
-		ui.Plural(r.Count, "resume", "resumes"), p.Time(float64(r.Probed)), p.Time(float64(r.Elapsed)), p.Time(float64(r.Each)), ui.Percent(r.Cost), ui.Percent(r.Budget)), p.Faint)
-	if r.Cost > r.Budget {
-		p.Para("  ", "That is more than the budget, by what came until it was detached.", p.Faint)
-	}
-	if r.Probed < r.Elapsed*9/10 {
-		p.Para("  ", fmt.Sprintf("To stay within that, it was attached in %s; a resume or a wait that did not end within one is missing.", ui.Plural(r.Bursts, "burst", "bursts")), p.Faint)
-	}
+		ui.Plural(r.Count, "resume", "resumes"), p.Time(float64(r.Probed)), p.Time(float64(r.Elapsed)), p.Time(float64(r.Each)), ui.Percent(r.CostShare()), ui.Percent(r.Budget)), p.Faint)
+	observe.Rests(p, r.Duty, "a resume or a wait")
 	if r.Lost > 0 {
-		p.Para("  ", ui.Plural(r.Lost, "resume was", "resumes were")+" nested too deep, or could not be told of.", p.Faint)
+		p.Para("  ", ui.Plural(r.Lost, "resume was", "resumes were")+" nested too deep, or could not be reported.", p.Faint)
 	}
 	if len(r.Unseen) > 0 {
 		p.Para("  ", "Not to be seen in this nginx: "+strings.Join(r.Unseen, ", ")+".", p.Faint)

@@ -1,0 +1,151 @@
+// Package resumes is evidence of how long Lua ran at a time. A resume is one run of Lua for a request, from nginx's call to its return.
+package resumes
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// Name is that of the kind, and of its flag.
+const Name = "resumes"
+
+// A Result is how long resumes took, and requests waited between two. Times have in them some of what the probe itself takes.
+type Result struct {
+	probe.Duty
+	Count   int           `json:"resumes"`
+	Each    time.Duration `json:"cost_of_each_ns"`  // that the probe takes of a worker for a resume
+	Lost    int           `json:"lost"`             // nested too deep, or long ones that could not be reported
+	Unseen  []string      `json:"unseen,omitempty"` // phases that cannot be probed in this nginx
+	Phases  []Phase       `json:"phases"`           // of all workers, that with the largest share first
+	Workers []Worker      `json:"workers"`
+	Longest []Long        `json:"longest"` // by their own time without waits for a processor
+}
+
+// A Worker is the resumes of one.
+type Worker struct {
+	PID    int           `json:"pid"`
+	Probed time.Duration `json:"probed_ns"`
+	Phases []Phase       `json:"phases"`
+}
+
+// A Phase is the resumes of one.
+type Phase struct {
+	Phase string          `json:"phase"` // "": not known
+	Rate  float64         `json:"per_second"`
+	Began int             `json:"began"`     // resumes that did not go on with what had waited: how often Lua came to this phase
+	NoCPU time.Duration   `json:"no_cpu_ns"` // of own: it would have run, and had no processor
+	Own   probe.Durations `json:"own"`       // without other resumes inside, as those of filters
+	Whole probe.Durations `json:"whole"`     // with them
+	Wait  probe.Durations `json:"wait"`      // of requests, between two resumes
+}
+
+// A Long is one that took longer than most.
+type Long struct {
+	PID     int           `json:"pid"`
+	Phase   string        `json:"phase"`
+	URI     string        `json:"uri"`      // "": not known, or none
+	Start   time.Duration `json:"start_ns"` // since the machine started
+	Own     time.Duration `json:"own_ns"`
+	Whole   time.Duration `json:"whole_ns"`
+	GoesOn  bool          `json:"goes_on"` // with what had waited
+	NoCPU   time.Duration `json:"no_cpu_ns"`
+	From    string        `json:"from,omitempty"`  // function@file:line that it began with, or went on in; "": not known
+	Pauses  bool          `json:"pauses"`          // it goes on later
+	Waits   string        `json:"waits,omitempty"` // line where it waits then
+	In      string        `json:"waits_in,omitempty"`
+	Ran     string        `json:"ran,omitempty"` // line that most samples found, of those that fell into it
+	Samples int           `json:"samples"`
+}
+
+func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+
+// Of is what was timed in workers, each of which is told of once; nil where none was timed.
+func Of(all []worker.Resumes) *Result {
+	var together evidence.Result
+	for _, r := range all {
+		one := ofWorker(r)
+		if together == nil {
+			together = &Result{}
+		}
+		together = together.Merge(one)
+	}
+	if together == nil {
+		return nil
+	}
+	return together.(*Result)
+}
+
+func ofWorker(r worker.Resumes) *Result {
+	out := &Result{Duty: r.Duty, Count: r.Runs, Each: r.Each, Lost: r.Lost, Unseen: r.Unseen}
+	for _, p := range r.Phases {
+		rate := float64(p.Own.Count) / max(r.Probed.Seconds(), 1e-9)
+		out.Phases = append(out.Phases, Phase{p.Phase, rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
+	}
+	out.Workers = []Worker{{PID: r.PID, Probed: r.Probed, Phases: out.Phases}}
+	for _, l := range r.Long {
+		out.Longest = append(out.Longest, long(l))
+	}
+	return out
+}
+
+func long(l worker.LongResume) Long {
+	out := Long{
+		PID: l.PID, Phase: l.Phase, URI: l.Request.URI, Start: l.Start, Own: l.Own, Whole: l.Whole, NoCPU: l.Queued,
+		GoesOn: l.GoesOn, Pauses: l.Pauses, Samples: len(l.Samples),
+	}
+	if l.From != nil {
+		out.From = l.From.Where()
+	}
+	if len(l.Waits) > 0 {
+		out.Waits, out.In = worker.Asker(l.Waits).Where(), worker.Called(l.Waits)
+	}
+	lines := map[string]int{}
+	for _, s := range l.Samples {
+		line := worker.Asker(s.Stack).Where()
+		if lines[line]++; line != "" && lines[line] > lines[out.Ran] {
+			out.Ran = line
+		}
+	}
+	return out
+}
+
+// Merge is both together.
+func (r *Result) Merge(other evidence.Result) evidence.Result {
+	o := other.(*Result)
+	both := &Result{Duty: r.And(o.Duty), Count: r.Count + o.Count, Each: max(r.Each, o.Each), Lost: r.Lost + o.Lost}
+	both.Unseen = slices.Concat(r.Unseen, o.Unseen)
+	slices.Sort(both.Unseen)
+	both.Unseen = slices.Compact(both.Unseen)
+	both.Phases = append([]Phase{}, r.Phases...)
+	for _, p := range o.Phases {
+		if i := slices.IndexFunc(both.Phases, func(q Phase) bool { return q.Phase == p.Phase }); i >= 0 {
+			both.Phases[i] = both.Phases[i].and(p)
+			continue
+		}
+		both.Phases = append(both.Phases, p)
+	}
+	slices.SortStableFunc(both.Phases, func(a, b Phase) int {
+		return cmp.Or(cmp.Compare(b.Own.Total, a.Own.Total), cmp.Compare(a.Phase, b.Phase))
+	})
+	both.Workers = append(append([]Worker{}, r.Workers...), o.Workers...)
+	both.Longest = append(append([]Long{}, r.Longest...), o.Longest...)
+	slices.SortStableFunc(both.Longest, func(a, b Long) int { return cmp.Compare(b.Own-b.NoCPU, a.Own-a.NoCPU) })
+	return both
+}
+
+func (p Phase) and(o Phase) Phase {
+	p.Rate += o.Rate
+	p.Began += o.Began
+	p.NoCPU += o.NoCPU
+	p.Own, p.Whole, p.Wait = p.Own.And(o.Own), p.Whole.And(o.Whole), p.Wait.And(o.Wait)
+	return p
+}
+
+// Metrics writes nothing: they are timed for a while, not all the time.
+func (r *Result) Metrics(*metrics.Page, ...string) {}
