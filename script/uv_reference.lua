@@ -48,7 +48,9 @@ What differs from luv, apart from the extensions that say so:
   not "got no value";
 - a closed timer has forgotten its interval and when it was due, and what `ref` says to a closed
   handle is not heard;
-- a handle that has had write callbacks for 128 KiB in a turn gets the others in the next one.
+- a handle that has had write callbacks for 1 MiB in a turn gets the others in the next one;
+- while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most, unless
+  something was begun meanwhile.
 ]]
 
 local function lines_of(path)

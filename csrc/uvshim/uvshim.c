@@ -219,3 +219,8 @@ double uvshim_update_time(uvshim_queue *queue) {
     uv_update_time(queue->loop);
     return queue->now = (double)uv_now(queue->loop);
 }
+
+int uvshim_async_send(uv_async_t *async) {
+    ((uvshim_queue *)async->loop->data)->quiet = 0;
+    return uv_async_send(async);
+}

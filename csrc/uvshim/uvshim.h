@@ -115,6 +115,8 @@ enum {
     UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
 };
 void uvshim_poll(uvshim_queue *queue, double timeout);
+/* As uv_async_send, from the loop's own thread. */
+int uvshim_async_send(uv_async_t *async);
 /* Reads the clock into `now`, and returns it. */
 double uvshim_update_time(uvshim_queue *queue);
 /* How many datagrams one recvmmsg may bring. */
@@ -191,6 +193,10 @@ int uvshim_userdata(struct lua_State *L);
  * returns; the second one on the main coroutine of the state, where that is known. */
 int uvshim_barrier(struct lua_State *L);
 int uvshim_main_barrier(struct lua_State *L);
+/* Of a Lua function that makes a message of values, or values of one: the same in C, which leaves to it
+ * what it cannot do. */
+int uvshim_encoder(struct lua_State *L);
+int uvshim_decoder(struct lua_State *L);
 
 /* The callbacks to hand to libuv. */
 void uvshim_on_close(uv_handle_t *handle);

@@ -52,7 +52,7 @@ function _M.parse(host, port)
     if not _M.read(address, host, port) then
         check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
     end
-    return ffi.cast(sockaddr_ptr, address)
+    return (ffi.cast(sockaddr_ptr, address))
 end
 
 --- An address as luv shows it.

@@ -16,7 +16,7 @@ local _M = {}
 
 ffi.cdef [[
 int uv_async_init(uv_loop_t *, uv_async_t *, uv_async_cb);
-int uv_async_send(uv_async_t *);
+int uvshim_async_send(uv_async_t *);
 typedef struct uvshim_mailbox uvshim_mailbox;
 uvshim_mailbox *uvshim_mailbox_of(uv_async_t *);
 void uvshim_mailbox_hold(uvshim_mailbox *);
@@ -38,14 +38,15 @@ local on_async = queue.callback "async"
 
 local mailbox_ptr = ffi.typeof "uvshim_mailbox *"
 local size_box = ffi.new "size_t[1]"
+local min, type = math.min, type
 
 -- An address: what a message can carry.
 local function number_of(box)
-    return tonumber(ffi.cast("uintptr_t", box))
+    return (tonumber(ffi.cast("uintptr_t", box)))
 end
 
 local function box_at(number)
-    return ffi.cast(mailbox_ptr, ffi.cast("uintptr_t", number))
+    return (ffi.cast(mailbox_ptr, ffi.cast("uintptr_t", number)))
 end
 
 -- -- at home: the state that has the handle -----------------------------------------------------
@@ -88,7 +89,13 @@ queue.on[queue.KIND.async] = function(id)
     elseif sent_here == NOTHING then
         return h.callback
     elseif sent_here then
-        return h.callback, unpack(sent_here, 1, sent_here.n)
+        local n = sent_here.n
+        if n == 1 then -- most send so few, and unpack is not compiled
+            return h.callback, sent_here[1]
+        elseif n == 2 then
+            return h.callback, sent_here[1], sent_here[2]
+        end
+        return h.callback, unpack(sent_here, 1, n)
     end
 end
 
@@ -163,22 +170,47 @@ local SCALARS = {
     ["nil"] = true, boolean = true, number = true, string = true, userdata = true,
 }
 
-local function send_here(h, n, ...)
-    for i = 1, n do
+-- Straight, without varargs: a program may send often. The nine are MOST_ARGUMENTS.
+local function are_scalars(a, b, c, d, e, f, g, h, i)
+    return SCALARS[type(a)] and SCALARS[type(b)] and SCALARS[type(c)] and SCALARS[type(d)]
+        and SCALARS[type(e)] and SCALARS[type(f)] and SCALARS[type(g)] and SCALARS[type(h)]
+        and SCALARS[type(i)]
+end
+
+local function refuse(...)
+    for i = 1, MOST_ARGUMENTS do
         local kind = type((select(i, ...)))
         if not SCALARS[kind] then
             check.misuse(("Error: thread arg not support type '%s' at %d"):format(kind, i))
         end
     end
-    if h.closed then
+end
+
+local function send_here(record, n, a, b, c, d, e, f, g, h, i)
+    if not are_scalars(a, b, c, d, e, f, g, h, i) then
+        refuse(a, b, c, d, e, f, g, h, i)
+    end
+    if record.closed then
         return errors.fail(errors.api.errno.EINVAL)
     end
-    local older = take(h)
-    if older then
-        C.uvshim_message_free(older)
+    if record.box then
+        local older = take(record)
+        if older then
+            C.uvshim_message_free(older)
+        end
     end
-    h.arguments = n == 0 and NOTHING or { n = n, ... }
-    return errors.result(C.uv_async_send(ffi.cast(async_ptr, h.ptr)))
+    if n == 0 then
+        record.arguments = NOTHING
+    elseif n <= 3 then
+        record.arguments = { a, b, c, n = n }
+    else
+        record.arguments = { a, b, c, d, e, f, g, h, i, n = n }
+    end
+    local status = C.uvshim_async_send(ffi.cast(async_ptr, record.ptr))
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return status
 end
 
 local function send_away(box, ...)
@@ -200,8 +232,9 @@ function api.async_send(userdata, ...)
     if box then
         return send_away(box, ...)
     end
-    local h = handle.check(userdata, class)
-    return send_here(h, math.min(select("#", ...), MOST_ARGUMENTS), ...)
+    local record, n = handle.check(userdata, class), select("#", ...)
+    local a, b, c, d, e, f, g, h, i = ...
+    return send_here(record, min(n, MOST_ARGUMENTS), a, b, c, d, e, f, g, h, i)
 end
 
 methods.send = api.async_send

@@ -9,12 +9,15 @@ local C = require "moonlap.uv.ffi"
 
 local _M = {}
 
-local function maker(name)
+--- A function of the shim's that makes a function of C for one of Lua.
+-- @tparam string name
+-- @treturn function|nil
+function _M.maker(name)
     local path = C.uvshim_path()
-    return path ~= nil and package.loadlib(ffi.string(path), name)
+    return path ~= nil and package.loadlib(ffi.string(path), name) or nil
 end
 
-local make, make_on_main = maker "uvshim_barrier", maker "uvshim_main_barrier"
+local make, make_on_main = _M.maker "uvshim_barrier", _M.maker "uvshim_main_barrier"
 
 -- What was made, for errors that name the function which the user has called.
 local made = setmetatable({}, { __mode = "k" })

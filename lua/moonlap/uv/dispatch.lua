@@ -74,14 +74,29 @@ local MOST = 24
 -- hundred times. How often a loop that was not compiled is tried again.
 local FIRST_LOOK, MOST_TRIES = 256, 3
 
+--- Has a function compiled along a way on which it comes to no loop. A trace that begins with the
+-- function and comes to a loop which is compiled already is an abort, each time it is tried; but an
+-- exit of a trace that is there leads into the loop.
+-- @tparam function fn
+-- @param argument with this it returns at once
+function _M.compile_beginning(fn, argument)
+    for _ = 1, JFUNCF and 1000 or 0 do
+        if operation(fn, 0) == JFUNCF then
+            return
+        end
+        fn(argument)
+    end
+end
+
 --- A place where callbacks of one kind are called, by a loop that is compiled in the end.
--- @tparam function loop has one loop
+-- @tparam function loop has one loop, and does nothing when it is called with 0
 -- @treturn table the site; `is_proved`: the loop may be used now
 function _M.site(loop)
+    _M.compile_beginning(loop, 0)
     local at = FUNCF and loop_of(loop)
     return {
         is_proved = false, loop = loop, at = at, wait = at and FIRST_LOOK or math.huge,
-        patience = FIRST_LOOK, tries = 0, seen = {}, n_seen = 0, is_compiled = false,
+        patience = FIRST_LOOK, times = 0, tries = 0, seen = {}, n_seen = 0, is_compiled = false,
     }
 end
 
@@ -121,14 +136,19 @@ function _M.looked(site, are_plain)
     end
 end
 
---- The site's loop has run some hundred times.
-function _M.has_run(site)
+-- LuaJIT begins a loop's trace after some fifty times.
+local ENOUGH = 120
+
+--- The site's loop has run.
+-- @tparam number times
+function _M.has_run(site, times)
     if site.is_compiled then
         return
     end
+    site.times = site.times + times
     site.is_compiled = operation(site.loop, site.at) == JLOOP
-    if not site.is_compiled then
-        site.tries = site.tries + 1
+    if not site.is_compiled and site.times >= ENOUGH then
+        site.times, site.tries = 0, site.tries + 1
         _M.looked(site, false)
         if site.tries == MOST_TRIES then
             site.wait = math.huge
@@ -137,7 +157,8 @@ function _M.has_run(site)
 end
 
 for _, fn in ipairs {
-    operation, loop_of, whole_trace, _M.is_time, _M.is_plain, _M.looked, _M.has_run,
+    operation, loop_of, whole_trace, _M.compile_beginning, _M.site, _M.is_time, _M.is_plain,
+    _M.looked, _M.has_run,
 } do
     jit.off(fn)
 end

@@ -8,6 +8,7 @@
 -- as a loop that is mostly left at once would be blacklisted; but many timers are filed by one.
 -- @module moonlap.uv.due
 
+local dispatch = require "moonlap.uv.dispatch"
 local timer_records = require "moonlap.uv.timer_records"
 
 local _M = {}
@@ -94,6 +95,9 @@ local MANY = 128
 
 -- Files timers up to the first one that has no ring yet, which it returns.
 local function file_many(at)
+    if at == 0 then
+        return
+    end
     while at ~= started do
         local ring = rings[records[at + DUE]]
         if not ring then
@@ -105,6 +109,8 @@ local function file_many(at)
     end
     return at
 end
+
+dispatch.compile_beginning(file_many, 0)
 
 --- Files the timers that were started since.
 function _M.file()

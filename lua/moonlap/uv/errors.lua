@@ -21,7 +21,7 @@ local text = ffi.new("char[?]", TEXT_SIZE)
 -- @tparam number code negative, as libuv returns it
 -- @treturn string such as `"ENOENT"`; `"Unknown system error -9999"` for a code without a name
 function _M.name(code)
-    return ffi.string(C.uv_err_name_r(code, text, TEXT_SIZE))
+    return (ffi.string(C.uv_err_name_r(code, text, TEXT_SIZE)))
 end
 
 
@@ -29,7 +29,7 @@ end
 -- @tparam number code negative, as libuv returns it
 -- @treturn string such as `"no such file or directory"`
 function _M.message(code)
-    return ffi.string(C.uv_strerror_r(code, text, TEXT_SIZE))
+    return (ffi.string(C.uv_strerror_r(code, text, TEXT_SIZE)))
 end
 
 

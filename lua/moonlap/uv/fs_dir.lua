@@ -62,7 +62,7 @@ api.fs_rmdir = define("uv_fs_rmdir", { check.string }, { result = done })
 -- @treturn string the folder's path
 api.fs_mkdtemp = define("uv_fs_mkdtemp", { check.string }, {
     result = function(req)
-        return ffi.string(C.uv_fs_get_path(req))
+        return (ffi.string(C.uv_fs_get_path(req)))
     end,
 })
 
@@ -98,7 +98,7 @@ end
 
 local SCANDIR = {
     call = function(req, on_done, path)
-        return C.uv_fs_scandir(loop, req, path, 0, on_done)
+        return (C.uv_fs_scandir(loop, req, path, 0, on_done))
     end,
     result = read_entries,
 }
@@ -237,7 +237,7 @@ end
 
 local READDIR = {
     call = function(req, on_done, folder)
-        return C.uv_fs_readdir(loop, req, folder.handle, on_done)
+        return (C.uv_fs_readdir(loop, req, folder.handle, on_done))
     end,
     result = function(req, folder)
         local count = outcome(req)
@@ -268,7 +268,7 @@ local CLOSEDIR = {
     call = function(req, on_done, folder)
         local handle = folder.handle
         folder.handle = false
-        return C.uv_fs_closedir(loop, req, handle, on_done)
+        return (C.uv_fs_closedir(loop, req, handle, on_done))
     end,
     result = done,
 }

@@ -103,10 +103,10 @@ local chars = ffi.typeof "char[?]"
 
 local READ = {
     call = function(req, on_done, file, buffer, length, offset)
-        return C.uv_fs_read(loop, req, file, one_buf(buffer, length), 1, offset, on_done)
+        return (C.uv_fs_read(loop, req, file, one_buf(buffer, length), 1, offset, on_done))
     end,
     result = function(req, _, buffer)
-        return ffi.string(buffer, outcome(req))
+        return (ffi.string(buffer, outcome(req)))
     end,
 }
 

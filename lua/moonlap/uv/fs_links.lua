@@ -23,7 +23,7 @@ void *uv_fs_get_ptr(const void *req);
 
 
 local function text_result(req)
-    return ffi.string(ffi.cast("const char *", C.uv_fs_get_ptr(req)))
+    return (ffi.string(ffi.cast("const char *", C.uv_fs_get_ptr(req))))
 end
 
 

@@ -45,11 +45,10 @@ local function take()
 end
 
 
-local function give_back(req, ...)
+local function give_back(req)
     C.uv_fs_req_cleanup(req)
     idle_count = idle_count + 1
     idle[idle_count] = req
-    return ...
 end
 
 
@@ -57,7 +56,7 @@ end
 -- @param req the uv_fs_t
 -- @treturn number bytes, a descriptor or 0; below 0 an error
 function _M.outcome(req)
-    return tonumber(C.uv_fs_get_result(req))
+    return (tonumber(C.uv_fs_get_result(req)))
 end
 
 
@@ -81,19 +80,23 @@ local function failure(req, code, destination)
 end
 
 
-local function cleaned(req, ...)
-    C.uv_fs_req_cleanup(req)
-    return ...
-end
-
-
--- Callbacks get an error's text alone, or nil and the results.
+-- Callbacks get an error's text alone, or nil and the results, of which there are at most three.
+-- Without varargs, which begin no trace.
 local function decode(request, status)
     local req, how, args = request.ptr, request.how, request.anchor
     if status < 0 and not how.always then
-        return cleaned(req, errors.describe(failure(req, status, how.two_paths and args[2])))
+        local text = errors.describe(failure(req, status, how.two_paths and args[2]))
+        C.uv_fs_req_cleanup(req)
+        return text
     end
-    return cleaned(req, nil, how.result(req, args[1], args[2], args[3], args[4]))
+    local x, y, z = how.result(req, args[1], args[2], args[3], args[4])
+    C.uv_fs_req_cleanup(req)
+    if z ~= nil then
+        return nil, x, y, z
+    elseif y ~= nil then
+        return nil, x, y
+    end
+    return nil, x
 end
 
 
@@ -121,9 +124,18 @@ function _M.run(callback, how, a, b, c, d, keep)
         local req = take()
         local code = how.call(req, nil, a, b, c, d)
         if code < 0 and not how.always then
-            return give_back(req, errors.fail(failure(req, code, how.two_paths and b)))
+            local fault, about = failure(req, code, how.two_paths and b)
+            give_back(req)
+            return errors.fail(fault, about)
         end
-        return give_back(req, how.result(req, a, b, c, d))
+        local x, y, z = how.result(req, a, b, c, d)
+        give_back(req)
+        if z ~= nil then
+            return x, y, z
+        elseif y ~= nil then
+            return x, y
+        end
+        return x
     end
 
     local anchor = { a, b, c, d, keep } -- before the request, since memory may run out here
@@ -142,26 +154,27 @@ end
 
 -- A call of libuv's function of that name. This and DEFINED are written out for each number of
 -- arguments, because LuaJIT compiles neither `unpack` nor `select` at a position that varies. The
--- name is looked up with every call, which is free in compiled code: a libuv may lack it.
+-- name is looked up with every call, which is free in compiled code: a libuv may lack it. The
+-- parentheses keep it from a tail call, in which no trace ends.
 local CALLS = {
     function(name)
         return function(req, on_done, a)
-            return C[name](loop, req, a, on_done)
+            return (C[name](loop, req, a, on_done))
         end
     end,
     function(name)
         return function(req, on_done, a, b)
-            return C[name](loop, req, a, b, on_done)
+            return (C[name](loop, req, a, b, on_done))
         end
     end,
     function(name)
         return function(req, on_done, a, b, c)
-            return C[name](loop, req, a, b, c, on_done)
+            return (C[name](loop, req, a, b, c, on_done))
         end
     end,
     function(name)
         return function(req, on_done, a, b, c, d)
-            return C[name](loop, req, a, b, c, d, on_done)
+            return (C[name](loop, req, a, b, c, d, on_done))
         end
     end,
 }

@@ -42,7 +42,7 @@ end
 --- How long the loop has waited for events.
 -- @treturn number nanoseconds; 0 unless `uv.loop_configure "metrics_idle_time"` was called
 function api.metrics_idle_time()
-    return tonumber(C.uv_metrics_idle_time(loop))
+    return (tonumber(C.uv_metrics_idle_time(loop)))
 end
 
 --- Ends the loop, which needs no such call: it ends with the Lua state. Here it only tells

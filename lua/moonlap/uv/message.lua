@@ -11,6 +11,7 @@
 -- @module moonlap.uv.message
 
 local ffi = require "ffi"
+local barrier = require "moonlap.uv.barrier"
 
 local _M = {}
 
@@ -31,7 +32,7 @@ local MODULES = { A = "moonlap.uv.async", T = "moonlap.uv.thread" }
 
 local function packed(number)
     number_box[0] = number
-    return ffi.string(number_box, NUMBER)
+    return (ffi.string(number_box, NUMBER))
 end
 
 -- The letter and the number of a userdata.
@@ -74,13 +75,7 @@ local function can_go(value)
     return encoders[kind] and (kind ~= "userdata" or identify(value))
 end
 
---- Values as a string.
--- @tparam number ours how many of the values are not the user's, whose positions errors count
--- @param ... values
--- @treturn string|nil nil when one of them cannot go to another state
--- @treturn string then luv's error message
--- @treturn number and how many are before it
-function _M.encode(ours, ...)
+local function encode(ours, ...)
     local n = select("#", ...)
     for i = 1, n do
         local value = select(i, ...)
@@ -109,10 +104,7 @@ local function kind_of(letter)
     return kinds[letter]
 end
 
---- The values of a string.
--- @tparam string text as `encode` made it
--- @return the values
-function _M.decode(text)
+local function decode(text)
     local values, n = {}, 0
     local position = 1 + NUMBER * (1 + number_at(text, 1))
     while position <= #text do
@@ -136,5 +128,27 @@ function _M.decode(text)
     end
     return unpack(values, 1, n)
 end
+
+-- What has userdata is left to these two.
+for _, fn in ipairs { identify, can_go, encode, number_at, kind_of, decode } do
+    jit.off(fn)
+end
+
+local make_encoder, make_decoder = barrier.maker "uvshim_encoder", barrier.maker "uvshim_decoder"
+
+--- Values as a string.
+-- @function encode
+-- @tparam number ours how many of the values are not the user's, whose positions errors count
+-- @param ... values
+-- @treturn string|nil nil when one of them cannot go to another state
+-- @treturn string then luv's error message
+-- @treturn number and how many are before it
+_M.encode = make_encoder and make_encoder(encode) or encode
+
+--- The values of a string.
+-- @function decode
+-- @tparam string text as `encode` made it
+-- @return the values
+_M.decode = make_decoder and make_decoder(decode) or decode
 
 return _M

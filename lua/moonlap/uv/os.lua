@@ -64,7 +64,7 @@ end
 --- This process's id.
 -- @treturn number
 function api.getpid()
-    return C.uv_os_getpid()
+    return (C.uv_os_getpid())
 end
 
 --- The same as `uv.getpid`.
@@ -76,21 +76,21 @@ api.os_getpid = api.getpid
 --- The parent process's id.
 -- @treturn number
 function api.os_getppid()
-    return C.uv_os_getppid()
+    return (C.uv_os_getppid())
 end
 
 
 --- The real user id.
 -- @treturn number
 function api.getuid()
-    return ffi.C.moonlap_uv_getuid()
+    return (ffi.C.moonlap_uv_getuid())
 end
 
 
 --- The real group id.
 -- @treturn number
 function api.getgid()
-    return ffi.C.moonlap_uv_getgid()
+    return (ffi.C.moonlap_uv_getgid())
 end
 
 
@@ -142,7 +142,7 @@ function api.get_process_title()
     if code < 0 then
         return errors.fail(code)
     end
-    return ffi.string(buffer)
+    return (ffi.string(buffer))
 end
 
 

@@ -16,7 +16,7 @@ local function read_text(code, buffer, length)
     if code < 0 then
         return errors.fail(code)
     end
-    return ffi.string(buffer, length[0])
+    return (ffi.string(buffer, length[0]))
 end
 
 

@@ -155,7 +155,7 @@ function api.pipe_pending_type(userdata)
     local _, ptr = open_pipe(userdata)
     local kind = ptr and C.uv_pipe_pending_type(ptr) or 0
     if kind > 0 then
-        return ffi.string(C.uv_handle_type_name(kind))
+        return (ffi.string(C.uv_handle_type_name(kind)))
     end
 end
 

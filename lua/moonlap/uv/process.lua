@@ -3,6 +3,7 @@
 
 local ffi = require "ffi"
 local bit = require "bit"
+local barrier = require "moonlap.uv.barrier"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
 local closing = require "moonlap.uv.closing"
@@ -186,6 +187,7 @@ local api = {}
 _M.api = api
 
 --- Starts a program.
+-- @function spawn
 -- @tparam string file its path, or its name to be looked for in `PATH`
 -- @tparam table options `args`: list of strings; `stdio`: from descriptor 0 on, each a number (a
 --   descriptor that the child inherits), a stream (it inherits it, or gets a pipe to it when it is
@@ -194,7 +196,7 @@ _M.api = api
 -- @tparam[opt] function callback of the exit status and the number of the signal that ended it or 0
 -- @treturn userdata the process, to be closed after its end; or nil, message and name of the error
 -- @treturn number its id
-function api.spawn(...)
+local function spawn(...)
     local file, options = check.string(1, ...), check.table(2, ...)
     local keep = {}
     local c = read_options(file, options, keep, select("#", ...))
@@ -212,6 +214,11 @@ function api.spawn(...)
     h.pid = C.uv_process_get_pid(ptr)
     return userdata, h.pid
 end
+
+for _, fn in ipairs { strings, highest, share_stream, read_stdio, option, read_options, spawn } do
+    jit.off(fn)
+end
+api.spawn = barrier.of(spawn)
 
 --- Sends a signal to a child.
 -- @tparam userdata process

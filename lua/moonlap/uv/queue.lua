@@ -69,7 +69,7 @@ function _M.callback(name, kind)
         ffi.cdef(("void uvshim_on_%s(void);"):format(name))
         declared[name] = true
     end
-    return ffi.cast(kind or ("uv_" .. name .. "_cb"), C["uvshim_on_" .. name])
+    return (ffi.cast(kind or ("uv_" .. name .. "_cb"), C["uvshim_on_" .. name]))
 end
 local on = {}
 

@@ -55,7 +55,7 @@ function api.random(...)
         if code < 0 then
             return errors.fail(code)
         end
-        return ffi.string(buffer, length)
+        return (ffi.string(buffer, length))
     end
 
     local request, req = requests.new("random", callback, decode)

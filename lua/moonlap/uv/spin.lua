@@ -17,6 +17,7 @@ local watcher = require "moonlap.uv.watcher"
 local _M = {}
 
 local idle, prepare, checks = watcher.idle, watcher.prepare, watcher.check
+local floor = math.floor
 local uvshim_glance = C.uvshim_glance
 local now, work = loop.now, loop.work
 local are_unfiled, earliest = due.are_unfiled, due.earliest
@@ -43,17 +44,21 @@ local function is_over()
 end
 
 -- Calls idle handles, from `idle.at` downwards. After the last of a turn it returns true when this
--- turn goes on in other phases; false when it is over, and the next one is another's.
+-- turn goes on in other phases; false when it is over, and the next one is another's. Also returns
+-- how many turns are left.
 local function spin(turns)
+    if turns == 0 then
+        return true, 0
+    end
     local callbacks = idle.callbacks
     while true do
         local at = idle.at
         if at == 0 then
             turns = turns - 1
             if has_phases() then
-                return true
+                return true, turns
             elseif turns <= 0 or is_over() then
-                return false
+                return false, turns
             end
             at = idle.n
         end
@@ -88,8 +93,9 @@ function _M.run(may_turn)
     if idle.at == 0 then
         idle.at = idle.n
     end
-    local goes_on = spin((site.is_compiled and MOST or TRIAL) / idle.n + 1)
-    dispatch.has_run(site)
+    local n, turns = idle.n, floor((site.is_compiled and MOST or TRIAL) / idle.n) + 1
+    local goes_on, left = spin(turns)
+    dispatch.has_run(site, (turns - left) * n)
     return goes_on
 end
 

@@ -105,7 +105,7 @@ local function move(memory, h)
     local copy = ffi.C.moonlap_uv_dup(fd[0])
     closing.close_memory(memory)
     if copy < 0 then
-        return C.uv_translate_sys_error(ffi.errno())
+        return (C.uv_translate_sys_error(ffi.errno()))
     end
     local status
     if h.class.name == "tcp" then

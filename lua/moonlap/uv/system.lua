@@ -58,21 +58,21 @@ local timeval64_t = ffi.typeof "struct { int64_t sec; int32_t usec; }"
 --- libuv's version.
 -- @treturn number `major * 65536 + minor * 256 + patch`
 function api.version()
-    return C.uv_version()
+    return (C.uv_version())
 end
 
 
 --- libuv's version.
 -- @treturn string such as `"1.44.2"`
 function api.version_string()
-    return ffi.string(C.uv_version_string())
+    return (ffi.string(C.uv_version_string()))
 end
 
 
 --- A clock that never goes back.
 -- @treturn number nanoseconds since an arbitrary start
 function api.hrtime()
-    return tonumber(C.uv_hrtime())
+    return (tonumber(C.uv_hrtime()))
 end
 
 
@@ -96,35 +96,35 @@ function api.resident_set_memory()
     if code < 0 then
         return errors.fail(code)
     end
-    return tonumber(rss[0])
+    return (tonumber(rss[0]))
 end
 
 
 --- The memory that is free on this machine.
 -- @treturn number bytes
 function api.get_free_memory()
-    return tonumber(C.uv_get_free_memory())
+    return (tonumber(C.uv_get_free_memory()))
 end
 
 
 --- The memory of this machine.
 -- @treturn number bytes
 function api.get_total_memory()
-    return tonumber(C.uv_get_total_memory())
+    return (tonumber(C.uv_get_total_memory()))
 end
 
 
 --- The memory that this process may use, by its control group.
 -- @treturn number bytes; 0 when no bound is known
 function api.get_constrained_memory()
-    return tonumber(C.uv_get_constrained_memory())
+    return (tonumber(C.uv_get_constrained_memory()))
 end
 
 
 --- How many threads can run at once; libuv 1.44 and later.
 -- @treturn number at least 1
 function api.available_parallelism()
-    return C.uv_available_parallelism()
+    return (C.uv_available_parallelism())
 end
 
 

@@ -3,6 +3,7 @@
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
+local barrier = require "moonlap.uv.barrier"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local message = require "moonlap.uv.message"
@@ -42,7 +43,7 @@ end
 function _M.code(position, ...)
     local fn = select(position, ...)
     if type(fn) == "string" or type(fn) == "number" then
-        return tostring(fn)
+        return (tostring(fn))
     elseif type(fn) ~= "function" then
         check.type_error(position, "function", ...)
     end
@@ -58,7 +59,7 @@ local function stack_size_of(options)
     if size == nil then
         return -1
     end
-    return tonumber(size)
+    return (tonumber(size))
         or check.argument_error(1, "stack_size option must be a number if set")
 end
 
@@ -67,11 +68,12 @@ _M.api = api
 
 --- Runs a function in a new thread and Lua state, where the module `luv` is this library. It has no
 -- upvalues there. An error in it ends the process.
+-- @function new_thread
 -- @tparam[opt] table options `stack_size`: bytes
 -- @tparam function|string entry a function or its code
 -- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
 -- @treturn userdata the thread; or nil, message and name of the error
-function api.new_thread(...)
+local function new_thread(...)
     local at, stack_size = 1, -1
     if type((...)) == "table" then
         at, stack_size = 2, stack_size_of((...))
@@ -89,6 +91,9 @@ function api.new_thread(...)
     end
     return new(C.uvshim_thread_id(started), ffi.gc(started, C.uvshim_thread_drop))
 end
+
+jit.off(new_thread)
+api.new_thread = barrier.of(new_thread)
 
 --- Waits until a thread that was started here has ended.
 -- @tparam userdata thread

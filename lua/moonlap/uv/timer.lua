@@ -69,6 +69,9 @@ end
 
 -- For large rings of timers whose callbacks LuaJIT compiles.
 local function call_inlined(ring)
+    if ring == 0 then
+        return
+    end
     while true do
         local callback = next_callback(ring)
         if not callback then
@@ -108,7 +111,7 @@ function _M.run()
     while ring and time <= now do
         if site.is_proved and due.is_large(ring) then
             call_inlined(ring)
-            dispatch.has_run(site)
+            dispatch.has_run(site, 128)
         else
             call_each(ring)
         end
@@ -152,7 +155,7 @@ local function whole(position, ...)
     if value < 0 then
         return FOREVER -- luv's uint64_t of a negative number
     end
-    return floor(value)
+    return (floor(value))
 end
 
 local api = {}
@@ -238,7 +241,7 @@ end
 -- @tparam userdata timer
 -- @treturn number ms, 0 when it is due, was never started or is closed
 function api.timer_get_due_in(userdata)
-    return max(0, records[place(userdata) + DUE] - loop.now())
+    return (max(0, records[place(userdata) + DUE] - loop.now()))
 end
 
 -- -- what all handles can do, as timers do it ----------------------------------------------------

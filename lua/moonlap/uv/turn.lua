@@ -67,7 +67,8 @@ local can_wait = true -- in mode "once": nothing was to be called at the start o
 -- -- leaves -------------------------------------------------------------------------------------
 
 -- Each is compiled along the way that it goes mostly; where it goes another one, what follows is
--- left to the functions that are not compiled and can do everything.
+-- left to the functions that are not compiled and can do everything. A leaf does not end in a tail
+-- call of C or of LuaJIT's own functions: its trace would have no end. Parentheses help.
 
 local function alive_in_c()
     return uv_loop_alive(c_loop) ~= 0
@@ -176,7 +177,7 @@ local function patience()
     elseif loop.refs == 0 and not is_alive_in_c() then
         return 0
     end
-    return max(0, min(time - now(), LONGEST_WAIT))
+    return (max(0, min(time - now(), LONGEST_WAIT)))
 end
 
 local has_more = false -- the last poll has left something to read
@@ -408,7 +409,7 @@ end
 --- The file descriptor that libuv polls.
 -- @treturn number
 function api.backend_fd()
-    return C.uv_backend_fd(c_loop)
+    return (C.uv_backend_fd(c_loop))
 end
 
 --- How long the poll would wait now.

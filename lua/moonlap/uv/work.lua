@@ -3,6 +3,7 @@
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
+local barrier = require "moonlap.uv.barrier"
 local check = require "moonlap.uv.check"
 local message = require "moonlap.uv.message"
 local queue = require "moonlap.uv.queue"
@@ -19,7 +20,7 @@ const char *uvshim_work_result(uvshim_work *, size_t *size);
 ]]
 
 local q = queue.q
-local boot -- for the pool's states
+local boot = false -- for the pool's states
 local size_box = ffi.new "size_t[1]"
 
 -- The code and the callback of a work context.
@@ -32,6 +33,11 @@ local function decode(r)
     if text ~= nil then
         return message.decode(ffi.string(text, size_box[0]))
     end
+end
+
+-- A leaf: `queue_work` is not compiled, and the interpreter calls C slowly.
+local function start(ptr, text)
+    return (C.uvshim_work_queue(q, ptr, boot, #boot, text, #text))
 end
 
 local api = {}
@@ -59,10 +65,11 @@ function api.new_work(...)
 end
 
 --- Has work done once by the thread pool.
+-- @function queue_work
 -- @tparam userdata context
 -- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
 -- @treturn boolean true; or nil, message and name of the error
-function api.queue_work(...)
+local function queue_work(...)
     local context = ...
     local w = context ~= nil and records[context]
     if not w then
@@ -75,12 +82,15 @@ function api.queue_work(...)
     boot = boot or worker.boot()
     local r, ptr = req.new("work", w.after, decode)
     r.anchor = text -- read by the other thread
-    local status = C.uvshim_work_queue(q, ptr, boot, #boot, text, #text)
+    local status = start(ptr, text)
     if status < 0 then
         return req.abandon(r, status)
     end
     return true
 end
+
+jit.off(queue_work)
+api.queue_work = barrier.of(queue_work)
 
 local meta = getmetatable(template)
 meta.__index = { queue = api.queue_work }

@@ -47,7 +47,7 @@ local written = req.complete "write"
 local function try_write(ptr, list, n)
     local done = uvshim_try_write(ptr, list, n)
     if done < 0 and (done == EINTR or done == ENOBUFS) then
-        return C.uv_try_write(ptr, list, n)
+        return (C.uv_try_write(ptr, list, n))
     end
     return done
 end

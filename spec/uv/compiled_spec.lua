@@ -1,0 +1,81 @@
+local child = require "spec.support.child"
+local support = require "spec.support.uv"
+
+-- Each line is a program of spec/support/uv_mixture.lua: sources, what callbacks do, how the loop
+-- runs.
+local MIXTURES = [[
+    near                                    plain       default
+    near,far                                closure     default
+    near,far                                plain       nowait
+    cancelled,idle                          plain       default
+    cancelled,tcp                           closure     default
+    repeating,tcp                           loop        default
+    repeating,cancelled,far                 throw       default
+    many,near                               plain       default
+    many,far                                closure     default
+    many                                    coroutine   nowait
+    idle                                    plain       default
+    idle,far                                closure     default
+    idle,tcp,far                            plain       default
+    idle,near                               loop        once
+    idle,far                                coroutine   nowait
+    idle,repeating                          throw       default
+    phases                                  plain       default
+    phases,tcp                              closure     default
+    phases,near                             loop        stop
+    tcp                                     plain       default
+    tcp,far                                 closure     default
+    tcp,pipe,near                           loop        default
+    tcp                                     plain       once
+    tcp,far                                 coroutine   nowait
+    pipe,cancelled                          throw       default
+    short                                   plain       default
+    short,far                               closure     default
+    short,repeating                         loop        once
+    short,idle                              coroutine   default
+    udp                                     plain       default
+    udp,far                                 closure     default
+    udp,tcp                                 loop        nowait
+    fs                                      plain       default
+    fs,near                                 closure     once
+    fs_sync,far                             plain       default
+    fs_sync,tcp                             closure     default
+    dns,near                                plain       default
+    work                                    plain       default
+    work,tcp                                closure     default
+    async                                   plain       default
+    async,far                               loop        default
+    process,near                            plain       default
+    process,tcp                             coroutine   default
+    signal,near                             closure     default
+    signal,tcp                              plain       once
+    near,late-tcp                           plain       default
+    idle,late-udp,late-short                closure     default
+    tcp,late-fs,late-async                  loop        default
+    near,tcp,udp,fs,work,async,signal       closure     default
+    far,idle,pipe,dns,process,late-many     throw       default
+]]
+
+describe("LuaJIT, which compiles programs with moonlap.uv,", support.with_uv(function()
+    local root = io.popen("pwd -P"):read "*l"
+
+    local function run(sources, body, way)
+        return child.with_folder(function(folder)
+            local done = child.start(folder, {
+                args = { root .. "/spec/support/uv_mixture.lua", sources, body, way, "3000" },
+                prefix = "timeout 60 0</dev/null ",
+            })
+            assert(done.status == 0, done.stderr)
+            return require("cjson").decode(done.stdout)
+        end)
+    end
+
+    for sources, body, way in MIXTURES:gmatch "(%S+) +(%S+) +(%S+)" do
+        it(("blacklists nothing: %s, %s, %s"):format(sources, body, way), function()
+            local got = run(sources, body, way)
+            assert.is_true(got.events > 10)
+            assert.equal("", got.blacklisted)
+            assert.equal("", got.storms)
+        end)
+    end
+end))
