@@ -22,7 +22,7 @@ func (e *evidenceFlags) addFlags(f *pflag.FlagSet) {
 
 func (e *evidenceFlags) wanted() (kinds []observe.Kind) {
 	for _, k := range evidenceKinds {
-		if *e.on[k.Name()] {
+		if on := e.on[k.Name()]; on != nil && *on { // bench and load have no such flags
 			kinds = append(kinds, k)
 		}
 	}
