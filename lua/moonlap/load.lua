@@ -1,9 +1,8 @@
 --- The load engine: HTTP load from LuaJIT, as Go starts it, and what scripts may ask for beyond
 -- wrk's API.
 --
--- `moonlap.load.lines` has the contract with Go. This process coordinates; each thread of the
--- run is
--- a process of its own, so that nothing is shared while requests go out.
+-- `moonlap.load.lines` has the contract with Go. This process coordinates; each thread of the run
+-- is a process of its own, so that nothing is shared while requests go out.
 -- @module moonlap.load
 local _M = {}
 
@@ -31,16 +30,15 @@ end
 
 
 --- Names a function that judges each response: `check(response, conn)`, with `status`, `headers`
--- and `body`. A false or nil
--- result counts as an error of the kind check; a second result says why.
+-- and `body`. A false or nil result counts as an error of the kind check; a second result says
+-- why.
 function _M.check(f)
     register("check", f)
 end
 
 
 --- Names a function that plays a user on each connection, again and again: `user(conn)`. It runs
--- as a coroutine; see
--- `moonlap.load.user` for what `conn` can do.
+-- as a coroutine; see `moonlap.load.user` for what `conn` can do.
 function _M.user(f)
     register("user", f)
 end

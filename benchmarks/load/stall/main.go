@@ -24,7 +24,7 @@ import (
 const (
 	level   = 0.95
 	rate    = 2000
-	sockets = 1000
+	sockets = 3000
 )
 
 var percentiles = []float64{50, 90, 99, 99.9}

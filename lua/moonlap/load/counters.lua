@@ -124,8 +124,8 @@ function _M.expected(h)
 end
 
 
---- Fills `to` with what is in `from`, and with the requests that would have been sent
--- meanwhile, one every `expected` ns, by connections that waited longer than that.
+--- Fills `to` with what is in `from`, and with the requests that would have been sent meanwhile,
+-- one every `expected` ns, by connections that waited longer than that.
 function _M.correct(from, to, expected)
     add(to, from)
     local first, last = range(from)

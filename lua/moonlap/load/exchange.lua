@@ -577,9 +577,9 @@ local function feed_body(self, conn, head, p, n, size)
 end
 
 
--- Takes bytes off a socket. Responses may begin and end anywhere in them. It calls itself for
--- the next
--- one: a loop that mostly goes round once would keep the event loop around it from being compiled.
+-- Takes bytes off a socket. Responses may begin and end anywhere in them. It calls itself for the
+-- next one: a loop that mostly goes round once would keep the event loop around it from being
+-- compiled.
 local function feed(self, conn, p, n)
     local made = conn.made
     if conn.pending == 0 then
@@ -781,8 +781,8 @@ function _M.on_wake(self, conn, t)
 end
 
 
--- When the oldest of a connection's streams was sent. A function of its own, because closures keep
--- their surroundings from being compiled.
+-- When the oldest of a connection's streams was sent. A function of its own, because closures
+-- keep their surroundings from being compiled.
 local function oldest_of(conn)
     local oldest = conn.sent
     conn.side.each_wait(conn, function(sent)

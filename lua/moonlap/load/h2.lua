@@ -1,8 +1,7 @@
 --- HTTP/2 on the engine's connections: many streams on each, a new one as soon as one has ended.
 --
 -- The frames are read and written here; `moonlap.load.hpack` compresses headers. Scripts write
--- their
--- requests as HTTP/1 text, as for wrk; what is sent is made of it.
+-- their requests as HTTP/1 text, as for wrk; what is sent is made of it.
 -- @module moonlap.load.h2
 local bit = require "bit"
 local ffi = require "ffi"
@@ -74,7 +73,8 @@ function _M.flush(self, conn)
 end
 
 
--- An HTTP/1 request as HTTP/2's headers and body. The last one is kept: it is the next one, mostly.
+-- An HTTP/1 request as HTTP/2's headers and body. The last one is kept: it is the next one,
+-- mostly.
 local function new_reader(scheme)
     local last, names, values, body
     return function(text)

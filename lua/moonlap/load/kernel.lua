@@ -1,12 +1,10 @@
 --- System calls of the load engine, as compiled code can call them: each returns its result, or
 -- the negative number of the error.
 --
--- On x86-64 they are a few bytes of machine code mapped at start. They return by `pop` and
--- `jmp`: the
--- first `ret` after a system call is mispredicted where the kernel guards itself against
--- Speculative
--- Return Stack Overflow, which costs up to 0.3 µs (benchmarks/uv, "The way back from the kernel").
--- Elsewhere libc's functions do it.
+-- On x86-64 they are a few bytes of machine code mapped at start. They return by `pop` and `jmp`:
+-- the first `ret` after a system call is mispredicted where the kernel guards itself against
+-- Speculative Return Stack Overflow, which costs up to 0.3 µs (benchmarks/uv, "The way back from
+-- the kernel"). Elsewhere libc's functions do it.
 -- @module moonlap.load.kernel
 local bit = require "bit"
 local ffi = require "ffi"
@@ -272,7 +270,8 @@ function _M.shared_page()
 end
 
 
---- A descriptor that is readable once SIGINT or SIGTERM has come; the signals do nothing else then.
+--- A descriptor that is readable once SIGINT or SIGTERM has come; the signals do nothing else
+-- then.
 function _M.interrupts()
     local set = ffi.new("uint64_t[16]", bit.lshift(1ULL, 1) + bit.lshift(1ULL, 14))
     C.moonlap_load_sigprocmask(0, set, nil)

@@ -29,9 +29,9 @@ end
 
 
 --- A schedule of arrivals.
--- @tparam table how `rate` (per second) or `stages` ({{rate=, duration_ns=, from=}, …}), `poisson`
--- (boolean), `seed`, `share` (1/threads), `offset` (0 to 1, where in the first interval this
--- thread begins)
+-- @tparam table how `rate` (per second) or `stages` ({{rate=, duration_ns=, from=}, …}),
+-- `poisson` (boolean), `seed`, `share` (1/threads), `offset` (0 to 1, where in the first interval
+-- this thread begins)
 -- @treturn table `due`: ns since the schedule's begin of the next arrival, infinity after the
 -- last stage
 function _M.new(how)

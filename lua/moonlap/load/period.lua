@@ -185,8 +185,7 @@ end
 --- Runs a period until its end.
 -- @tparam table self the thread
 -- @tparam table period `side`, `slice` and `block` of the first slice, `at` (when it begins),
--- `ns`, `cut_ns`, `zero` (what
--- `at_ns` counts from), `warmup`
+-- `ns`, `cut_ns`, `zero` (what `at_ns` counts from), `warmup`
 function _M.run(self, period)
     local side = self.sides[period.side]
     self.side, self.period = side, period

@@ -187,8 +187,7 @@ end
 -- @tparam cdata p bytes
 -- @tparam number n how many
 -- @treturn number bytes of the head; 0 when its end has not come yet; nil and what is wrong with
--- it.
--- A third result is true when it is the same as the one before, byte for byte.
+-- it. A third result is true when it is the same as the one before, byte for byte.
 function _M.read(head, p, n)
     local size = head.head
     if head.memo == 1 and n >= size and C.moonlap_load_memcmp(p, head.bytes, size) == 0 then

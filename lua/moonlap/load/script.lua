@@ -1,8 +1,7 @@
 --- A user's script in a state of its own, and its hooks as the engine calls them.
 --
 -- The file is run once in the main state and once in each thread, as wrk does. Hooks are looked
--- up when they are
--- called, so a script may replace them as it goes.
+-- up when they are called, so a script may replace them as it goes.
 -- @module moonlap.load.script
 local ffi = require "ffi"
 local headers = require "moonlap.load.headers"

@@ -5,7 +5,6 @@ local exchange = require "moonlap.load.exchange"
 local pace = require "moonlap.load.pace"
 local response = require "moonlap.load.response"
 local socket = require "moonlap.load.socket"
-local tls = require "moonlap.load.tls"
 
 local _M = {}
 
@@ -72,6 +71,7 @@ function _M.new(self, index)
     end
     local secure = false
     if spec.url:find "^https:" or spec.url:find "^wss:" then
+        local tls = require "moonlap.load.tls"
         secure, err = tls.new(spec.tls or job.tls or {}, _M.host(spec.url), job.protocol == "h2"
             and "\2h2" or "\8http/1.1")
         if not secure then

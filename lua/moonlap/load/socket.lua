@@ -28,8 +28,7 @@ local EPOLL_CLOEXEC, EPOLL_CTL_ADD = 0x80000, 1
 local EINPROGRESS = 115
 
 -- EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLET. The kernel wakes for EPOLLOUT only after it refused a
--- write, so it
--- costs nothing to ask for it always.
+-- write, so it costs nothing to ask for it always.
 local INTEREST = bit.bor(0x1, 0x4, 0x2000, 0x80000000)
 
 local one = ffi.new("int[1]", 1)

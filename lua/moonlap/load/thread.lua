@@ -3,7 +3,6 @@
 local bit = require "bit"
 local counters = require "moonlap.load.counters"
 local exchange = require "moonlap.load.exchange"
-local h2 = require "moonlap.load.h2"
 local json = require "moonlap.json"
 local kernel = require "moonlap.load.kernel"
 local lines = require "moonlap.load.lines"
@@ -13,7 +12,6 @@ local resolve = require "moonlap.load.resolve"
 local script = require "moonlap.load.script"
 local sides = require "moonlap.load.side"
 local socket = require "moonlap.load.socket"
-local websocket = require "moonlap.load.websocket"
 local wrk = require "moonlap.load.wrk"
 
 local _M = {}
@@ -261,8 +259,7 @@ end
 
 
 -- One trace goes from a response through the script to the next request: that takes more
--- instructions, constants
--- and exits than LuaJIT allows by default.
+-- instructions, constants and exits than LuaJIT allows by default.
 local function allow_long_traces()
     require("jit.opt").start("maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "maxtrace=4000",
         "maxmcode=32768", "sizemcode=64", "maxside=1000")
@@ -293,12 +290,12 @@ function commands.connect(self, message)
         local one = self.scripts[index]
         one:attach(side, self.job)
         if (self.job.protocol or "http1") == "h2" then
-            local ok, problem = h2.attach(side, self.job.pipeline or 1)
+            local ok, problem = require("moonlap.load.h2").attach(side, self.job.pipeline or 1)
             if not ok then
                 return { problem = problem }
             end
         elseif self.job.protocol == "websocket" then
-            websocket.attach(side, one.env.wrk, side.request ~= nil)
+            require("moonlap.load.websocket").attach(side, one.env.wrk, side.request ~= nil)
         end
         side.batch = side.streams > 0 and 1 or message.batches[index] or side.batch
         side.no_request = no_request

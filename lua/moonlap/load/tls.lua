@@ -1,8 +1,7 @@
 --- TLS through OpenSSL's library, on sockets that the engine reads and writes itself otherwise.
 --
 -- OpenSSL reads ahead, so that a response takes one system call, and not one for a record's head
--- and
--- one for the rest.
+-- and one for the rest.
 -- @module moonlap.load.tls
 local bit = require "bit"
 local ffi = require "ffi"

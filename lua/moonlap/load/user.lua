@@ -9,9 +9,8 @@
 --         "basket" })
 --     end)
 --
--- When the function has returned, it begins again. A request that failed returns nil and the
--- kind of
--- the error; the next one goes out on a new connection.
+-- When the function has returned, it begins again. A request that failed returns nil and the kind
+-- of the error; the next one goes out on a new connection.
 -- @module moonlap.load.user
 local headers = require "moonlap.load.headers"
 

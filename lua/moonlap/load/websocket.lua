@@ -1,7 +1,8 @@
 --- WebSocket echo on the engine's connections: a message out, a message back.
 --
--- The upgrade is the first request of a connection, and is not counted. Then each request is a text
--- message of the script's (or the job's body), and its response is the next message of the server.
+-- The upgrade is the first request of a connection, and is not counted. Then each request is a
+-- text message of the script's (or the job's body), and its response is the next message of the
+-- server.
 -- @module moonlap.load.websocket
 local bit = require "bit"
 local ffi = require "ffi"
