@@ -1,6 +1,7 @@
 -- HTTP/2 against a real nginx, and against bytes that are none.
 local ffi = require "ffi"
 local child = require "spec.support.child"
+local connection = require "moonlap.load.connection"
 local counters = require "moonlap.load.counters"
 local exchange = require "moonlap.load.exchange"
 local h2 = require "moonlap.load.h2"
@@ -30,8 +31,8 @@ local function new_conn(streams)
     }
     local self = { ending = true, timers = timers.new(), timeout_ns = 1e9, hook = { [0] = 0 } }
     assert(h2.attach(side, streams))
-    local conn = exchange.new(side, 0)
-    conn.state, conn.user = exchange.OPEN, {}
+    local conn = connection.new(side, 0)
+    conn.state, conn.user = connection.OPEN, {}
     local send = exchange.transmit_more
     exchange.transmit_more = function() end
     side.hello(self, conn)

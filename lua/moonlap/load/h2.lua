@@ -5,9 +5,11 @@
 -- @module moonlap.load.h2
 local bit = require "bit"
 local ffi = require "ffi"
+local connection = require "moonlap.load.connection"
 local exchange = require "moonlap.load.exchange"
 local hpack = require "moonlap.load.hpack"
 local kernel = require "moonlap.load.kernel"
+local reading = require "moonlap.load.reading"
 
 local _M = {}
 
@@ -350,7 +352,7 @@ end
 local function take(self, conn, p, n)
     local h2, made = conn.h2, conn.made
     if conn.have > 0 then
-        p, n = exchange.unstash(conn, p, n)
+        p, n = reading.unstash(conn, p, n)
     end
     h2.reading = true
     local used, err = read_frames(self, conn, p, n)
@@ -359,9 +361,9 @@ local function take(self, conn, p, n)
     end
     h2.reading = false
     if not used then
-        return exchange.fail(self, conn, "protocol", err, now())
+        return connection.fail(self, conn, "protocol", err, now())
     elseif used < n then
-        exchange.stash(conn, p + used, n - used)
+        reading.stash(conn, p + used, n - used)
     end
     _M.flush(self, conn)
     if conn.made ~= made then
@@ -374,7 +376,7 @@ local function take(self, conn, p, n)
             end
         end
         if conn.made == made and conn.pending == 0 then
-            exchange.reopen(self, conn, now())
+            connection.reopen(self, conn, now())
         end
     else
         exchange.fill(self, conn, now())

@@ -13,12 +13,29 @@ local TEXT = {} -- the key
 local lazy = {}
 
 
---- Makes a plain table of one: names as they were sent; of equal names the last.
+-- What the last head that was looked into says. Most responses have the head of the one before.
+local last, parsed
+
+
+-- Names as they were sent; of equal names the last.
+local function parse(text)
+    if text ~= last then
+        parsed = {}
+        for name, value in gmatch(text, "\n([^:\r\n]+):[ \t]*([^\r\n]*)") do
+            parsed[name] = value
+        end
+        last = text
+    end
+    return parsed
+end
+
+
+--- Makes a plain table of one.
 function _M.fill(headers)
     local text = rawget(headers, TEXT)
     headers[TEXT] = nil
     setmetatable(headers, nil)
-    for name, value in gmatch(text or "", "\n([^:\r\n]+):[ \t]*([^\r\n]*)") do
+    for name, value in pairs(parse(text)) do
         headers[name] = value
     end
     return headers
@@ -31,7 +48,7 @@ function lazy.__index(headers, key)
     if key == TEXT then
         return nil
     end
-    return rawget(fill(headers), key)
+    return parse(rawget(headers, TEXT))[key]
 end
 
 

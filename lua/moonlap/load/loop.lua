@@ -1,15 +1,17 @@
 --- The event loop of one thread: waits, hands events to connections, keeps the time.
 -- @module moonlap.load.loop
 local ffi = require "ffi"
+local connection = require "moonlap.load.connection"
 local exchange = require "moonlap.load.exchange"
 local kernel = require "moonlap.load.kernel"
+local reading = require "moonlap.load.reading"
 local socket = require "moonlap.load.socket"
 local timers = require "moonlap.load.timers"
 
 local _M = {}
 
 local now, wait = kernel.now, kernel.wait
-local on_event, on_wake, expire = exchange.on_event, exchange.on_wake, exchange.expire
+local on_event, on_wake, expire = reading.on_event, connection.on_wake, connection.expire
 local first_idle, take_idle = exchange.first_idle, exchange.take_idle
 local take_due, issue = exchange.take_due, exchange.issue
 local huge = math.huge

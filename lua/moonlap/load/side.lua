@@ -1,7 +1,7 @@
 --- One side of a run in one thread: where to, what is sent, its connections.
 -- @module moonlap.load.side
 local counters = require "moonlap.load.counters"
-local exchange = require "moonlap.load.exchange"
+local connection = require "moonlap.load.connection"
 local pace = require "moonlap.load.pace"
 local response = require "moonlap.load.response"
 local socket = require "moonlap.load.socket"
@@ -95,7 +95,7 @@ function _M.new(self, index)
     side.size = side.connections + 1
     for _ = 1, side.connections do
         self.last_conn = self.last_conn + 1
-        self.conns[self.last_conn] = exchange.new(side, self.last_conn)
+        self.conns[self.last_conn] = connection.new(side, self.last_conn)
     end
     return side
 end

@@ -2,6 +2,7 @@
 -- @module moonlap.load.thread
 local bit = require "bit"
 local counters = require "moonlap.load.counters"
+local connection = require "moonlap.load.connection"
 local exchange = require "moonlap.load.exchange"
 local json = require "moonlap.json"
 local kernel = require "moonlap.load.kernel"
@@ -83,9 +84,9 @@ local function protect(self, run)
             local words = ("%s(): %s"):format(line.hook, line.text)
             if number == 1 or number == DELAY then
                 counters.error(conn.side.counters, "script", words)
-                exchange.wake(self, conn, now() + LEAST_AGAIN)
+                connection.wake(self, conn, now() + LEAST_AGAIN)
             else
-                exchange.fail(self, conn, "script", words, now())
+                connection.fail(self, conn, "script", words, now())
             end
         end
     end
@@ -97,7 +98,7 @@ local function no_request(self, conn, text, t)
     if conn.pause then -- it wants to sleep
         local pause = conn.pause
         conn.pause = false
-        return exchange.wake(self, conn, t + pause)
+        return connection.wake(self, conn, t + pause)
     elseif type(text) == "number" then
         text = "a number"
     elseif text == "" then
@@ -108,7 +109,7 @@ local function no_request(self, conn, text, t)
     local words = "request() returned " .. text .. ", not the text of a request"
     report(self, words, "request", conn.side.index)
     counters.error(conn.side.counters, "script", words)
-    return exchange.wake(self, conn, t + LEAST_AGAIN)
+    return connection.wake(self, conn, t + LEAST_AGAIN)
 end
 
 
@@ -119,7 +120,7 @@ local function new_delay(self, env)
         self.hook[0] = 0
         local n = conn.side.counters
         n.delays, n.delay_ns = n.delays + 1, n.delay_ns + ms * 1e6
-        return exchange.wake(self, conn, t + math.max(0, ms) * 1e6)
+        return connection.wake(self, conn, t + math.max(0, ms) * 1e6)
     end
 end
 
@@ -314,7 +315,7 @@ function commands.connect(self, message)
     for i = 0, self.last_conn do
         local conn = self.conns[i]
         conn.user = { id = i }
-        exchange.connect(self, conn, t)
+        connection.connect(self, conn, t)
     end
     -- Until all are open, or have failed once.
     local limit = t + math.min(self.timeout_ns, 5e9)
@@ -323,7 +324,7 @@ function commands.connect(self, message)
         local open = true
         for i = 0, self.last_conn do
             local conn = self.conns[i]
-            open = open and (conn.state == exchange.OPEN or conn.tries > 0)
+            open = open and (conn.state == connection.OPEN or conn.tries > 0)
         end
         self.finished = open or at >= limit
         self.deadline = at + 1e6

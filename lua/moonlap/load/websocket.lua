@@ -6,8 +6,10 @@
 -- @module moonlap.load.websocket
 local bit = require "bit"
 local ffi = require "ffi"
+local connection = require "moonlap.load.connection"
 local exchange = require "moonlap.load.exchange"
 local kernel = require "moonlap.load.kernel"
+local reading = require "moonlap.load.reading"
 
 local _M = {}
 
@@ -145,7 +147,7 @@ end
 local function take(self, conn, p, n)
     local made = conn.made
     if conn.have > 0 then
-        p, n = exchange.unstash(conn, p, n)
+        p, n = reading.unstash(conn, p, n)
     end
     while n > 0 do
         local used, err
@@ -160,17 +162,17 @@ local function take(self, conn, p, n)
         if conn.made ~= made then
             return
         elseif not used then
-            return exchange.fail(self, conn, "protocol", err, now())
+            return connection.fail(self, conn, "protocol", err, now())
         elseif used == 0 then
-            return exchange.stash(conn, p, n)
+            return reading.stash(conn, p, n)
         end
         p, n = p + used, n - used
         if conn.leaving then
             if conn.pending > 0 then
-                return exchange.fail(self, conn, "reset", "the server closed before it answered",
+                return connection.fail(self, conn, "reset", "the server closed before it answered",
                     now())
             end
-            return exchange.reopen(self, conn, now())
+            return connection.reopen(self, conn, now())
         end
     end
 end

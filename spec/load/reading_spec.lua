@@ -1,7 +1,9 @@
 -- Responses in pieces of any size, and bytes that are no responses: without sockets.
 local ffi = require "ffi"
+local connection = require "moonlap.load.connection"
 local counters = require "moonlap.load.counters"
 local exchange = require "moonlap.load.exchange"
+local reading = require "moonlap.load.reading"
 local response = require "moonlap.load.response"
 local timers = require "moonlap.load.timers"
 
@@ -22,8 +24,8 @@ local function new_conn(batch, wants_body)
         end,
     }
     local self = { ending = true, timers = timers.new(), timeout_ns = 1e9, hook = { [0] = 0 } }
-    local conn = exchange.new(side, 0)
-    conn.state, conn.pending = exchange.OPEN, batch
+    local conn = connection.new(side, 0)
+    conn.state, conn.pending = connection.OPEN, batch
     return self, conn, seen
 end
 
@@ -40,7 +42,7 @@ end
 
 local function feed(self, conn, text)
     local bytes = ffi.new("uint8_t[?]", #text + 1, text)
-    exchange.take(self, conn, ffi.cast("const uint8_t *", bytes), #text)
+    reading.take(self, conn, ffi.cast("const uint8_t *", bytes), #text)
 end
 
 
@@ -103,7 +105,7 @@ local function feed_pieces(self, conn, text, size)
 end
 
 
-describe("moonlap.load.exchange", function()
+describe("moonlap.load.reading", function()
     it("reads responses that begin and end anywhere", function()
         for seed = 1, 300 do
             math.randomseed(seed)
@@ -212,7 +214,7 @@ describe("moonlap.load.exchange", function()
         local self, conn, seen = new_conn(1, true)
         feed_pieces(self, conn, "HTTP/1.0 200 OK\r\nServer: old\r\n\r\nthe body")
         assert.equal(0, #seen)
-        exchange.on_end(self, conn)
+        reading.on_end(self, conn)
         assert.equal("the body", seen[1].body)
         assert.equal("", errors(conn))
     end)
@@ -220,7 +222,7 @@ describe("moonlap.load.exchange", function()
     it("tells a response that was cut off", function()
         local self, conn = new_conn(1, true)
         feed(self, conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-        exchange.on_end(self, conn)
+        reading.on_end(self, conn)
         local words = "reset\0the server closed in the midst of a response"
         assert.equal(1, conn.side.counters.texts[words])
     end)
