@@ -108,7 +108,7 @@ end
 
 -- Finishes handles up to the first one with a close callback, which it returns, or that is not
 -- plain.
-local function finish_many()
+local function finish_some()
     while true do
         local is_plain, callback = finish_plain()
         if not is_plain then
@@ -118,6 +118,27 @@ local function finish_many()
         end
     end
 end
+
+jit.off(finish_some)
+
+-- From this many on, the same is compiled.
+local MANY = 128
+
+local function finish_many(n)
+    if n == 0 then
+        return nil
+    end
+    while true do
+        local is_plain, callback = finish_plain()
+        if not is_plain then
+            return nil
+        elseif callback then
+            return callback
+        end
+    end
+end
+
+dispatch.compile_beginning(finish_many, 0)
 
 local function finish_first()
     local h = finishing[at]
@@ -141,8 +162,6 @@ local function finish_first()
     end
 end
 
-jit.off(finish_plain)
-jit.off(finish_many)
 jit.off(finish_first)
 
 --- The closing phase: every handle that was closed before it, the last one first.
@@ -160,7 +179,12 @@ function _M.run()
         end
     end
     while at > 0 do
-        local callback = finish_many()
+        local callback
+        if at >= MANY then
+            callback = finish_many(at)
+        else
+            callback = finish_some()
+        end
         if callback then
             dispatch.call(callback)
         elseif at > 0 then

@@ -94,6 +94,14 @@ function _M.record_maker(fields)
         .. fields .. "}", "=record_maker"))
 end
 
+--- The same for kinds that have C memory from the beginning and one callback.
+-- @tparam string fields those of the kind
+-- @treturn function() a new record for `new`
+function _M.c_record_maker(fields)
+    return _M.record_maker("ptr = false, id = 0, closed_in_c = false, close_callback = false,"
+        .. "callback = false, is_late = false, " .. fields)
+end
+
 --- A new handle. Its record gets the fields that every record has; one with C memory has also
 -- `id`, `ptr`, `closed_in_c` (libuv is done with it) and `is_late`.
 -- @tparam table class
@@ -182,6 +190,8 @@ local function close_holes()
     end
     n_live, n_holes = n, 0
 end
+
+jit.off(close_holes)
 
 local function forget(h)
     live[h.place] = false

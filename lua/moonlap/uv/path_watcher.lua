@@ -10,6 +10,7 @@ local queue = require "moonlap.uv.queue"
 
 local _M = {}
 
+local new_record = handle.c_record_maker "started = false"
 local EINVAL = errors.api.errno.EINVAL
 
 --- A kind of them. Its records have the fields `callback` and `started`.
@@ -26,12 +27,13 @@ function _M.define(name)
     local prefix = "uv_" .. name
     local ptr_t = ffi.typeof(prefix .. "_t *")
     local methods, api = {}, {}
+    local init = C[prefix .. "_init"]
     local class = handle.class(name, methods)
 
     api["new_" .. name] = function()
-        local h = { callback = false, started = false }
+        local h = new_record()
         local userdata = handle.new(class, h)
-        local status = C[prefix .. "_init"](queue.loop, ffi.cast(ptr_t, handle.memory(h)))
+        local status = init(queue.loop, ffi.cast(ptr_t, handle.memory(h)))
         if status < 0 then
             return handle.abandon(h, status)
         end

@@ -54,6 +54,8 @@ queue.on[queue.KIND.poll] = function(id, status, extra)
     return h.callback, err, words[events]
 end
 
+local new_record = handle.c_record_maker "mask = 0"
+
 local api = {}
 _M.api = api
 
@@ -62,7 +64,7 @@ _M.api = api
 -- @treturn userdata; or nil, message and name of the error
 function api.new_poll(fd)
     fd = check.int(1, fd)
-    local h = { callback = false, mask = 0 }
+    local h = new_record()
     local userdata = handle.new(class, h)
     local status = C.uv_poll_init(queue.loop, ffi.cast(poll_ptr, handle.memory(h)), fd)
     if status < 0 then

@@ -183,6 +183,8 @@ local function read_options(file, options, keep, arguments)
     return c
 end
 
+local new_record = handle.c_record_maker "has_exited = false, pid = 0"
+
 local api = {}
 _M.api = api
 
@@ -202,7 +204,8 @@ local function spawn(...)
     local c = read_options(file, options, keep, select("#", ...))
     local callback = check.opt_callback(3, ...)
 
-    local h = { callback = callback or false, has_exited = false, pid = 0 }
+    local h = new_record()
+    h.callback = callback or false
     local userdata = handle.new(class, h)
     local ptr = ffi.cast(process_ptr, handle.memory(h))
     local status = C.uv_spawn(queue.loop, ptr, c)

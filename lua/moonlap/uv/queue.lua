@@ -179,8 +179,7 @@ function _M.drain_closing()
 end
 
 for _, fn in ipairs {
-    _M.filled, call_one, _M.drain, _M.mark_closed, call_closing, _M.dispatch_closing,
-    _M.drain_closing,
+    _M.filled, call_one, _M.drain, call_closing, _M.dispatch_closing, _M.drain_closing,
 } do
     jit.off(fn)
 end

@@ -37,13 +37,15 @@ queue.on[queue.KIND.signal] = function(id, number)
     return h.callback, words.signal_word[number]
 end
 
+local new_record = handle.c_record_maker "number = 0, oneshot = false"
+
 local api = {}
 _M.api = api
 
 --- A handle for a signal.
 -- @treturn userdata; or nil, message and name of the error
 function api.new_signal()
-    local h = { callback = false, number = 0, oneshot = false }
+    local h = new_record()
     local userdata = handle.new(class, h)
     local status = C.uv_signal_init(queue.loop, ffi.cast(signal_ptr, handle.memory(h)))
     if status < 0 then

@@ -136,9 +136,9 @@ end
 -- Records are dispatched: has the turn nothing else to call?
 local function ends_quietly()
     work.unheard = false
-    if work.writes > 0 or work.closing > 0 or checks.n > 0 or next_closing() or mode == "once" then
+    if work.writes > 0 or work.closing > 0 or checks.n > 0 or next_closing() then
         return false
-    elseif TIMERS_LAST then
+    elseif TIMERS_LAST or mode == "once" then
         loop.stale = true
         return not are_unfiled() and (earliest() == huge or earliest() > now())
     end

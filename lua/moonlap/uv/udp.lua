@@ -77,6 +77,8 @@ queue.on[queue.KIND.recv] = function(id, result, extra, data)
         flags
 end
 
+local new_record = handle.c_record_maker "receiving = false, done = false, udp = false"
+
 local api = {}
 _M.api = api
 
@@ -102,7 +104,7 @@ function api.new_udp(family)
     elseif family ~= nil then
         check.argument_error(1, "expected table, string, or integer")
     end
-    local h = { callback = false, receiving = false, done = false, udp = false }
+    local h = new_record()
     local userdata = handle.new(class, h)
     h.udp = ffi.cast(udp_ptr, handle.memory(h))
     if mmsgs > 1 then
