@@ -308,3 +308,11 @@ func (b *Tab) Clean() {
 		}
 	}
 }
+
+// Resize makes the window so large, in CSS px.
+func (b *Tab) Resize(width, height int) {
+	b.T.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+	}, nil)
+}

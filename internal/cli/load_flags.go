@@ -74,7 +74,10 @@ func (c *cpusFlag) String() string {
 
 func (c *cpusFlag) Type() string { return "CPUS" }
 
-var loadFormats = []string{"text", "json", "ndjson", "csv", "markdown"}
+// formatSeries is a line of JSON for each point of time.
+const formatSeries = "ndjson"
+
+var loadFormats = []string{"text", "json", formatSeries, "csv", "markdown"}
 
 // complete checks the flags against each other and fills in what follows from them.
 func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {

@@ -22,7 +22,7 @@ func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentile
 		return report.LoadMarkdown(sys.Stdout, res)
 	case "json":
 		return record.WriteLoadJSON(sys.Stdout, res)
-	case "ndjson":
+	case formatSeries:
 		return record.WriteLoadSeries(sys.Stdout, res)
 	case "csv":
 		return record.WriteLoadCSV(sys.Stdout, res)

@@ -14,7 +14,9 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/plot"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -76,7 +78,7 @@ func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error 
 		options.Title = strings.Join(names, ", ")
 	}
 	picture, err := awaited(ctx, sys, "drawing "+options.Title, func() ([]byte, error) {
-		figure, err := plot.Figure(sources, options)
+		figure, err := figureOf(sources, options)
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +103,20 @@ func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error 
 		return exitWith(ExitPartial, readErr)
 	}
 	return nil
+}
+
+// figureOf draws sources, or one run of load, which has charts of its own.
+func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, error) {
+	isLoad := func(s plot.Source) bool { return s.Record.Run.Kind == record.KindLoad }
+	switch {
+	case !slices.ContainsFunc(sources, isLoad):
+		return plot.Figure(sources, options)
+	case len(sources) > 1:
+		return nil, errors.New("a run of load is drawn alone: 'moonlap load --join' merges several into one page")
+	case len(options.Kinds) > 0 || options.Case != nil:
+		return nil, usageErrorf("--kind and --case are not for a run of load, which has charts of its own")
+	}
+	return plot.LoadFigure(load.Summarize(sources[0].Record)), nil
 }
 
 // complete checks the flags.

@@ -35,13 +35,13 @@ corrupt is read up to the fault, which is told.`,
   moonlap report --format benchfmt today.jsonl > today.txt && benchstat today.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("--format", format, formats...); err != nil {
+			if err := oneOf("--format", format, append(slices.Clone(formats), formatSeries)...); err != nil {
 				return err
 			}
 			return runReport(cmd.Context(), sys, args[0], format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt")
+	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt; of load ndjson, too")
 	return cmd
 }
 
@@ -63,7 +63,10 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 		}
 		return outcome(res.Results)
 	}
-	if rec.Run.Kind == record.KindLoad {
+	switch isLoad := rec.Run.Kind == record.KindLoad; {
+	case isLoad && !slices.Contains(loadFormats, format), !isLoad && format == formatSeries:
+		return usageErrorf("--format %s: a record of %s has none", format, rec.Run.Kind)
+	case isLoad:
 		res := load.Summarize(rec)
 		if reportErr := writeLoadReport(sys, res, format, true); reportErr != nil {
 			return errors.Join(err, reportErr)

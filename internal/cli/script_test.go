@@ -85,6 +85,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"echoserver": echoServer,
 			"exits":      exits,
 			"fields":     fields,
+			"freeport":   freePort,
 			"kept":       kept,
 			"signal":     sendSignal,
 		},
@@ -241,6 +242,18 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(cmd.Process.Pid, signal))
 	cmd.Wait()
 	fmt.Fprintf(ts.Stdout(), "exit %d\n", cmd.ProcessState.ExitCode())
+}
+
+// freePort is the script command `freeport NAME`: NAME becomes a TCP port of loopback where nobody listens.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: freeport NAME")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	ts.Check(errors.Join(err, listener.Close()))
+	ts.Setenv(args[0], port)
 }
 
 // echoServer is the script command `echoserver NAME`: a TCP server on loopback that

@@ -25,8 +25,14 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	p := newPage(opt.Options)
 	p.Line(p.Strong.Render("moonlap load") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
 	p.loadVerdicts(res)
-	for _, s := range res.Sides {
-		p.Fact(sideLabel(res, s), s.URL)
+	if len(res.Sides) == 1 || res.Load.Searching {
+		for _, s := range res.Sides[:min(1, len(res.Sides))] {
+			p.Fact("URL", ui.Clean(s.URL))
+		}
+	} else {
+		for _, s := range res.Sides {
+			p.Fact("side", ui.Clean(s.Name)+p.Dot+ui.Clean(s.URL))
+		}
 	}
 	p.Fact("load", p.loadPlan(res))
 	p.Fact("machine", p.machine(res.Environment))
@@ -39,7 +45,11 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	}
 	p.Blank()
 	for _, s := range res.Sides {
-		p.Fact(honestLabel(res, s), p.honest(s, res.Load))
+		text := p.honest(s, res.Load)
+		if len(res.Sides) > 1 {
+			text = ui.Clean(s.Name) + ": " + text
+		}
+		p.Fact("honesty", text)
 	}
 	if !res.Complete {
 		p.Blank()
@@ -75,32 +85,6 @@ func LoadMarkdown(w io.Writer, res *record.LoadResults) error {
 	m.Blank()
 	m.Line(p.loadPlan(res))
 	return p.Write(w)
-}
-
-func sideLabel(res *record.LoadResults, s record.LoadSide) string {
-	if len(res.Sides) == 1 || res.Load.Searching {
-		return "URL"
-	}
-	return labelOf(s.Name)
-}
-
-func honestLabel(res *record.LoadResults, s record.LoadSide) string {
-	if len(res.Sides) == 1 {
-		return "honesty"
-	}
-	return labelOf(s.Name)
-}
-
-// longestLabel fits before a fact.
-const longestLabel = 8
-
-// labelOf cuts a name to what stands before a fact.
-func labelOf(name string) string {
-	name = ui.Clean(name)
-	if len(name) > longestLabel {
-		return name[:longestLabel]
-	}
-	return name
 }
 
 // loadVerdicts are what a reader came for: comparisons, the highest rate, what went wrong.
