@@ -104,7 +104,8 @@ func (r *run) follow(ctx context.Context) error {
 				lines = nil
 			case failed != nil: // it is about to end
 			default:
-				if failed = r.hear(l); failed != nil || r.judges.decided() {
+				_, threw := l.(record.LoadScript) // what follows would be of a script that does something else than it should
+				if failed = r.hear(l); failed != nil || threw || r.judges.decided() {
 					end()
 				}
 			}

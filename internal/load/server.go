@@ -165,6 +165,11 @@ func (s *Server) prepare(plan ServerPlan) (conf string, err error) {
 			return "", err
 		}
 	}
+	if module := plan.Runtime.LuaModule; module != "" { // load_module modules/… is relative to the prefix that nginx was built with
+		if err := os.Symlink(filepath.Dir(module), filepath.Join(ours, "modules")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
 	var move func(string) string
 	if plan.Move {
 		if move, err = s.mover(plan, string(text)); err != nil {

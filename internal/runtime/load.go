@@ -158,13 +158,15 @@ type LoadEngine struct {
 	// Lines are the lines of the engine, a Fault where it failed, and its Exit. The channel is closed behind that.
 	Lines chan record.Line
 
-	c       *child
-	folder  string
-	started time.Time
+	c           *child
+	folder      string
+	started     time.Time
+	interrupt   sync.Once
+	interrupted chan struct{}
 }
 
-// Interrupt asks the engine to write what it has and end.
-func (e *LoadEngine) Interrupt() { e.c.term(false) }
+// Interrupt asks the engine to write what it has and end. One that does not is killed.
+func (e *LoadEngine) Interrupt() { e.interrupt.Do(func() { close(e.interrupted) }) }
 
 // loadGrace is how long the engine may take to write its last slices.
 const loadGrace = 3 * time.Second
@@ -207,7 +209,7 @@ func StartLoad(ctx context.Context, spec LoadSpec) (*LoadEngine, error) {
 	if err != nil {
 		return fail(fmt.Errorf("start %s: %w", spec.Runtime.Path, err))
 	}
-	e := &LoadEngine{Lines: make(chan record.Line), c: c, folder: folder, started: time.Now()}
+	e := &LoadEngine{Lines: make(chan record.Line), c: c, folder: folder, started: time.Now(), interrupted: make(chan struct{})}
 	go e.follow(ctx, spec.Stderr)
 	return e, nil
 }
@@ -229,15 +231,23 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 		})
 	})
 	var state *os.ProcessState
-	cancelled := ctx.Done()
+	cancelled, interrupted := ctx.Done(), e.interrupted
 	var kill <-chan time.Time
+	end := func() {
+		if kill == nil {
+			e.c.term(false)
+			kill = time.After(loadGrace)
+		}
+	}
 	for state == nil {
 		select {
 		case state = <-e.c.exited:
 		case <-cancelled:
 			cancelled = nil
-			e.c.term(false)
-			kill = time.After(loadGrace)
+			end()
+		case <-interrupted:
+			interrupted = nil
+			end()
 		case <-kill:
 			e.c.kill()
 		}
@@ -257,7 +267,7 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		exit.MaxRSS = usage.Maxrss * 1024
 	}
-	if fault := loadFault(exit, done); fault != nil && ctx.Err() == nil {
+	if fault := loadFault(exit, done); fault != nil && kill == nil {
 		e.Lines <- *fault
 	}
 	e.Lines <- exit

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,9 +45,15 @@ func CheckServer(ctx context.Context, spec ServerSpec) error {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("nginx refuses the configuration: %s", strings.TrimSpace(string(out)))
+		return fmt.Errorf("nginx refuses the configuration: %s", withoutNotices(string(out)))
 	}
 	return nil
+}
+
+// withoutNotices are the lines of nginx's log that say what is wrong.
+func withoutNotices(log string) string {
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(log), "\n"), func(line string) bool { return strings.Contains(line, "[notice]") })
+	return strings.Join(lines, "\n")
 }
 
 func (s ServerSpec) args() []string {
