@@ -99,6 +99,9 @@ func (o *heapOptions) check(file string) error {
 			return err
 		}
 	}
+	if o.out == "" && o.format == "json" {
+		o.json, o.format = true, ""
+	}
 	switch {
 	case o.pause < 0:
 		return usageErrorf("--pause must not be less than 0")

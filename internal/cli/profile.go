@@ -183,6 +183,9 @@ func (o *profileOptions) check(args []string) error {
 	if err := o.checkEvidence(len(args) > 0); err != nil {
 		return err
 	}
+	if o.out == "" && o.format == "json" {
+		o.out = "-" // as every command's --format json has it
+	}
 	switch {
 	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0, o.allocations) > 1:
 		return usageErrorf("--on-cpu, --off-cpu, --wall, --stalls or --allocations, not several")

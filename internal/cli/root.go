@@ -96,6 +96,7 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	for _, newCommand := range commands {
 		cmd := newCommand(sys)
 		cmd.Args = asUsage(cmd.Args)
+		alignFormats(cmd)
 		completeValues(sys, cmd)
 		root.AddCommand(cmd)
 	}
