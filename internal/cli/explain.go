@@ -26,20 +26,23 @@ func newExplainCommand(sys Sys) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain --pid PID|CORE",
 		Short: "Say what a running nginx worker is doing, and in which Lua line",
-		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or idle; in which
-Lua line, for which request, with its Lua and C stack; and what to try. Then the requests in
-flight, with their light threads and where each waits, and Lua's timers by what they call.
+		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or
+idle; in which Lua line, for which request, with its Lua and C stack; and what
+to try. Then the requests in flight, with their light threads and where each
+waits, and Lua's timers by what they call.
 
-It looks at the worker about a hundred times a second, and stops it each time, mostly for less
-than a millisecond, longer on an overloaded machine; how long is shown. Nothing is written into
-it, and it needs neither debug symbols nor a restart nor a change of its configuration. It works on nginx with the Lua module and
-OpenResty on x86-64 Linux, whose LuaJIT was built with 64-bit pointers (the default since
-2019), as root or with CAP_SYS_PTRACE.
+The worker is sampled about a hundred times a second. Each sample stops it, for
+2 ms at most, and stops take at most 5 % of its time; the report shows how
+long. Nothing is written into it. It needs no debug symbols, no restart and no
+change of the configuration.
 
-Of a core file it says what the process did when the file was written: its stack, the
-request, the signal.
+It works on x86-64 Linux, as root or with CAP_SYS_PTRACE, for nginx with the
+Lua module and OpenResty, whose LuaJIT has 64-bit pointers (the default since
+2019). C functions that a stripped program does not name are shown by their
+offset.
 
-A stack's C functions that a stripped program does not name are shown by their offset.`,
+Of a core file it says what the process did when the file was written: its
+stack, the request, the signal.`,
 		Example: `  moonlap explain --pid 4711
   moonlap explain --pid 4711 --duration 10s
   moonlap explain --pid $(pgrep -n nginx) --json
@@ -63,8 +66,8 @@ A stack's C functions that a stripped program does not name are shown by their o
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.pid, "pid", 0, "process `ID` of the worker")
-	f.DurationVar(&o.duration, "duration", time.Second, "how long to look")
-	f.StringVar(&o.root, "root", "", "`FOLDER` that a core's programs and libraries are in,\nas they were in / (default: where they were)")
+	f.DurationVar(&o.duration, "duration", time.Second, "how long to sample")
+	f.StringVar(&o.root, "root", "", "`FOLDER` that has a core's programs and libraries,\nas they were in / (default: where they were)")
 	f.BoolVar(&o.json, "json", false, "write the explanation as JSON")
 	return cmd
 }

@@ -40,23 +40,29 @@ func newHeapCommand(sys Sys) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "heap --pid PID|--master PID|--all|CORE|SNAPSHOT [flags]",
 		Short: "Say what is in the Lua heap of a running nginx worker, and who holds it",
-		Long: `Say what is in the Lua heap of a running nginx worker: objects and bytes by type, the largest
-tables, and who holds them, by paths such as package.loaded["app.cache"].get → upvalue store.
-Without debug symbols, a restart or a change of the configuration.
+		Long: `Say what is in the Lua heap of a running nginx worker: objects and bytes by
+type, the largest tables, and who holds them, by paths such as
+package.loaded["app.cache"].get → upvalue store. It needs no debug symbols, no
+restart and no change of the configuration.
 
-A holder holds what would be free without it (its dominator tree). What several hold stands
-by a short path below the first place that holds all of it.
+A holder holds what would be free without it (its dominator tree). What several
+hold stands below the first place that holds all of it, by a short path.
 
-The worker stands still while its memory is copied, for no longer than --pause, and goes on
-before the copy is looked at. A rehearsal tells whether that is enough: if it is not, the
-worker is not stopped. With --pause 0 it runs on; then a part of what changes meanwhile is
-wrong, and how much is said.
+The worker stands still while its memory is copied, for --pause at most. The
+copy is read afterwards. A rehearsal shows whether --pause is enough; if it is
+not, the worker is not stopped. With --pause 0 it runs on; objects that change
+meanwhile may be wrong, and the report says how much is not accounted for.
 
-A core file of a worker, or of another program with LuaJIT, is looked at in the same way.
+Where there is too little memory for the copy, it is refused. --spill DIR keeps
+the copy on a disk.
 
---save keeps a snapshot. --since compares with one, and says which places have grown. A file
-in place of workers is drawn again. The ending of --out, or --format, says what is written:
-a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or json.`,
+A core file of a worker, or of another program with LuaJIT, is read in the same
+way.
+
+--save keeps a snapshot. --since compares with one, and says which places have
+grown. A file in place of workers is drawn again. The ending of --out, or
+--format, says what is written: a flame graph of what is held (html, svg),
+pprof, folded, speedscope or json.`,
 		Example: `  moonlap heap --pid 4711
   moonlap heap --pid 4711 --save before.json
   moonlap heap --pid 4711 --since before.json
@@ -74,12 +80,12 @@ a flame graph whose frames hold memory (html, svg), pprof, folded, speedscope or
 	}
 	f := cmd.Flags()
 	o.addFlags(f)
-	f.DurationVar(&o.pause, "pause", 50*time.Millisecond, "how long a worker may stand still; 0: not at all")
-	f.StringVar(&o.spill, "spill", "", "keep the copy in a file without a name in `DIR`, on a disk, instead of in memory")
-	f.StringVar(&o.root, "root", "", "`FOLDER` that a core's programs and libraries are in,\nas they were in / (default: where they were)")
+	f.DurationVar(&o.pause, "pause", 50*time.Millisecond, "how long a worker may stand still;\n0: not at all")
+	f.StringVar(&o.spill, "spill", "", "keep the copy in a file in `DIR`, on a disk,\ninstead of in memory")
+	f.StringVar(&o.root, "root", "", "`FOLDER` that has a core's programs and libraries,\nas they were in / (default: where they were)")
 	f.StringVar(&o.save, "save", "", "keep the snapshot in `FILE`, for --since")
 	f.StringVar(&o.since, "since", "", "compare with the snapshot in `FILE`")
-	f.BoolVar(&o.json, "json", false, "write what was found to stdout as JSON, as --save does")
+	f.BoolVar(&o.json, "json", false, "write what was found to stdout as JSON")
 	f.StringVar(&o.out, "out", "", "write a flame graph to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", heapFormats+",\nwhere the file's ending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")

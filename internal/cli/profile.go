@@ -35,60 +35,67 @@ func newProfileCommand(sys Sys) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
 		Short: "Profile running nginx workers, or a command: Lua and C in one flame graph",
-		Long: `Profile running nginx workers: Lua and C functions in one stack, with the exact Lua line also
-in compiled code, by request and phase; without debug symbols, a restart or a change of the
-configuration. Or run a command, one with LuaJIT in it or an nginx in the foreground, and profile
-all its processes until it ends, or until --duration is over and it is ended. What the command
-prints to stdout goes to stderr.
+		Long: `Profile running nginx workers, or a command: Lua, C and kernel functions in one
+stack, with the exact Lua line also in compiled code, by request and phase. It
+needs no debug symbols, no restart and no change of the configuration.
 
-  --on-cpu       where the workers compute (the default)
-  --off-cpu      what puts a worker to sleep, so that its event loop stands still: by line, request
-                 and system call, for how long; ngx.sleep and cosockets don't
-  --wall         both, in time; not waiting for events
-  --stalls 10ms  turns of the event loop that take so long, and what they were spent with
-  --allocations  which lines of Lua allocate how many bytes, for which request
+What to count, one of:
 
-Where Lua was interpreted, the summary says why: which loop or function LuaJIT has not compiled, for
-which reason, and what to try.
-It also tells lines that match regular expressions, or Lua's own patterns, and whether they
-are compiled, interpreted or compiled again and again.
+  --on-cpu       samples of where workers compute (the default)
+  --off-cpu      time in which something put a worker to sleep, so that its
+                 event loop stood still; not ngx.sleep and cosockets
+  --wall         both, as time, without waiting for events
+  --stalls 10ms  time inside event-loop turns of at least that length
+  --allocations  bytes that Lua lines allocate, and for which request
 
---locks, with any of them, times how long locks of shared memory are waited for and held, by zone;
---resumes, how long Lua runs each time that nginx calls it, by phase, and how long requests wait in
-between. Their probes add microseconds to each lock, or each run; what that comes to is measured,
-and where it exceeds --budget, the probe rests. --allocations, which adds half a microsecond or so to
-each allocation of Lua's while it looks, looks in short windows, as many as --budget lets it.
+What to time beside it; these two and --allocations exclude one another:
 
-All is seen through eBPF: the kernel copies a worker's stacks at each tick of its CPU clock, and when
-it falls asleep; nothing is stopped. That takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE,
-and Linux 5.18 (5.17 for --on-cpu). Elsewhere, and with --by ptrace, each look stops a worker for a
-fraction of a millisecond; the pauses are measured and shown, and the rate falls where they would
-take more than 5 % of its time. Such looks count moments: they know no durations, miss short sleeps,
-and see no turns of the event loop. With --master and --all, workers
-that a reload starts are looked at, too. The file's ending, or --format,
-says what is written: html is an interactive flame graph in one file, svg a picture, pprof for
-'go tool pprof', folded for FlameGraph's tools, speedscope for speedscope.app, json all of it.
-In folded stacks a Lua frame reads function@file.lua:line, with _[j] behind it where it is
-compiled, and _[k] stands behind functions of the kernel. Without --out there is only the summary.
+  --locks        how long locks of shared memory are waited for and held
+  --resumes      how long each resume (one run of Lua) takes, by phase, and how
+                 long requests wait in between
 
-A FILE that --format json wrote, or a record with what 'moonlap bench --profile' kept (--case says
-of which case), is drawn again, and written in another format.
+Their probes cost about 3 µs for each lock or resume, and 0.75 µs for each
+allocation. Where that exceeds --budget, they are attached in bursts.
 
---diff compares two profiles that --format json wrote, and --baseline FILE compares what is seen
-with one: a table of the lines, functions and stacks whose share differs by more than sampling
-error, a flame graph coloured by change (html, svg), both counts (folded), or every row (json).`,
+The summary also says why Lua was interpreted, and which lines match regular
+expressions.
+
+Samples come through eBPF, and nothing is stopped. That takes root, or CAP_BPF,
+CAP_PERFMON and CAP_SYS_PTRACE, and Linux 5.17 (5.18 for times of sleeps and
+turns). Elsewhere, and with --by ptrace, each sample stops the worker for a
+fraction of a millisecond, --pause at most, and stops take at most 5 % of its
+time. Such samples know no durations, miss short sleeps, and see no turns.
+
+With --master and --all, workers that a reload starts are profiled too.
+
+A command runs until it ends, or until --duration is over. All its processes
+with LuaJIT in them are profiled. Its stdout goes to stderr.
+
+Formats, by the file's ending or --format: html, an interactive flame graph in
+one file; svg, a picture; pprof, for 'go tool pprof'; folded, for FlameGraph's
+tools; speedscope, for speedscope.app; json, everything. In folded stacks a Lua
+frame is function@file.lua:line, with _[j] where it is compiled; functions of
+the kernel end in _[k]. Without --out there is only the summary.
+
+A FILE that --format json wrote, or a record with what 'moonlap bench
+--profile' kept, is drawn again, or written in another format.
+
+--diff compares two such files, and --baseline FILE compares one with what is
+sampled now. The result has the lines, functions and stacks whose share differs
+by more than sampling error. Its formats are html, svg, folded and json.`,
 		Example: `  moonlap profile --pid 4711 --out profile.html
-  moonlap profile --all --duration 30s --out profile.pprof && go tool pprof -top profile.pprof
+  moonlap profile --all --duration 30s --out profile.pprof
+  go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
   moonlap profile --all --stalls 50ms --duration 1m
   moonlap profile --master $(cat /run/nginx.pid) --wall --locks
   moonlap profile --master $(cat /run/nginx.pid) --resumes --duration 30s
   moonlap profile --pid 4711 --resumes --budget 100% --out resumes.json
-  moonlap profile --master $(cat /run/nginx.pid) --allocations --out allocations.html
+  moonlap profile --master $(cat /run/nginx.pid) --allocations --out a.html
   moonlap profile --allocations --out script.pprof -- luajit script.lua
-  moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > profile.svg
+  moonlap profile --pid 4711 --format folded --out - | flamegraph.pl > p.svg
   moonlap profile --out script.html -- luajit script.lua
-  moonlap profile --duration 1m --out served.html -- nginx -c $PWD/nginx.conf -g 'daemon off;'
+  moonlap profile --duration 1m --out s.html -- nginx -g 'daemon off;'
   moonlap profile --all --out before.json
   moonlap profile --all --baseline before.json --out changed.html
   moonlap profile --diff before.json after.json --out changed.html
@@ -115,26 +122,26 @@ error, a flame graph coloured by change (html, svg), both counts (folded), or ev
 	}
 	f := cmd.Flags()
 	o.addFlags(f)
-	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to look; at a command until it ends, unless given")
-	f.Float64Var(&o.hz, "hz", 99, "looks at each worker a second; through eBPF, a second of its\nCPU time")
-	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto: eBPF where it works")
-	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "by ptrace: how long a sample may stop a worker; what is not read\nby then is left out")
+	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to profile; a command until it ends,\nunless given")
+	f.Float64Var(&o.hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
+	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
+	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
 	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
 	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
-	f.BoolVar(&o.wall, "wall", false, "both; by ptrace all moments")
-	f.DurationVar(&o.stalls, "stalls", 0, "inside turns of the event loop that take so long")
+	f.BoolVar(&o.wall, "wall", false, "both, as time; by ptrace all samples")
+	f.DurationVar(&o.stalls, "stalls", 0, "inside event-loop turns of at least that length")
 	o.evidence.addFlags(f)
-	f.BoolVar(&o.resumes, "resumes", false, "also time each run of Lua by phase, and waits between two")
+	f.BoolVar(&o.resumes, "resumes", false, "also time each resume by phase, and waits between")
 	o.budget = 0.01
 	f.BoolVar(&o.allocations, "allocations", false, "what Lua allocates, by line, in bytes")
-	f.Var(&o.budget, "budget", "share of a worker's time that --locks, --resumes and\n--allocations may cost")
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks, --resumes\nand --allocations may cost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
-	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json, where the file's\nending does not say")
+	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json,\nwhere the file's ending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
-	f.StringVar(&o.ofCase, "case", "", "`NAME` of the case, where a file is a record of several")
-	f.BoolVar(&o.diff, "diff", false, "compare the profiles BEFORE and AFTER, JSON files of this command")
+	f.StringVar(&o.ofCase, "case", "", "`NAME` of the case, where a record holds several")
+	f.BoolVar(&o.diff, "diff", false, "compare the profiles BEFORE and AFTER, JSON files\nof this command")
 	f.StringVar(&o.baseline, "baseline", "", "compare with the profile in `FILE`, as --diff does")
-	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart: they move\nwhen a file is edited")
+	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart:\nthey move when a file is edited")
 	return cmd
 }
 

@@ -42,35 +42,42 @@ func newWatchCommand(sys Sys) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [--pid PID|--master PID|--all] [flags]",
 		Short: "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
-		Long: `Watch running nginx workers, again and again until Ctrl-C: what share of a processor they use and
-wait for, what Lua does in them, in which phase and for which request; the requests in flight and
-the line where each waits, with their light threads; connections; how long events wait for the event
-loop; timers by what they call; how full shared memory is; Lua's heap, traces, and what LuaJIT will
-not compile; memory, context switches, I/O, and what the kernel and the processor count for each
-request. With --dicts what is in the dictionaries of Lua's: entries, those that have expired, what
-is thrown out alive, how often.
-With --locks how long locks of shared memory are waited for and held, by zone: that takes eBPF, and
-adds some microseconds to each lock while they are timed; where it exceeds --budget, timing rests.
+		Long: `Watch running nginx workers, interval after interval until Ctrl-C:
 
-Workers are not stopped: their memory is read as it stands, about a hundred times a second. What
-is needed for that is the same as for 'moonlap explain'. On a terminal the page is drawn in
-place; elsewhere one follows the other. With --json each interval is one line. With --listen
-nothing is drawn: Prometheus may read the last interval at http://ADDRESS/metrics.
+  - the share of a processor that they use, and wait for
+  - what Lua does, in which phase and for which request
+  - requests in flight, with their light threads and where each waits
+  - connections, timers, cosocket pools, and how full shared memory is
+  - how long events wait for the event loop
+  - Lua's heap, its collector, traces, and what LuaJIT will not compile
+  - memory, context switches, I/O, and the counters of kernel and processor
 
-With --capture FOLDER nothing is drawn either. The last seconds of each worker are kept in memory, as
-'moonlap profile --wall' sees them through eBPF, and when something happens that a --when asks for,
-they are written: a folder an event, with a summary, a flame graph and all of it as JSON. Conditions:
+--dicts adds what is in shared dicts: entries, expired ones, and what is
+evicted alive. --locks adds how long locks of shared memory are waited for and
+held. It takes eBPF and costs about 3 µs a lock. Where that exceeds --budget,
+locks are timed in bursts.
 
-  turn>100ms      a turn of the event loop took so long: each is timed, which makes every
-                  system call of the machine a little dearer; the others cost next to nothing
-  held>100ms      Lua held the event loop for so long, as looks tell, to 10 ms
-  sleep>50ms      the worker was put to sleep by anything but its wait for events
-  request>2s      a request has been in flight for so long
-  cpu>95% for 5s  the worker's main thread used so much of a processor
+Workers are not stopped: their memory is read as it is, about a hundred times a
+second. It needs what 'moonlap explain' needs. On a terminal the page is drawn
+in place; elsewhere one follows the other. With --json each interval is one
+line. With --listen nothing is drawn, and Prometheus may read the last interval
+at http://ADDRESS/metrics.
+
+With --capture FOLDER nothing is drawn either. The last seconds of each worker
+stay in memory, as 'moonlap profile --wall' samples them through eBPF. When a
+--when is met, they are written: a folder an event, with a summary, a flame
+graph and all of it as JSON. Conditions:
+
+  turn>100ms      an event-loop turn took that long; timing turns makes every
+                  system call of the machine 0.15 µs slower
+  held>100ms      Lua held the event loop that long, by samples, to 10 ms
+  sleep>50ms      anything but waiting for events put the worker to sleep
+  request>2s      a request has been in flight that long
+  cpu>95% for 5s  the worker's main thread used that much of a processor
   gc>30% for 2s   Lua's garbage collector did
-  heap>200MB      Lua's heap is so large
-  growth>150%     it is so much above the largest that it had before; it doubles as a habit
-  ended           the worker was ended by a signal, or exited with another status than 0`,
+  heap>200MB      Lua's heap is that large
+  growth>150%     it is that much above its largest before; heaps often double
+  ended           a signal ended the worker, or its exit status was not 0`,
 		Example: `  moonlap watch
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
@@ -79,8 +86,8 @@ they are written: a folder an event, with a summary, a flame graph and all of it
   moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145
   moonlap watch --capture stalls
-  moonlap watch --capture stalls --when 'turn>50ms' --when 'heap>500MB' --keep 30s
-  moonlap watch --master $(cat /run/nginx.pid) --capture slow --when 'request>5s' --limit 3 --json`,
+  moonlap watch --capture stalls --when 'turn>50ms' --when 'heap>500MB'
+  moonlap watch --pid 4711 --capture slow --when 'request>5s' --limit 3 --json`,
 		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
@@ -100,12 +107,12 @@ they are written: a folder an event, with a summary, a flame graph and all of it
 	f.DurationVar(&o.every, "every", 2*time.Second, "length of an interval")
 	f.BoolVar(&o.once, "once", false, "one interval, and done")
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
-	f.BoolVar(&o.dicts, "dicts", false, "also what is in the dictionaries of Lua's, and what they throw out")
-	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dictionary, by key")
+	f.BoolVar(&o.dicts, "dicts", false, "also what is in shared dicts, and what they evict")
+	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dict, by key")
 	o.evidence.addFlags(f)
 	o.budget = 0.01
-	f.Var(&o.budget, "budget", "share of a worker's time that --locks may cost")
-	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this `ADDRESS` of this machine alone, 127.0.0.1:9145")
+	f.Var(&o.budget, "budget", "share of a worker's time that --locks may\ncost")
+	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this loopback\n`ADDRESS`, such as 127.0.0.1:9145")
 	o.capture.addFlags(f)
 	return cmd
 }
@@ -276,7 +283,7 @@ func fit(page string, width, height int) string {
 	}
 	if n := len(lines) - 1; height > 2 && n >= height { // the cursor stands on a line of its own
 		left := n - (height - 2)
-		more := fmt.Sprintf("  %d more lines in a higher window, or with --once", left)
+		more := fmt.Sprintf("  %d more lines in a taller terminal, or with --once", left)
 		return strings.Join(lines[:height-2], "") + ansi.Truncate(more, width, "…") + "\n"
 	}
 	return strings.Join(lines, "")

@@ -29,14 +29,14 @@ type captureOptions struct {
 var usualConditions = []string{"held>200ms", "sleep>200ms", "ended"}
 
 func (o *captureOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.folder, "capture", "", "wait for what happens rarely, and write it into this `FOLDER`")
-	f.StringArrayVar(&o.when, "when", usualConditions, "`CONDITION` of a capture, in quotes; any of several: see above")
-	f.DurationVar(&o.keep, "keep", 10*time.Second, "how much of the time before an event is kept")
-	f.DurationVar(&o.after, "after", 2*time.Second, "how much of the time after it")
-	f.DurationVar(&o.pause, "pause", 30*time.Second, "between two captures, at least")
-	f.IntVar(&o.limit, "limit", 20, "end after so many captures")
-	f.DurationVar(&o.duration, "duration", 0, "end after so long; 0: with Ctrl-C, or the limit")
-	f.Float64Var(&o.hz, "hz", 99, "looks at each worker in a second of its CPU time, for captures")
+	f.StringVar(&o.folder, "capture", "", "wait for rare events, and write them into `FOLDER`")
+	f.StringArrayVar(&o.when, "when", usualConditions, "`CONDITION` of a capture, in quotes; any of several\nis enough")
+	f.DurationVar(&o.keep, "keep", 10*time.Second, "time before an event that is kept")
+	f.DurationVar(&o.after, "after", 2*time.Second, "time after it that is kept")
+	f.DurationVar(&o.pause, "pause", 30*time.Second, "least time between two captures")
+	f.IntVar(&o.limit, "limit", 20, "end after this many captures")
+	f.DurationVar(&o.duration, "duration", 0, "end captures after this time; 0: with Ctrl-C, or\n--limit")
+	f.Float64Var(&o.hz, "hz", 99, "samples of each worker in a second of its CPU\ntime, for captures")
 }
 
 // captureFlags are those that say nothing without --capture; with it only these and commonFlags do.

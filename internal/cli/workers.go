@@ -22,7 +22,7 @@ type chosenWorkers struct {
 
 func (o *chosenWorkers) addFlags(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.pids, "pid", nil, "process `ID` of a worker; several with commas")
-	f.IntVar(&o.master, "master", 0, "all workers of the nginx whose master has this process `ID`")
+	f.IntVar(&o.master, "master", 0, "all workers of the nginx whose master is process `ID`")
 	f.BoolVar(&o.all, "all", false, "all nginx workers of this machine")
 }
 

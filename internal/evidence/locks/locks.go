@@ -11,7 +11,7 @@ const Name = "locks"
 func (Kind) Name() string { return Name }
 
 // Usage is that of its flag.
-func (Kind) Usage() string { return "also time waiting for locks of shared memory, and holding them" }
+func (Kind) Usage() string { return "also time how long locks are waited for and held" }
 
 // Conflicts are those whose cost would be in its figures, and the other way round.
 func (Kind) Conflicts() []string { return []string{"allocations", "resumes"} }
