@@ -3,7 +3,10 @@ local load = require "spec.support.load"
 
 local OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nServer: a\r\n\r\nok"
 
-local HOT = { "loop.lua", "exchange.lua", "reading.lua", "response.lua", "script.lua", "wrk.lua", "headers.lua" }
+local HOT = {
+    "loop.lua", "exchange.lua", "reading.lua", "response.lua", "script.lua", "wrk.lua",
+    "headers.lua",
+}
 
 local WORKS = {
     ["the plain loop"] = "",
