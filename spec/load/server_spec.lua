@@ -70,6 +70,28 @@ describe("the load engine", function()
         assert.equal(200, run:sum "responses" + run:sum "unsent")
     end)
 
+    it("counts no warm-up: neither its requests nor its part of a schedule", function()
+        local run = against(answer(OK), { requests = 50, duration_ns = 1e11, warmup_ns = 5e7 })
+        assert.equal(50, run:sum "responses")
+        assert.is_true(run:all("load_slice")[1].warmup)
+        assert.is_true(run:all("load_slice")[1].responses > 0)
+        run = against(answer(OK), {
+            stages = { { rate = 1000, duration_ns = 1e8 }, { rate = 500, duration_ns = 1e8 } },
+            duration_ns = 2e8, warmup_ns = 1e8, arrivals = "constant",
+        })
+        assert.equal(150, run:sum "offered")
+    end)
+
+    it("opens a connection a request where none may be kept", function()
+        local run = against(function(peer)
+            if peer:receive():find("Connection: close", 1, true) then
+                peer:send(OK:gsub("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))
+            end
+        end, { requests = 10, duration_ns = 1e11, keepalive = false, connections = 1 })
+        assert.same({}, run:errors())
+        assert.equal(10, run:sum "responses")
+    end)
+
     it("gives the sides slices in balanced blocks", function()
         local run
         load.with_server(answer(OK), function(path)

@@ -16,8 +16,25 @@ local LEAD = 5e5        -- ns from the order to begin until the beginning
 local SLICE = 1e8
 
 
+-- Requests that ask for a connection of their own.
+local function forbid_reuse(side)
+    side.headers = side.headers or {}
+    for _, header in ipairs(side.headers) do
+        if header[1]:lower() == "connection" then
+            return
+        end
+    end
+    table.insert(side.headers, { "Connection", "close" })
+end
+
+
 -- What a job may leave out.
 local function complete(job)
+    if job.keepalive == false then
+        for _, side in ipairs(job.sides) do
+            forbid_reuse(side)
+        end
+    end
     job.threads, job.connections = job.threads or 1, job.connections or 1
     job.timeout_ns, job.seed = job.timeout_ns or 2e9, job.seed or 1
     job.slice_ns, job.warmup_ns = job.slice_ns or SLICE, job.warmup_ns or 0

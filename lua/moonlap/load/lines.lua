@@ -30,6 +30,7 @@
 --       slice_ns = 100e6, warmup_ns = 0, timeout_ns = 2e9, seed = 1,
 --       protocol = "http1",       -- or "h2", "websocket"
 --       pipeline = 1,             -- requests a batch (http1), streams a connection (h2)
+--       keepalive = true,         -- false: each request asks for a connection of its own
 --       tls = { … },              -- of all sides
 --       memory_bytes = 0,         -- most private memory of a thread; 0: no limit
 --       hang_ns = 5e9 }           -- a hook that takes longer ends its thread

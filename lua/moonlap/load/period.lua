@@ -201,8 +201,16 @@ function _M.run(self, period)
     self.deadline = period.at
     self.on_deadline, self.on_idle = on_deadline, on_idle
     self.waiting = true
+    local quota = side.quota
+    if period.warmup then
+        side.quota = nil
+    end
     self.protect(self, loop.run)
-    self.side.until_ns = -huge
+    if period.warmup then
+        side.quota = quota
+        side.renew()
+    end
+    side.until_ns = -huge
     self.period = nil
 end
 

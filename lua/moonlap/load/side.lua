@@ -93,6 +93,11 @@ function _M.new(self, index)
         free = {}, free_first = 0, free_last = -1, first_conn = self.last_conn + 1,
     }
     side.size = side.connections + 1
+    --- Begins the schedule again: a warm-up uses none of it.
+    function side.renew()
+        side.pace, side.offered = new_pace(self, job, index), new_pace(self, job, index)
+        side.elapsed = 0
+    end
     for _ = 1, side.connections do
         self.last_conn = self.last_conn + 1
         self.conns[self.last_conn] = connection.new(side, self.last_conn)
