@@ -10,6 +10,7 @@ local exchange = require "moonlap.load.exchange"
 local hpack = require "moonlap.load.hpack"
 local kernel = require "moonlap.load.kernel"
 local reading = require "moonlap.load.reading"
+local requests = require "moonlap.load.h2_request"
 
 local _M = {}
 
@@ -29,8 +30,6 @@ local MOST_BLOCK = 81920
 local LARGEST_WINDOW = 2147483647
 local REPLENISH = 2 ^ 30
 local LAST_STREAM = 2 ^ 31 - 3
-local HOP = { connection = true, ["keep-alive"] = true, ["transfer-encoding"] = true, host = true,
-    upgrade = true, ["proxy-connection"] = true }
 
 
 local function int32(x)
@@ -71,40 +70,6 @@ function _M.flush(self, conn)
         local text = #h2.out == 1 and h2.out[1] or table.concat(h2.out)
         h2.out = {}
         exchange.transmit_more(self, conn, text)
-    end
-end
-
-
--- An HTTP/1 request as HTTP/2's headers and body. The last one is kept: it is the next one,
--- mostly.
-local function new_reader(scheme)
-    local last, names, values, body
-    return function(text)
-        if text == last then
-            return names, values, body
-        end
-        local method, path, at = text:match "^(%S+) (%S+) HTTP/[%d.]+\r\n()"
-        if not method then
-            return nil
-        end
-        names, values = { ":method", ":scheme", ":path", ":authority" }, { method, scheme, path,
-            "" }
-        while true do
-            local name, value, after = text:match("^([^:\r\n]+): *([^\r\n]*)\r\n()", at)
-            if not name then
-                break
-            end
-            name = name:lower()
-            if name == "host" then
-                values[4] = value
-            elseif not HOP[name] then
-                names[#names + 1], values[#values + 1] = name, value
-            end
-            at = after
-        end
-        body = text:sub(at + 2)
-        last = text
-        return names, values, body
     end
 end
 
@@ -394,7 +359,7 @@ function _M.attach(side, streams)
         return nil, err
     end
     side.streams, side.batch = streams, 1
-    side.read_request = new_reader(side.tls and "https" or "http")
+    side.read_request = requests.reader(side.tls and "https" or "http")
     side.start, side.take = start, take
 
     function side.hello(self, conn)

@@ -8,8 +8,8 @@ local json = require "moonlap.json"
 local kernel = require "moonlap.load.kernel"
 local lines = require "moonlap.load.lines"
 local loop = require "moonlap.load.loop"
+local own_thread = require "moonlap.load.own_thread"
 local period = require "moonlap.load.period"
-local resolve = require "moonlap.load.resolve"
 local script = require "moonlap.load.script"
 local sides = require "moonlap.load.side"
 local socket = require "moonlap.load.socket"
@@ -180,53 +180,12 @@ function commands.set_addr(self, message)
 end
 
 
--- The thread as its own script sees it.
-local function own_thread(self, index, side_of)
-    local thread = {}
-    local env = self.scripts[index].env
-    local methods = {
-        get = function(_, name)
-            return env[name]
-        end,
-        set = function(_, name, v)
-            env[name] = v
-        end,
-        stop = function()
-            self.stopped = true
-            period.cut_short(self)
-        end,
-    }
-    return setmetatable(thread, {
-        __index = function(_, key)
-            if key == "addr" then
-                return self.addresses[index] and resolve.new(self.addresses[index])
-            end
-            return methods[key] or key
-        end,
-        __newindex = function(_, key, v)
-            if key ~= "addr" then
-                error("a thread has no field '" .. tostring(key) .. "' to set: use thread:set()", 2)
-            end
-            self.addresses[index] = tostring(v)
-            local side = side_of(index)
-            if side then
-                local address, err = socket.address(tostring(v))
-                if not address then
-                    error(err, 2)
-                end
-                side.addresses = { address }
-            end
-        end,
-    })
-end
-
-
 -- Runs init() of all sides.
 function commands.init(self)
     for i, spec in ipairs(self.job.sides) do
         local one = self.scripts[i - 1]
         local env = one.env
-        env.wrk.thread = own_thread(self, i - 1, function(index)
+        env.wrk.thread = own_thread.new(self, i - 1, function(index)
             return self.sides and self.sides[index]
         end)
         local args = { [0] = spec.url }
