@@ -16,7 +16,9 @@ type Slice struct {
 	Type      string
 	Responses float64
 	Latency   string // corrected, HdrHistogram V2
-	Errors    map[string]float64
+	Kind      string // of an error
+	Text      string
+	Count     float64
 }
 
 // Engine runs the load engine on the server and hands its slices to see; an error that it counts is one of the run.
@@ -51,8 +53,8 @@ func (s *Server) Engine(scheme, side, fields string, see func(Slice) error) (*ex
 		if err := json.Unmarshal(scan.Bytes(), &line); err != nil {
 			return nil, err
 		}
-		if len(line.Errors) > 0 {
-			return nil, fmt.Errorf("errors: %v", line.Errors)
+		if line.Type == "load_error" {
+			return nil, fmt.Errorf("%s, %g times: %s", line.Kind, line.Count, line.Text)
 		}
 		if line.Type == "load_slice" {
 			if err := see(line); err != nil {
