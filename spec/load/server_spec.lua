@@ -187,4 +187,14 @@ describe("the load engine", function()
         assert.equal("interrupted", run:all("load_done")[1].stop)
         assert.is_true(run:sum "responses" >= 10)
     end)
+
+    it("ends at once when it was interrupted before it began", function()
+        local run = against(answer(OK), { duration_ns = 1e11 }, [[
+            local ffi = require "ffi"
+            ffi.cdef "int getppid(void); int kill(int, int);"
+            function init() ffi.C.kill(ffi.C.getppid(), 2) end
+            function request() error("no") end
+        ]])
+        assert.equal("interrupted", run:all("load_done")[1].stop)
+    end)
 end)

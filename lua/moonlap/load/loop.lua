@@ -92,6 +92,9 @@ function _M.run(self)
     if self.event_count > 0 then -- a hook threw in the midst of them
         handle_events(self)
     end
+    if self.beginning then
+        self.begin_all(self, now())
+    end
     while true do
         local t = now()
         self.turns[0] = self.turns[0] + 1

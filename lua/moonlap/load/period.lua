@@ -191,7 +191,7 @@ function _M.run(self, period)
     self.side, self.period = side, period
     self.slice = period.slice
     self.lag = self.lag or lines.histogram()
-    self.draining, self.finished, self.stopped = false, false, false
+    self.draining, self.finished, self.beginning = false, false, nil
     self.drain_begin = period.at + period.ns
     side.until_ns = period.at + period.ns
     -- The schedule of a side goes on where its last period ended.

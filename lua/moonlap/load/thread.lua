@@ -125,19 +125,26 @@ local function new_delay(self, env)
 end
 
 
--- All connections that are open and idle send; called when a closed loop begins.
+-- All connections that are open and idle send; called when a closed loop begins, and again when a
+-- hook threw before all had done so.
 local function begin_all(self, t)
-    local side = self.side
-    local conn = exchange.first_idle(side)
-    local waiting = {}
-    while conn do
-        exchange.take_idle(side, conn)
-        waiting[#waiting + 1] = conn
-        conn = exchange.first_idle(side)
+    local waiting = self.beginning
+    if not waiting then
+        waiting = {}
+        self.beginning = waiting
+        local side = self.side
+        local conn = exchange.first_idle(side)
+        while conn do
+            exchange.take_idle(side, conn)
+            waiting[#waiting + 1] = conn
+            conn = exchange.first_idle(side)
+        end
     end
-    for i = 1, #waiting do
-        exchange.fill(self, waiting[i], t)
+    while #waiting > 0 do
+        local conn = table.remove(waiting)
+        exchange.fill(self, conn, t)
     end
+    self.beginning = nil
 end
 
 
@@ -303,6 +310,9 @@ end
 
 
 function commands.go(self, message)
+    if self.pipe:take() then -- it came together with its end
+        self.stopped, self.hurry, message.ns = true, true, 0
+    end
     period.run(self, message)
     return { stopped = self.stopped, quota = self.side.quota }
 end
