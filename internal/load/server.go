@@ -109,7 +109,9 @@ func (s *Server) await(ctx context.Context) error {
 		}
 		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
-			return c.Close()
+			c.Close()
+			s.awaitWorkers(ctx)
+			return s.Gone()
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -118,6 +120,20 @@ func (s *Server) await(ctx context.Context) error {
 			return fmt.Errorf("nginx runs, and nothing listens at %s: is that where the configuration listens?", address)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// awaitWorkers waits until the master has started its workers: it listens before that, and their CPU time is the server's.
+// Without a master there are none.
+func (s *Server) awaitWorkers(ctx context.Context) {
+	const pause, enough = 20 * time.Millisecond, 2 * time.Second
+	before := 0
+	for end := time.Now().Add(enough); ctx.Err() == nil && s.Gone() == nil && time.Now().Before(end); time.Sleep(pause) {
+		now := len(s.Workers())
+		if now > 1 && now == before {
+			return
+		}
+		before = now
 	}
 }
 

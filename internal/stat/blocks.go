@@ -248,6 +248,13 @@ func (b *Blocks) look(blocks []Block, last bool) {
 	alpha := (1 - b.judge.Level) / float64(max(1, b.judge.Rows))
 	estimate, of := shiftOf(blocks, b.metric)
 	iv, ok := exchangeInterval(estimate, n, of, looksFor(alpha).tail(n, last))
+	if math.IsNaN(estimate) || math.IsInf(estimate, 0) {
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code: "no_figure", Text: "a side has no figure of " + b.metric, Advice: "see what each side says of itself",
+		})
+		b.Now = c
+		return
+	}
 	if !ok {
 		least := leastPairs(alpha / 2)
 		c.Needs = 2 * max(least-n, 1)
