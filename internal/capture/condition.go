@@ -47,7 +47,7 @@ type subject struct {
 
 var subjects = map[What]subject{
 	Turn:    {duration, float64(time.Millisecond), math.Inf(1), 0, "turn>100ms", "at least 1ms"},
-	Held:    {duration, float64(20 * time.Millisecond), math.Inf(1), 0, "held>100ms", "at least 20ms, because looks tell it to 10ms; turn is exact"},
+	Held:    {duration, float64(20 * time.Millisecond), math.Inf(1), 0, "held>100ms", "at least 20ms, because samples show it to 10ms; turn is exact"},
 	Sleep:   {duration, float64(time.Millisecond), math.Inf(1), 0, "sleep>50ms", "at least 1ms"},
 	Request: {duration, float64(100 * time.Millisecond), math.Inf(1), 0, "request>2s", "at least 100ms"},
 	CPU:     {share, 0.001, 0.999, 5 * time.Second, "cpu>95% for 5s", "from 0.1% to 99.9%: one thread uses no more than one processor"},

@@ -49,7 +49,7 @@ func TestParseErrors(t *testing.T) {
 		"turn>1us":            "turn must be at least 1ms",
 		"turn>-5s":            "turn must be at least 1ms",
 		"turn>100ms for 5s":   "of no time; only cpu and gc are, as cpu>95% for 5s",
-		"held>5ms":            "held must be at least 20ms, because looks tell it to 10ms; turn is exact",
+		"held>5ms":            "held must be at least 20ms, because samples show it to 10ms; turn is exact",
 		"cpu>100%":            "cpu must be from 0.1% to 99.9%: one thread uses no more than one processor",
 		"cpu>0.95":            `"0.95" is not a percentage, as in cpu>95% for 5s`,
 		"cpu>NaN%":            `"NaN%" is not a percentage`,

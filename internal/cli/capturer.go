@@ -39,7 +39,7 @@ type capturer struct {
 func newCapturer(sys Sys, o watchOptions) (*capturer, error) {
 	sampler, err := worker.NewSampler()
 	if err != nil {
-		return nil, fmt.Errorf("%w. --capture takes eBPF: looks that stop a worker would have to come all the time", err)
+		return nil, fmt.Errorf("%w. --capture takes eBPF: samples that stop a worker would have to be taken all the time", err)
 	}
 	return &capturer{
 		sys: sys, o: o, sampler: sampler, gate: &capture.Gate{Pause: o.capture.pause, Limit: o.capture.limit},

@@ -197,11 +197,11 @@ func (o *profileOptions) check(args []string) error {
 	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0, o.allocations) > 1:
 		return usageErrorf("--on-cpu, --off-cpu, --wall, --stalls or --allocations, not several")
 	case o.allocations && o.by == byPtrace:
-		return usageErrorf("--allocations: looks that stop a worker don't see each; it takes eBPF")
+		return usageErrorf("--allocations takes eBPF: samples that stop a worker do not see each one")
 	case o.resumes && o.allocations:
 		return usageErrorf("--resumes or --allocations, not both: each would find the other's cost in its figures")
 	case o.resumes && o.by == byPtrace:
-		return usageErrorf("--resumes: looks that stop a worker don't time its Lua; it takes eBPF")
+		return usageErrorf("--resumes takes eBPF: samples that stop a worker do not time its Lua")
 	case o.resumes && o.command != nil:
 		return usageErrorf("--resumes is for nginx workers that run: --pid, --master or --all")
 	case o.resumes && len(args) > 0:
@@ -213,7 +213,7 @@ func (o *profileOptions) check(args []string) error {
 	case o.stalls < 0:
 		return usageErrorf("--stalls must be longer than 0")
 	case o.stalls > 0 && o.by == byPtrace:
-		return usageErrorf("--stalls: looks that stop a worker don't see turns of its event loop; it takes eBPF")
+		return usageErrorf("--stalls takes eBPF: samples that stop a worker do not see event-loop turns")
 	case o.budget <= 0 || o.budget > 1:
 		return usageErrorf("--budget must be above 0%% and at most 100%%")
 	case o.stalls > 0 && o.baseline != "":
