@@ -30,6 +30,13 @@ local function server_cpu(self, side)
 end
 
 
+--- A collection marks all that is alive, which is little mostly: it may wait until some 16 MiB of
+-- garbage are there. The pause is a share of what was alive, so it is set anew once a slice.
+function _M.relax_collector()
+    collectgarbage("setpause", math.max(150, 100 + 16384 * 100 / collectgarbage "count"))
+end
+
+
 -- Begins a slice.
 local function open_slice(self, t)
     self.slice_begin, self.cpu_begin = t, kernel.cpu()
@@ -68,6 +75,7 @@ local function close_slice(self, t, drain_ns)
     self.lag:reset()
     self.send_line(line)
     self.slice = self.slice + 1
+    _M.relax_collector()
     open_slice(self, t) -- what this took delays what has arrived meanwhile: it is the next slice's
     self.woke = t
 end

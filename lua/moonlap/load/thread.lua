@@ -233,14 +233,6 @@ local function allow_long_traces()
 end
 
 
--- A collection marks all that is alive, which is little mostly: it may wait until 32 MiB of
--- garbage are there.
-local function relax_collector()
-    collectgarbage()
-    collectgarbage("setpause", math.max(200, 100 + 32768 * 100 / collectgarbage "count"))
-end
-
-
 -- Makes the sides and connects.
 function commands.connect(self, message)
     self.sides = {}
@@ -276,7 +268,8 @@ function commands.connect(self, message)
         self.sides[index] = side
     end
     self.side = self.sides[0]
-    relax_collector()
+    collectgarbage()
+    period.relax_collector()
     local t = now()
     for i = 0, self.last_conn do
         local conn = self.conns[i]
