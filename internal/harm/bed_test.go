@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,8 +47,36 @@ http {
 }
 `
 
-// newBed starts nginx and its load; words before it are a program that starts it. Without nginx, or root, the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func newBed(t *testing.T, before ...string) *bed {
+// beds are made as many as are used at the same time, and used by one fault after another. They end with their owner.
+type beds struct {
+	owner *testing.T
+	lock  sync.Mutex
+	free  []*bed
+}
+
+// take takes a bed for a test, which gives it back when it is sound.
+func (a *beds) take(t *testing.T) *bed {
+	t.Helper()
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if last := len(a.free) - 1; last >= 0 {
+		b := a.free[last]
+		a.free = a.free[:last]
+		b.TB = t
+		return b
+	}
+	return newBed(t, a.owner)
+}
+
+func (a *beds) give(b *bed) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.free = append(a.free, b)
+}
+
+// newBed starts nginx and its load, which end with a test, or the one that it is part of; words before nginx are a program that
+// starts it. Without nginx, or root, the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func newBed(t, owner *testing.T, before ...string) *bed {
 	t.Helper()
 	skip := t.Skip
 	if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
@@ -61,7 +89,8 @@ func newBed(t *testing.T, before ...string) *bed {
 	if err != nil {
 		skip(err)
 	}
-	b := &bed{TB: t, folder: t.TempDir()}
+	b := &bed{TB: t, folder: owner.TempDir()}
+	b.makeFolders()
 	app, err := filepath.Abs("testdata/app.lua")
 	if err != nil {
 		t.Fatal(err)
@@ -85,11 +114,11 @@ func newBed(t *testing.T, before ...string) *bed {
 		t.Fatalf("nginx: %v\n%s", err, out)
 	}
 	b.await("nginx", func() error { return b.readMaster() })
-	t.Cleanup(func() { b.stopNginx() })
+	owner.Cleanup(b.stopNginx)
 	b.await("two workers", b.healthy)
 	b.pids = b.workers()
 	b.load = startLoad(filepath.Join(b.folder, "s"))
-	t.Cleanup(b.load.stop)
+	owner.Cleanup(b.load.stop)
 	b.await("answers", func() error {
 		if b.load.answered() < 50 {
 			return fmt.Errorf("%d answers", b.load.answered())
@@ -100,23 +129,58 @@ func newBed(t *testing.T, before ...string) *bed {
 	return b
 }
 
+// makeFolders has a folder for what moonlap writes, and moonlap where every user may start it.
+func (b *bed) makeFolders() {
+	self, err := os.Executable()
+	if err == nil {
+		err = errors.Join(os.Chmod(filepath.Dir(b.folder), 0o711), os.Mkdir(filepath.Join(b.folder, "looks"), 0o711))
+	}
+	if to := filepath.Join(b.folder, "moonlap"); err == nil && os.Link(self, to) != nil {
+		var text []byte
+		if text, err = os.ReadFile(self); err == nil {
+			err = os.WriteFile(to, text, 0o755)
+		}
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
 
+// readMaster finds the process that nginx's file names, maybe as it is called in a namespace of its own.
 func (b *bed) readMaster() error {
 	text, err := os.ReadFile(filepath.Join(b.folder, "pid"))
 	if err != nil {
 		return err
 	}
-	b.master, err = strconv.Atoi(strings.TrimSpace(string(text)))
-	return err
+	named := strings.TrimSpace(string(text))
+	all, err := process.IDs()
+	for _, pid := range all {
+		if title := (&process.Process{PID: pid}).Title(); !strings.HasPrefix(title, "nginx: master") || !strings.Contains(title, b.folder+"/") {
+			continue
+		}
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		for line := range strings.Lines(string(status)) {
+			if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+				if names := strings.Fields(ids); names[len(names)-1] == named {
+					b.master = pid
+					return nil
+				}
+			}
+		}
+	}
+	return errors.Join(err, fmt.Errorf("no master is process %s", named))
 }
 
 // stopNginx ends nginx with all its workers, also those that an accident has stopped.
 func (b *bed) stopNginx() {
-	b.readMaster()
+	if b.readMaster() != nil {
+		return
+	}
 	family := process.Family(b.master)
 	syscall.Kill(b.master, syscall.SIGTERM)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -174,15 +238,16 @@ func (b *bed) healthy() error {
 }
 
 // aim waits until moonlap holds a worker, so that the accident hits it then; for a while, because many commands never do.
-func (b *bed) aim(l *look) {
+func (b *bed) aim(l *look) (held bool) {
 	pids := b.workers()
 	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && !l.stay(0); {
 		for _, pid := range pids {
 			if s, err := (&process.Process{PID: pid}).Stat(); err == nil && s.State == 't' {
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // runs tells why a process does not run: it is stopped, or traced.

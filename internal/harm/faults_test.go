@@ -1,10 +1,12 @@
 package harm
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,35 +26,48 @@ var faults = []struct {
 	{"stopped", stopped, nil},
 	{"suspended", suspended, nil},
 	{"frozen", frozen, freezable},
+	{"debugged", debugged, nil},
 	{"doubled", doubled, nil},
 	{"worker_killed", workerKilled, nil},
+	{"worker_ends_at_step", endsAtStep, stepped},
 	{"worker_stopped", workerStopped, nil},
+	{"worker_debugged", workerDebugged, nil},
 	{"reloaded", reloaded, nil},
 	{"starved", starved, nil},
 	{"upgraded", upgraded, nil},
 	{"forked", forked, nil},
 	{"namespace", nothing, inNamespace},
 	{"proc_hidden", hidden, procHidden},
+	{"proc_of_others_hidden", hidden, othersHidden},
 }
 
-// mainVariable makes this program moonlap.
-const mainVariable = "MOONLAP_HARM_MAIN"
+const (
+	mainVariable  = "MOONLAP_HARM_MAIN" // makes this program moonlap
+	timesVariable = "MOONLAP_HARM"
+)
 
 func TestMain(m *testing.M) {
+	if words := os.Getenv(stepVariable); words != "" {
+		os.Exit(endAtStep(words, os.Args[1:]))
+	}
 	if os.Getenv(mainVariable) != "" {
 		os.Exit(cli.Main(cli.Interruptible(), cli.RealSys(), os.Args[1:]))
 	}
+	flag.Parse()
+	flag.Set("test.parallel", "4") // they wait, mostly
 	os.Exit(m.Run())
 }
 
-// TestHarm has each fault happen to each command, at random moments: once in the gate, MOONLAP_HARM times in the long form.
-// MOONLAP_HARM_SEED repeats a failure, MOONLAP_HARM_COMMAND chooses one command by its name in the list.
+// TestHarm has each fault happen to commands, at random moments: once in the gate, to a command that the seed chooses; MOONLAP_HARM
+// times in the long form, to one after another. MOONLAP_HARM_SEED repeats a failure, MOONLAP_HARM_COMMAND chooses one command by
+// its name in the list.
 func TestHarm(t *testing.T) {
+	t.Parallel()
 	times := 1
-	if text := os.Getenv("MOONLAP_HARM"); text != "" {
+	if text := os.Getenv(timesVariable); text != "" {
 		var err error
 		if times, err = strconv.Atoi(text); err != nil || times < 1 {
-			t.Fatalf("MOONLAP_HARM is %q: how many times shall each fault happen?", text)
+			t.Fatalf("%s is %q: how many times shall each fault happen?", timesVariable, text)
 		}
 	}
 	seed := rand.Uint64()
@@ -68,37 +83,53 @@ func TestHarm(t *testing.T) {
 			t.Fatalf("MOONLAP_HARM_COMMAND is %q, which is none of %v", name, commands)
 		}
 	}
+	t.Logf("%s=%d MOONLAP_HARM_SEED=%d repeats it", timesVariable, times, seed)
+	var counted tallies
+	var order []string
+	t.Cleanup(func() {
+		var table strings.Builder
+		counted.write(&table, order)
+		t.Logf("%v\n%s", time.Now().UTC().Format(time.DateOnly), table.String())
+	})
+	beds := &beds{owner: t}
 	for i, f := range faults {
+		order = append(order, f.name)
 		t.Run(f.name, func(t *testing.T) {
-			t.Logf("MOONLAP_HARM=%d MOONLAP_HARM_SEED=%d repeats it", times, seed)
+			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
-			b := newBed(t)
+			b := beds.take(t)
 			first := r.IntN(len(chosen))
-			for n := range times {
-				c := chosen[(first+n)%len(chosen)]
-				after := time.Duration(r.Int64N(int64(1200 * time.Millisecond)))
+			// One that came too late, because moonlap had ended, does not count.
+			for n, late := 0, 0; n < times && late < 3*times; {
+				c := chosen[(first+n+late)%len(chosen)]
+				after := time.Duration(r.Int64N(int64(span() + 200*time.Millisecond)))
 				var before []string
 				if f.before != nil {
 					before = f.before(b, r)
 				}
+				requests := b.load.answered()
 				l := b.look(c.line, before...)
-				if l.stay(after); r.IntN(2) == 0 {
-					b.aim(l)
-				}
+				l.stay(after)
+				l.known = l.processes()
+				held := r.IntN(2) == 0 && b.aim(l)
+				looking := !l.stay(0)
 				err := f.happen(b, l, r)
 				if e := l.finish(); err == nil {
 					err = e
 				}
-				if e := b.settled(l); err == nil {
-					err = e
-				}
-				if err != nil {
-					t.Errorf("%s %s after %v, number %d: %v", c.name, f.name, after, n, err)
+				w := b.settled(l)
+				counted.add(f.name, looking, held, b.load.answered()-requests, w, err)
+				if e := w.err(); e != nil || err != nil {
+					t.Errorf("%s %s after %v, number %d: %v\n%v", c.name, f.name, after, n, err, e)
 				}
 				if !repaired(b) {
 					t.Fatal("the workers cannot be brought back")
 				}
+				if n++; !looking {
+					n, late = n-1, late+1
+				}
 			}
+			beds.give(b)
 		})
 	}
 }

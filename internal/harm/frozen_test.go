@@ -14,7 +14,7 @@ import (
 func freezable(b *bed, r *rand.Rand) []string {
 	kinds := freezers(b)
 	b.freezer = kinds[r.IntN(len(kinds))]
-	b.freezer.folder = filepath.Join(b.freezer.root, fmt.Sprintf("moonlap-harm-%d", os.Getpid()))
+	b.freezer.folder = filepath.Join(b.freezer.root, fmt.Sprintf("moonlap-harm-%d-%d", os.Getpid(), looks.Add(1)))
 	if err := os.Mkdir(b.freezer.folder, 0o755); err != nil {
 		b.Fatal(err)
 	}
@@ -26,6 +26,9 @@ func frozen(b *bed, l *look, _ *rand.Rand) error {
 	f := b.freezer
 	write := func(text string) error { return os.WriteFile(filepath.Join(f.folder, f.file), []byte(text), 0) }
 	err := write(f.on)
+	if err == nil {
+		err = awaited(f.frozen)
+	}
 	if err == nil {
 		err = b.goesOn()
 	}
@@ -39,7 +42,19 @@ func frozen(b *bed, l *look, _ *rand.Rand) error {
 }
 
 // A freezer is a way to freeze processes.
-type freezer struct{ root, file, on, off, folder string }
+type freezer struct {
+	root, file, on, off string
+	state, says         string // what says in which file that they are frozen, all
+	folder              string
+}
+
+func (f *freezer) frozen() error {
+	text, err := os.ReadFile(filepath.Join(f.folder, f.state))
+	if err == nil && !strings.Contains(string(text), f.says) {
+		return fmt.Errorf("%s is not frozen: %s", f.folder, text)
+	}
+	return err
+}
 
 // freezers are those of this machine.
 func freezers(b *bed) (all []freezer) {
@@ -51,9 +66,9 @@ func freezers(b *bed) (all []freezer) {
 		f := strings.Fields(line)
 		switch {
 		case f[2] == "cgroup2":
-			all = append(all, freezer{f[1], "cgroup.freeze", "1", "0", ""})
+			all = append(all, freezer{f[1], "cgroup.freeze", "1", "0", "cgroup.events", "frozen 1", ""})
 		case f[2] == "cgroup" && strings.Contains(","+f[3]+",", ",freezer,"):
-			all = append(all, freezer{f[1], "freezer.state", "FROZEN", "THAWED", ""})
+			all = append(all, freezer{f[1], "freezer.state", "FROZEN", "THAWED", "freezer.state", "FROZEN", ""})
 		}
 	}
 	if len(all) == 0 {

@@ -17,25 +17,28 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// settled checks, after moonlap has ended, all that must be 0: requests lost, workers dead or frozen, breakpoints in their
-// text, BPF programs, processes and files that were left.
-func (b *bed) settled(l *look) error {
+// wrongs are what must all be nil once moonlap has ended.
+type wrongs struct {
+	frozen, dead, silent, breakpoints, programs, processes, files error
+	lost                                                          []error // requests
+}
+
+// settled counts requests lost, workers dead or frozen, breakpoints in their text, BPF programs, processes and files that were left.
+func (b *bed) settled(l *look) (w wrongs) {
 	answered := b.load.answered()
-	return errors.Join(
-		awaited(b.healthy),
-		b.alive(),
-		awaited(func() error {
-			if b.load.answered() < answered+clients { // each client has had an answer, or one of them more
-				return errors.New("no answers any more")
-			}
-			return nil
-		}),
-		awaited(b.untouched),
-		awaited(b.noPrograms),
-		awaited(l.noProcesses),
-		l.noFiles(),
-		b.load.losses(),
-	)
+	w.frozen = awaited(b.healthy)
+	w.dead = b.alive()
+	w.silent = awaited(func() error { return more(b.load.answered(), answered+clients) }) // each client has had an answer, or one of them more
+	w.breakpoints = awaited(b.untouched)
+	w.programs = awaited(b.noPrograms)
+	w.processes = awaited(l.noProcesses)
+	w.files = l.noFiles()
+	w.lost = b.load.losses()
+	return w
+}
+
+func (w wrongs) err() error {
+	return errors.Join(append(w.lost, w.frozen, w.dead, w.silent, w.breakpoints, w.programs, w.processes, w.files)...)
 }
 
 // alive tells of workers that have ended, in whose place nginx has put others.
@@ -103,9 +106,18 @@ func bpfPrograms(t testing.TB) map[uint32]bool {
 
 // noPrograms tells of BPF programs that nobody holds any more but the kernel. Those of others on this machine have holders.
 func (b *bed) noPrograms() error {
-	held := heldPrograms()
+	var new []uint32
 	for id := range bpfPrograms(b) {
-		if !b.programs[id] && !held[id] {
+		if !b.programs[id] {
+			new = append(new, id)
+		}
+	}
+	if len(new) == 0 {
+		return nil
+	}
+	held := heldPrograms()
+	for _, id := range new {
+		if !held[id] {
 			return fmt.Errorf("BPF program %d was left", id)
 		}
 	}

@@ -1,6 +1,7 @@
 package harm
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -20,18 +22,36 @@ type load struct {
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
-	lock   sync.Mutex
-	killed map[int]bool // workers that the test itself has ended: what was asked of them is not lost by moonlap
-	lost   []error
+	lock    sync.Mutex
+	ended   map[int]ending // workers that the test itself ends
+	now     ending         // of those that it is about to end; 0: none
+	changes int            // how often that was set
+	last    ending         // what it was set to last
+	lost    []error
+	unread  int // requests that no worker has read, and that were sent again
 }
+
+// An ending is how the test ends a worker, which says what may become of its requests.
+type ending int
+
+const (
+	leaves ending = iota + 1 // it answers what it has read, and closes connections with requests that it has not
+	dies                     // it answers nothing any more
+)
 
 const clients = 6
 
 func startLoad(socket string) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{cancel: cancel, killed: map[int]bool{}}
+	l := &load{cancel: cancel, ended: map[int]ending{}}
 	for range clients {
-		l.wait.Go(func() { l.ask(ctx, socket) })
+		l.wait.Go(func() {
+			for ctx.Err() == nil {
+				if err := l.connection(ctx, socket); err != nil && ctx.Err() == nil {
+					l.lose(err)
+				}
+			}
+		})
 	}
 	return l
 }
@@ -43,57 +63,76 @@ func (l *load) stop() {
 
 func (l *load) answered() int64 { return l.count.Load() }
 
-// ask is one client. A connection stays with its worker, whose process ID stands in each answer.
-func (l *load) ask(ctx context.Context, socket string) {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+// connection asks over one connection, which stays with its worker: its process ID stands in each answer. Then comes another
+// connection, maybe to another worker.
+func (l *load) connection(ctx context.Context, socket string) error {
+	c, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
 	}
-	for ctx.Err() == nil {
-		transport := &http.Transport{DialContext: dial, MaxConnsPerHost: 1}
-		client := &http.Client{Transport: transport, Timeout: patience}
-		worker := 0
-		for n := 0; n < 200 && ctx.Err() == nil; n++ { // then over a new connection, maybe to another worker
-			pid, err := l.request(ctx, client)
-			if err != nil {
-				if ctx.Err() == nil && !l.excused(worker) {
-					l.lose(fmt.Errorf("worker %d, request %d of its connection: %w", worker, n, err))
-				}
-				break
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	r := bufio.NewReader(c)
+	worker := 0
+	for n := range 200 {
+		changes, now := l.upheaval()
+		pid, last, err := l.request(c, r)
+		if err != nil {
+			if l.excused(worker, changes, now, errors.Is(err, errUnread)) {
+				return nil
 			}
-			worker = pid
-			l.count.Add(1)
-			select {
-			case <-ctx.Done():
-			case <-time.After(3 * time.Millisecond):
-			}
+			return fmt.Errorf("worker %d, request %d of its connection: %w", worker, n, err)
 		}
-		transport.CloseIdleConnections()
+		worker = pid
+		l.count.Add(1)
+		if last {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(3 * time.Millisecond):
+		}
 	}
+	return nil
 }
 
-func (l *load) request(ctx context.Context, client *http.Client) (worker int, err error) {
-	// A POST is not sent again by itself when a connection breaks.
-	path := "http://nginx/"
+// errUnread is the error of a request that no worker has read.
+var errUnread = errors.New("its connection was closed before anybody read it")
+
+// request asks once. last: nginx closes the connection after the answer.
+func (l *load) request(c net.Conn, r *bufio.Reader) (worker int, last bool, err error) {
+	path := "/"
 	if l.forks.Load() {
-		path += "fork"
+		path = "/fork"
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, nil)
-	if err != nil {
-		return 0, err
+	c.SetDeadline(time.Now().Add(patience))
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: nginx\r\nContent-Length: 0\r\n\r\n", path)
+	if err == nil {
+		_, err = r.Peek(1)
 	}
-	res, err := client.Do(req)
+	// A unix socket says "reset" only where its other end was closed with bytes in it that nobody had read; where it was closed
+	// and all had been read, it says "end".
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return 0, false, fmt.Errorf("%w: %w", errUnread, err)
+	}
 	if err != nil {
-		return 0, err
+		return 0, false, fmt.Errorf("it was read and not answered: %w", err)
+	}
+	res, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return 0, false, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if res.StatusCode != http.StatusOK || string(body) != "done\n" {
-		return 0, errors.New(res.Status + ": " + string(body))
+		return 0, false, errors.New(res.Status + ": " + string(body))
 	}
-	return strconv.Atoi(res.Header.Get("X-Worker"))
+	worker, err = strconv.Atoi(res.Header.Get("X-Worker"))
+	return worker, res.Close, err
 }
 
 func (l *load) lose(err error) {
@@ -102,30 +141,54 @@ func (l *load) lose(err error) {
 	l.lost = append(l.lost, err)
 }
 
-// kills says that the test is about to end workers. Also one that nginx ends in peace closes its idle connections, on which a
-// request may be on its way.
-func (l *load) kills(pids ...int) {
+// ends says that the test is about to end workers, until calm is called.
+func (l *load) ends(how ending, pids ...int) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	for _, pid := range pids {
-		l.killed[pid] = true
+		l.ended[pid] = how
 	}
+	l.now, l.last = how, how
+	l.changes++
 }
 
-// excused tells whether a connection broke because the test killed its worker; 0: nobody knows which it was.
-func (l *load) excused(worker int) bool {
+// calm says that all those have ended.
+func (l *load) calm() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	return l.killed[worker] || worker == 0 && len(l.killed) > 0
+	l.now = 0
+}
+
+// upheaval tells whether workers are ended now, and how often that has begun.
+func (l *load) upheaval() (changes int, now ending) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.changes, l.now
+}
+
+// excused tells whether a request was lost because the test ended its worker. Worker 0: nobody knows which it was; it may be one
+// that was being ended when the request began (changes, now: see upheaval) or since.
+func (l *load) excused(worker, changes int, now ending, unread bool) bool {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	how := l.ended[worker]
+	if worker == 0 && (now != 0 || l.changes != changes) {
+		how = l.last
+	}
+	if how == dies || how == leaves && unread {
+		l.unread++
+		return true
+	}
+	return false
 }
 
 // losses are the requests that were lost since it was last asked.
-func (l *load) losses() error {
+func (l *load) losses() []error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	lost := l.lost
 	l.lost = nil
-	return errors.Join(lost...)
+	return lost
 }
 
 func more(got, want int64) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,19 +18,22 @@ import (
 
 // commands are moonlap's commands that look into workers. MASTER and WORKER are process IDs, FOLDER is where it may write.
 var commands = []command{
-	{"explain", "explain --pid WORKER --duration 1s"},
-	{"profile --by ptrace", "profile --by ptrace --hz 499 --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"profile", "profile --by ebpf --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"profile --off-cpu", "profile --off-cpu --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"heap", "heap --master MASTER --pause 500ms --save FOLDER/h.json"},
-	{"profile --locks", "profile --locks --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"profile --resumes", "profile --resumes --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"profile --allocations", "profile --allocations --master MASTER --duration 1s --out FOLDER/p.html"},
-	{"watch", "watch --master MASTER --every 500ms --json --locks --once"},
-	{"watch --capture", "watch --master MASTER --capture FOLDER/captures --when heap>1MB --limit 1 --after 500ms --duration 2s"},
+	{"explain", "explain --pid WORKER --duration LONG", true},
+	{"profile --by ptrace", "profile --by ptrace --hz 499 --master MASTER --duration LONG --out FOLDER/p.html", true},
+	{"profile", "profile --by ebpf --master MASTER --duration LONG --out FOLDER/p.html", false},
+	{"profile --off-cpu", "profile --off-cpu --master MASTER --duration LONG --out FOLDER/p.html", false},
+	{"heap", "heap --master MASTER --pause 500ms --save FOLDER/h.json", true},
+	{"profile --locks", "profile --locks --master MASTER --duration LONG --out FOLDER/p.html", false},
+	{"profile --resumes", "profile --resumes --master MASTER --duration LONG --out FOLDER/p.html", false},
+	{"profile --allocations", "profile --allocations --master MASTER --duration LONG --out FOLDER/p.html", false},
+	{"watch", "watch --master MASTER --every 500ms --json --locks --once", false},
+	{"watch --capture", "watch --master MASTER --capture FOLDER/captures --when heap>1MB --limit 1 --after 500ms --duration LONG", false},
 }
 
-type command struct{ name, line string }
+type command struct {
+	name, line string
+	stops      bool // workers, by ptrace
+}
 
 // A look is moonlap while it looks, in a folder of its own.
 type look struct {
@@ -38,16 +42,25 @@ type look struct {
 	mark   string // in the environment of moonlap, and of all that it starts
 	output bytes.Buffer
 	ended  chan error
+	known  []int // its processes, shortly before the accident: to look for them would take longer than a worker is held
 }
 
-var looks int
+var looks atomic.Int64
+
+// span is how long a command looks.
+func span() time.Duration {
+	if os.Getenv(timesVariable) == "" {
+		return 500 * time.Millisecond
+	}
+	return time.Second
+}
 
 // look starts a command of moonlap: this program, see TestMain. Words before it are a program that starts it.
 func (b *bed) look(line string, before ...string) *look {
 	b.Helper()
-	looks++
-	l := &look{folder: filepath.Join(b.folder, fmt.Sprint("look", looks)), ended: make(chan error, 1)}
-	l.mark = fmt.Sprintf("%s=%d.%d", mainVariable, os.Getpid(), looks)
+	n := int(looks.Add(1))
+	l := &look{folder: filepath.Join(b.folder, "looks", fmt.Sprint(n)), ended: make(chan error, 1)}
+	l.mark = fmt.Sprintf("%s=%d.%d", mainVariable, os.Getpid(), n)
 	for _, name := range []string{"", "tmp"} {
 		if err := os.Mkdir(filepath.Join(l.folder, name), 0o700); err != nil {
 			b.Fatal(err)
@@ -57,12 +70,8 @@ func (b *bed) look(line string, before ...string) *look {
 	if len(some) == 0 {
 		b.Fatal("no workers")
 	}
-	line = strings.NewReplacer("MASTER", strconv.Itoa(b.master), "WORKER", strconv.Itoa(some[looks%len(some)]), "FOLDER", l.folder).Replace(line)
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	words := append(append(before, self), strings.Fields(line)...)
+	line = strings.NewReplacer("MASTER", strconv.Itoa(b.master), "WORKER", strconv.Itoa(some[n%len(some)]), "FOLDER", l.folder, "LONG", span().String()).Replace(line)
+	words := append(append(before, filepath.Join(b.folder, "moonlap")), strings.Fields(line)...)
 	l.Cmd = exec.Command(words[0], words[1:]...)
 	l.Stdout, l.Stderr = &l.output, &l.output
 	l.Env = append(os.Environ(), l.mark, "TMPDIR="+filepath.Join(l.folder, "tmp"), "XDG_CACHE_HOME="+filepath.Join(l.folder, "tmp"), "XDG_DATA_HOME="+filepath.Join(l.folder, "tmp"))

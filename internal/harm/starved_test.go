@@ -58,9 +58,10 @@ func newMemoryGroup(name string) (*memoryGroup, error) {
 	if err != nil {
 		return nil, err
 	}
+	number := looks.Add(1)
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
-		g := &memoryGroup{root: f[1], folder: filepath.Join(f[1], fmt.Sprintf("moonlap-%s-%d", name, os.Getpid()))}
+		g := &memoryGroup{root: f[1], folder: filepath.Join(f[1], fmt.Sprintf("moonlap-%s-%d-%d", name, os.Getpid(), number))}
 		switch {
 		case f[2] == "cgroup" && strings.Contains(","+f[3]+",", ",memory,"):
 			g.limitFile, g.usageFile = "memory.limit_in_bytes", "memory.usage_in_bytes"
@@ -264,8 +265,9 @@ func (h *holding) moonlap(inside bool, arguments ...string) (*exec.Cmd, *strings
 // from inside the group and from outside. Where the copy does not fit, moonlap says so, and spills it where it may; nothing of
 // the file is seen. MOONLAP_HARM is how often.
 func TestStarvedHeap(t *testing.T) {
+	t.Parallel()
 	times := 1
-	if n, err := strconv.Atoi(os.Getenv("MOONLAP_HARM")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv(timesVariable)); err == nil {
 		times = n
 	}
 	const tables, left = 80_000, 56 << 20 // 90 MB, of which half would fit
@@ -300,7 +302,11 @@ func TestStarvedHeap(t *testing.T) {
 		}
 		h.lives()
 
-		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		signals := []syscall.Signal{syscall.SIGINT, syscall.SIGKILL}
+		if times == 1 {
+			signals = signals[rand.IntN(2):][:1]
+		}
+		for _, signal := range signals {
 			cmd, said = h.moonlap(true, "heap", "--pid", pid, "--pause", "0", "--spill", spill)
 			time.Sleep(time.Duration(rand.Int64N(int64(time.Second))))
 			syscall.Kill(-cmd.Process.Pid, signal)

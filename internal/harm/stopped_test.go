@@ -8,20 +8,14 @@ import (
 
 // stopped: SIGSTOP, which nobody can catch, to all of moonlap's processes or to some. The workers must go on meanwhile.
 func stopped(b *bed, l *look, r *rand.Rand) error {
-	pids := l.processes()
-	switch r.IntN(3) {
-	case 0:
-		pids = []int{l.Process.Pid}
-	case 1:
-		pids = pids[min(1, len(pids)):]
-	}
+	pids := l.some(r)
 	l.signal(syscall.SIGSTOP, pids...)
 	err := b.goesOn()
 	l.signal(syscall.SIGCONT, pids...)
 	return err
 }
 
-// goesOn tells why workers do not go on, while moonlap cannot do anything for them.
+// goesOn tells why workers do not go on, or are touched, while moonlap cannot do anything for them.
 func (b *bed) goesOn() error {
 	time.Sleep(50 * time.Millisecond) // a look that has just begun is over
 	answered := b.load.answered()

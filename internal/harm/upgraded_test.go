@@ -16,7 +16,7 @@ import (
 // upgraded: USR2 has nginx start its program anew beside the old one, which then goes.
 func upgraded(b *bed, l *look, _ *rand.Rand) error {
 	old, workers := b.master, b.workers()
-	b.load.kills(workers...)
+	b.load.ends(leaves, workers...)
 	syscall.Kill(old, syscall.SIGUSR2)
 	err := awaited(func() error {
 		text, err := os.ReadFile(filepath.Join(b.folder, "pid"))

@@ -15,7 +15,7 @@ import (
 func workerKilled(b *bed, l *look, r *rand.Rand) error {
 	pids := b.workers()
 	pid := pids[r.IntN(len(pids))]
-	b.load.kills(pid)
+	b.load.ends(dies, pid)
 	syscall.Kill(pid, syscall.SIGKILL)
 	err := awaited(func() error {
 		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
@@ -29,13 +29,14 @@ func workerKilled(b *bed, l *look, r *rand.Rand) error {
 // replaced says that the workers there are now are the ones to keep.
 func (b *bed) replaced() error {
 	b.pids = b.workers()
+	b.load.calm()
 	return nil
 }
 
 // reloaded: nginx starts new workers, and the old ones end when they have nothing more to do.
 func reloaded(b *bed, l *look, r *rand.Rand) error {
 	old := b.workers()
-	b.load.kills(old...)
+	b.load.ends(leaves, old...)
 	syscall.Kill(b.master, syscall.SIGHUP)
 	err := awaited(func() error { return b.gone(old) })
 	return errors.Join(err, awaited(b.healthy), b.replaced())
