@@ -18,19 +18,18 @@ what it was measured to save, and [benchmarks/uv](../../benchmarks/uv/README.md)
 tests and lit's coroutine libraries under luv and under `moonlap.uv`, from checkouts of theirs.
 
 It needs LuaJIT, libuv from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` makes with a C
-compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it (`moonlap bench` and
-`moonlap run` name the one beside `moonlap` to their processes); otherwise it is looked for beside
+compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it; `moonlap bench` and
+`moonlap run` name the one beside `moonlap` to their processes. Otherwise it is searched for beside
 the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where none is
-found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone: timers, idle, prepare and
-check, and all that is called without a callback and needs no other handle, such as
-`uv.fs_stat "x"`; everything else raises an error that says what to build. `uv.shim_missing()`
-tells.
+found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone. That is timers, idle, prepare
+and check, and what is called without a callback and needs no other handle, such as `uv.fs_stat "x"`.
+Everything else raises an error that says what to build. `uv.shim_missing()` says why.
 
 Any libuv.so.1 from 1.44 on will do, without building anything again: it is the system's, or that
 in `LD_LIBRARY_PATH`. The order of a turn is that of the libuv loaded: up to 1.44 timers come first,
-from 1.45 on last, and once before the first turn. Run with it were Debian 12's 1.44.2 and, built
-from source, 1.45.0, 1.48.0, 1.50.0 and 1.52.1, each with all specs, among them random programs
-whose callbacks come in the same order as luv's on the same libuv, and with luv's own tests:
+from 1.45 on last, and once before the first turn. It was run with Debian 12's 1.44.2 and, built
+from source, 1.45.0, 1.48.0, 1.50.0 and 1.52.1, each with all specs and with luv's own tests. Among
+the specs are random programs whose callbacks come in the same order as luv's on the same libuv.
 `make test-uv-newer LIBUV=FOLDER LUV=FOLDER` does it again.
 
 What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and the error's

@@ -123,7 +123,7 @@ function api.strerror(...)
 end
 
 
---- The libuv error that a system's error number stands for.
+--- The libuv error that a system's error number means.
 -- @tparam number errno the system's number, positive on Unix
 -- @treturn string|nil the error's name and words; nothing when the number is no error
 -- @treturn string the error's name

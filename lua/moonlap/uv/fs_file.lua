@@ -113,7 +113,7 @@ local READ = {
 
 --- Reads from a file.
 -- @tparam number fd
--- @tparam number length at most so many bytes
+-- @tparam number length bytes, at most
 -- @tparam[opt=-1] number offset from the file's start; below 0: where the file stands
 -- @param[opt] callback `callback(err, data)`
 -- @treturn string empty at the file's end
@@ -247,7 +247,7 @@ api.fs_ftruncate = define("uv_fs_ftruncate", { check.int, check.number }, { resu
 -- @tparam number out_fd
 -- @tparam number in_fd
 -- @tparam number in_offset from the start of `in_fd`
--- @tparam number size at most so many bytes
+-- @tparam number size bytes, at most
 -- @param[opt] callback `callback(err, bytes)`
 -- @treturn number how many bytes were copied
 api.fs_sendfile = define("uv_fs_sendfile", { check.int, check.int, check.number, check.number },

@@ -88,7 +88,7 @@ function api.pipe_bind(userdata, name)
     return errors.result(ptr and C.uv_pipe_bind(ptr, name) or EBADF)
 end
 
---- Connects; also what goes wrong at once is told to the callback.
+--- Connects. The callback gets every error, also one that comes at once.
 -- @tparam userdata pipe
 -- @tparam string name path
 -- @tparam[opt] function callback of an error's name or nil
