@@ -40,7 +40,8 @@ local function slice(turn, flags)
     local seen = json.decode(file:read("*a"))
     file:close()
     assert(seen, io.open("said"):read("*a"))
-    return { rate = taken / wall, each = cpu / taken, wall = wall, locks = seen.masters[1].evidence.locks }
+    local locks = seen.masters[1].evidence.locks
+    return { rate = taken / wall, each = cpu / taken, wall = wall, locks = locks }
 end
 
 local function median(list)
@@ -78,7 +79,8 @@ for _, pace in ipairs({
         with = with or slice(pace[2], "--locks --budget " .. budget)
         costs[i] = 100 * (with.each - without.each) * with.rate
         rates[i] = without.rate
-        probed[i], most[i] = 100 * with.locks.probed_ns / with.locks.elapsed_ns, 100 * with.locks.cost_ns / with.locks.elapsed_ns
+        probed[i] = 100 * with.locks.probed_ns / with.locks.elapsed_ns
+        most[i] = 100 * with.locks.cost_ns / with.locks.elapsed_ns
         for _, zone in ipairs(with.locks.zones) do
             if zone.zone == "counts" then told[i] = zone.taken_per_second end
         end

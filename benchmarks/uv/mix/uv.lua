@@ -1,5 +1,5 @@
--- mix SIDE SECONDS: everything at once for so long (timers, TCP, UDP, files, work, asyncs), and what
--- an event costs in the first five seconds and in the last five: CPU ns, and the Lua heap's KiB.
+-- mix SIDE SECONDS: timers, TCP, UDP, files, work and asyncs at once, for SECONDS. Prints the CPU ns
+-- of an event in the first five seconds and in the last five, and the Lua heap's KiB.
 local uv = require(arg[1])
 local measure = require "measure"
 local seconds = tonumber(arg[2])
@@ -115,5 +115,5 @@ end
 collectgarbage()
 collectgarbage()
 local first, last = cost(1, 6), cost(#marks - 5, #marks)
-print(("%d events; first 5 s %.0f ns an event, last 5 s %.0f ns: %.2f; heap %.0f KiB"):format(events,
-    first, last, last / first, collectgarbage "count"))
+print(("%d events; first 5 s %.0f ns an event, last 5 s %.0f ns: %.2f; heap %.0f KiB"):format(
+    events, first, last, last / first, collectgarbage "count"))
