@@ -22,8 +22,8 @@ compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it; `moonl
 `moonlap run` name the one beside `moonlap` to their processes. Otherwise it is searched for beside
 the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where none is
 found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone. That is timers, idle, prepare
-and check, and what is called without a callback and needs no other handle, such as `uv.fs_stat "x"`.
-Everything else raises an error that says what to build. `uv.shim_missing()` says why.
+and check, and what is called without a callback and needs no other handle, such as
+`uv.fs_stat "x"`. Everything else raises an error that says what to build. `uv.shim_missing()` says why.
 
 Any libuv.so.1 from 1.44 on will do, without building anything again: it is the system's, or that
 in `LD_LIBRARY_PATH`. The order of a turn is that of the libuv loaded: up to 1.44 timers come first,
@@ -48,8 +48,8 @@ What differs from luv, apart from the extensions that say so:
 - a closed timer has forgotten its interval and when it was due, and what `ref` says to a closed
   handle is not heard;
 - a handle that has had write callbacks for 1 MiB in a turn gets the others in the next one;
-- while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most, unless
-  something was begun meanwhile.
+- while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most,
+  unless something was begun meanwhile.
 ]]
 
 local function lines_of(path)

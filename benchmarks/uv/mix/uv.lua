@@ -1,4 +1,4 @@
--- mix SIDE SECONDS: timers, TCP, UDP, files, work and asyncs at once, for SECONDS. Prints the CPU ns
+-- mix SIDE SECONDS: timers, TCP, UDP, files, work, asyncs at once, for SECONDS. Prints the CPU ns
 -- of an event in the first five seconds and in the last five, and the Lua heap's KiB.
 local uv = require(arg[1])
 local measure = require "measure"

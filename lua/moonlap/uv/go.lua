@@ -21,11 +21,11 @@ local api = {}
 _M.api = api
 
 --- Runs a function in a coroutine, up to the first request that it waits for; `uv.run` does the
--- rest. In it, a function of luv's that makes a request and is called without its callback waits for
--- the end of that. It returns what the callback would have got. These are functions of files, names
--- and random bytes, and connecting, writing, sending, shutting down. What starts a handle (a timer, a server, a reader,
--- a child by `uv.spawn`) returns at once as ever. An error before the first wait is raised here,
--- a later one is like an error in a callback.
+-- rest. In it, a function of luv's that makes a request and is called without its callback waits
+-- for the end of that. It returns what the callback would have got. These are functions of files,
+-- names and random bytes, and connecting, writing, sending, shutting down. What starts a handle (a
+-- timer, a server, a reader, a child by `uv.spawn`) returns at once as ever. An error before the
+-- first wait is raised here, a later one is like an error in a callback.
 -- @tparam function fn
 -- @param ... its arguments
 -- @treturn thread the coroutine
