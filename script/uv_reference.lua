@@ -23,7 +23,8 @@ compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it; `moonl
 the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where none is
 found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone. That is timers, idle, prepare
 and check, and what is called without a callback and needs no other handle, such as
-`uv.fs_stat "x"`. Everything else raises an error that says what to build. `uv.shim_missing()` says why.
+`uv.fs_stat "x"`. Everything else raises an error that says what to build. `uv.shim_missing()`
+says why.
 
 Any libuv.so.1 from 1.44 on will do, without building anything again: it is the system's, or that
 in `LD_LIBRARY_PATH`. The order of a turn is that of the libuv loaded: up to 1.44 timers come first,
