@@ -11,7 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
-// watchDicts tells what is in dictionaries of Lua's, that first which throws out most.
+// watchDicts tells what is in shared dicts, that first which evicts most.
 func (p *page) watchDicts(s watch.Snapshot) {
 	type one struct {
 		master int

@@ -1,6 +1,6 @@
 package watch
 
-// dicts writes what is in dictionaries of Lua's, where that was asked for.
+// dicts writes what is in shared dicts, where that was asked for.
 func (e *exposition) dicts(counted func(name, kind, help string, values func(m Master, v put))) {
 	each := func(name, help string, value func(d Dict) float64) {
 		counted(name, "gauge", help, func(m Master, v put) {
