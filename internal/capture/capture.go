@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -29,7 +30,7 @@ type Capture struct {
 	Stall    *explain.Stall    `json:"turn,omitempty"`   // what became of a turn
 	Around   *Around           `json:"around,omitempty"` // what became of the time, where it is not known as exactly
 	Lines    []Change          `json:"lines"`            // of Lua, those that took most of the event first
-	Requests []explain.Share   `json:"requests"`         // likewise
+	Requests []evidence.Share  `json:"requests"`         // likewise
 	Blocks   []explain.Block   `json:"blocks"`           // sleeps in the event
 	InFlight []worker.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
 	Heap     []HeapReading     `json:"lua_heap"`         // over the time kept

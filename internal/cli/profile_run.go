@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -101,6 +102,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		f := explain.Find(together, o.stalls)
 		found, out.Found = &f, f
 	}
+	if compiled := compiler.Of(chosen); compiled != nil {
+		out.Evidence = out.Evidence.Merge(evidence.Set{compiler.Name: compiled})
+	}
 	if timed := resumes.Of(together.Resumes); timed != nil {
 		out.Evidence = out.Evidence.Merge(evidence.Set{resumes.Name: timed})
 	}
@@ -108,10 +112,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	if together.Allocations != nil {
 		allocated = explain.Allocated(chosen, worker.Of)
 		out.Allocated = allocated
-	}
-	compiler := explain.Compiled(chosen)
-	if compiler != nil {
-		out.Compiler = compiler
 	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
@@ -128,7 +128,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
-			Explanation: shares, Found: found, Evidence: out.Evidence, Allocations: allocated, Compiler: compiler,
+			Explanation: shares, Found: found, Evidence: out.Evidence, Allocations: allocated,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

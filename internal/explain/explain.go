@@ -3,41 +3,40 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // An Explanation is what Looks say. Shares are parts of all samples, from 0 to 1.
 type Explanation struct {
-	Core     *AtEnd         `json:"core,omitempty"` // it is of a core file; nil: of a process that runs
-	Findings []Finding      `json:"findings"`
-	Samples  int            `json:"samples"`
-	CPU      float64        `json:"cpu_share"`
-	Lua      float64        `json:"lua_share"`    // Lua was on the stack
-	Asleep   float64        `json:"asleep_share"` // the worker waited, for events or something else
-	States   []Share        `json:"states"`       // of the samples with Lua
-	Machines []Share        `json:"machines"`     // http and stream, where both ran Lua, of the same
-	Lines    []Share        `json:"lines"`        // innermost Lua lines
-	Requests []Share        `json:"requests"`
-	Phases   []Share        `json:"phases"`                    // whose Lua ran
-	Plugins  []Share        `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
-	Modules  []Share        `json:"modules"`                   // what the innermost function belongs to
-	Served   *Served        `json:"served,omitempty"`          // by nginx; nil: not looked up
-	Stack    []worker.Frame `json:"stack"`                     // the most frequent one, innermost first
-	Held     *Held          `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
-	Heap     uint64         `json:"lua_heap_bytes"`
-	PauseNS  int64          `json:"pause_ns"` // mean time that a look stopped the worker for, at most
-	Evidence evidence.Set   `json:"evidence,omitempty"`
-	Failed   int            `json:"failed"`  // looks that came to nothing
-	Partial  int            `json:"partial"` // looks whose C frames are incomplete
+	Core     *AtEnd           `json:"core,omitempty"` // it is of a core file; nil: of a process that runs
+	Findings []Finding        `json:"findings"`
+	Samples  int              `json:"samples"`
+	CPU      float64          `json:"cpu_share"`
+	Lua      float64          `json:"lua_share"`    // Lua was on the stack
+	Asleep   float64          `json:"asleep_share"` // the worker waited, for events or something else
+	States   []evidence.Share `json:"states"`       // of the samples with Lua
+	Machines []evidence.Share `json:"machines"`     // http and stream, where both ran Lua, of the same
+	Lines    []evidence.Share `json:"lines"`        // innermost Lua lines
+	Requests []evidence.Share `json:"requests"`
+	Phases   []evidence.Share `json:"phases"`                    // whose Lua ran
+	Plugins  []evidence.Share `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
+	Modules  []evidence.Share `json:"modules"`                   // what the innermost function belongs to
+	Served   *Served          `json:"served,omitempty"`          // by nginx; nil: not looked up
+	Stack    []worker.Frame   `json:"stack"`                     // the most frequent one, innermost first
+	Held     *Held            `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
+	Heap     uint64           `json:"lua_heap_bytes"`
+	PauseNS  int64            `json:"pause_ns"` // mean time that a look stopped the worker for, at most
+	Evidence evidence.Set     `json:"evidence,omitempty"`
+	Failed   int              `json:"failed"`  // looks that came to nothing
+	Partial  int              `json:"partial"` // looks whose C frames are incomplete
 }
 
 // A Finding is one thing to know, with what to try.
@@ -45,12 +44,6 @@ type Finding struct {
 	Code   string `json:"code"`
 	Text   string `json:"text"`
 	Advice string `json:"advice"`
-}
-
-// A Share is a part of the samples.
-type Share struct {
-	Name  string  `json:"name"`
-	Share float64 `json:"share"`
 }
 
 // Shares from which on something is told. They are for words only; the shares themselves are shown.
@@ -63,7 +56,7 @@ const (
 // Explain explains at least one look.
 func Explain(l worker.Looks) Explanation {
 	e := Shares(l)
-	e.Findings = findings(e, l, withLua(l.Samples))
+	e.Findings = findings(e, l, observe.WithLua(l.Samples))
 	return e
 }
 
@@ -73,7 +66,7 @@ func Shares(l worker.Looks) Explanation {
 		Findings: []Finding{}, Samples: len(l.Samples), CPU: l.CPU,
 		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed, Stack: []worker.Frame{},
 	}
-	lua := withLua(l.Samples)
+	lua := observe.WithLua(l.Samples)
 	asleep := 0.0
 	var heap, stream uint64 // of both machines
 	for _, s := range l.Samples {
@@ -93,14 +86,14 @@ func Shares(l worker.Looks) Explanation {
 	e.Heap = heap + stream
 	all, ofLua := l.Total(l.Samples), l.Total(lua)
 	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
-	e.States = shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
-	if e.Machines = shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(e.Machines) < 2 {
-		e.Machines = []Share{}
+	e.States = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
+	if e.Machines = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(e.Machines) < 2 {
+		e.Machines = []evidence.Share{}
 	}
-	e.Lines = shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
-	e.Requests = shares(l, lua, all, requestName)
-	e.Phases = shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
-	e.Plugins = shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
+	e.Lines = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
+	e.Requests = observe.Shares(l, lua, all, requestName)
+	e.Phases = observe.Shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
+	e.Plugins = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
 	e.Evidence = evidence.Set{}
 	if waits := locks.WaitsOf(l); waits != nil {
 		e.Evidence[locks.InSamples] = waits
@@ -108,15 +101,11 @@ func Shares(l worker.Looks) Explanation {
 	if worked := regexes.Of(l); worked != nil {
 		e.Evidence[regexes.Name] = worked
 	}
-	e.Modules = shares(l, l.Samples, all, moduleOf)
+	e.Modules = observe.Shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack
 	}
 	return e
-}
-
-func withLua(samples []worker.Sample) []worker.Sample {
-	return slices.DeleteFunc(slices.Clone(samples), func(s worker.Sample) bool { return !s.Lua })
 }
 
 // moduleOf is what the innermost frame belongs to.
@@ -217,7 +206,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 }
 
 func busyInC(samples []worker.Sample) Finding {
-	top := shares(worker.Looks{}, samples, float64(len(samples)), func(s worker.Sample) string {
+	top := observe.Shares(worker.Looks{}, samples, float64(len(samples)), func(s worker.Sample) string {
 		if s.Lua || s.Asleep || len(s.Stack) == 0 {
 			return ""
 		}
@@ -308,20 +297,4 @@ func typical(all, some []worker.Sample) []worker.Frame {
 		}
 	}
 	return best
-}
-
-// shares weighs samples of the looks by name, as parts of so much, the largest first; "" is left out.
-func shares(l worker.Looks, samples []worker.Sample, of float64, name func(worker.Sample) string) []Share {
-	weights := map[string]float64{}
-	for _, s := range samples {
-		if n := name(s); n != "" {
-			weights[n] += l.Weight(s)
-		}
-	}
-	all := []Share{}
-	for _, n := range slices.Sorted(maps.Keys(weights)) {
-		all = append(all, Share{n, weights[n] / max(1, of)})
-	}
-	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
-	return all
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -122,10 +123,10 @@ func TestBelongs(t *testing.T) {
 		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
 		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
 	}})
-	if diff := cmp.Diff([]Share{{"access", 0.5}}, e.Phases); diff != "" {
+	if diff := cmp.Diff([]evidence.Share{{Name: "access", Share: 0.5}}, e.Phases); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Share{{"kong plugin jwt", 0.5}, {"app", 0.25}}, e.Plugins); diff != "" {
+	if diff := cmp.Diff([]evidence.Share{{Name: "kong plugin jwt", Share: 0.5}, {Name: "app", Share: 0.25}}, e.Plugins); diff != "" {
 		t.Error(diff)
 	}
 }

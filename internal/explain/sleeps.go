@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -129,16 +131,16 @@ func (e *Explanation) hold(s worker.Sample) {
 
 // A Stall is a turn of the event loop that took long, in words.
 type Stall struct {
-	PID        int     `json:"pid"`
-	StartNS    int64   `json:"start_ns"` // since the workers began to be looked at
-	LengthNS   int64   `json:"length_ns"`
-	ComputedNS int64   `json:"computed_ns"` // of that: it ran
-	SleptNS    int64   `json:"slept_ns"`    // it was put to sleep
-	QueuedNS   int64   `json:"queued_ns"`   // it had no processor
-	Events     int     `json:"events"`      // that were served in that turn
-	Looks      int     `json:"looks"`       // samples that fell into it
-	URIs       []Share `json:"uris"`        // by the time of these samples
-	Lines      []Share `json:"lines"`       // innermost lines of Lua, likewise
+	PID        int              `json:"pid"`
+	StartNS    int64            `json:"start_ns"` // since the workers began to be looked at
+	LengthNS   int64            `json:"length_ns"`
+	ComputedNS int64            `json:"computed_ns"` // of that: it ran
+	SleptNS    int64            `json:"slept_ns"`    // it was put to sleep
+	QueuedNS   int64            `json:"queued_ns"`   // it had no processor
+	Events     int              `json:"events"`      // that were served in that turn
+	Looks      int              `json:"looks"`       // samples that fell into it
+	URIs       []evidence.Share `json:"uris"`        // by the time of these samples
+	Lines      []evidence.Share `json:"lines"`       // innermost lines of Lua, likewise
 }
 
 // Stalls describes long turns, the longest first.
@@ -148,8 +150,8 @@ func Stalls(l worker.Looks) []Stall {
 		return all
 	}
 	for _, s := range l.Stalls {
-		weigh := func(name func(worker.Sample) string) []Share {
-			return shares(l, s.Samples, l.Total(s.Samples), name)
+		weigh := func(name func(worker.Sample) string) []evidence.Share {
+			return observe.Shares(l, s.Samples, l.Total(s.Samples), name)
 		}
 		all = append(all, Stall{
 			PID: s.PID, StartNS: (s.Start - l.Began).Nanoseconds(), LengthNS: s.Length.Nanoseconds(), ComputedNS: s.Computed().Nanoseconds(),

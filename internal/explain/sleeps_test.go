@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -67,8 +68,8 @@ func TestFind(t *testing.T) {
 	part := func(whole, of float64) float64 { return of / whole }
 	if diff := cmp.Diff([]Stall{
 		{PID: 2, StartNS: 5, LengthNS: 41e6, SleptNS: 30e6, QueuedNS: 20e6, Looks: 2,
-			URIs: []Share{{"/one", part(41, 31)}, {"/two", part(41, 10)}}, Lines: []Share{{at + " os.execute", part(41, 31)}, {at, part(41, 10)}}},
-		{PID: 1, StartNS: 1, LengthNS: 20e6, ComputedNS: 20e6, Looks: 1, URIs: []Share{{"/two", 1}}, Lines: []Share{{at, 1}}},
+			URIs: []evidence.Share{{Name: "/one", Share: part(41, 31)}, {Name: "/two", Share: part(41, 10)}}, Lines: []evidence.Share{{Name: at + " os.execute", Share: part(41, 31)}, {Name: at, Share: part(41, 10)}}},
+		{PID: 1, StartNS: 1, LengthNS: 20e6, ComputedNS: 20e6, Looks: 1, URIs: []evidence.Share{{Name: "/two", Share: 1}}, Lines: []evidence.Share{{Name: at, Share: 1}}},
 	}, f.Stalls); diff != "" {
 		t.Error(diff)
 	}

@@ -130,7 +130,6 @@ type Profile struct {
 	Found     any           // what else was found in the same interval, for JSON; nil: nothing
 	Evidence  evidence.Set  // what was observed besides
 	Allocated any           // what was allocated, likewise
-	Compiler  any           // why Lua was interpreted, likewise
 	Stacks    []Stack       // each different stack once, the most frequent first
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 )
@@ -39,7 +40,7 @@ func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 		p.Fact("missed", ui.Plural(c.Missed, "event", "events")+" in the pause before this one")
 	}
 	p.captureLines(c)
-	p.shares("requests, of its time", c.Requests)
+	evidence.ListShares(p.Page, "requests, of its time", c.Requests)
 	p.blocks(c.Blocks)
 	p.captureHeap(c)
 	p.watchRequests(watch.Snapshot{Workers: []watch.Row{{PID: c.PID, InFlight: len(c.InFlight), Requests: c.InFlight}}})
@@ -55,8 +56,7 @@ func (p *page) captureLines(c *capture.Capture) {
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
 	for i, l := range c.Lines {
-		if i == ui.MostLines {
-			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Lines)-i)))
+		if p.LeftOut(i, len(c.Lines)) {
 			break
 		}
 		before := p.None

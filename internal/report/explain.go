@@ -7,8 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/regexes"
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -77,14 +76,14 @@ func (p *page) looks(e explain.Explanation) {
 }
 
 func (p *page) allShares(e explain.Explanation) {
-	e.Evidence.Text(p.Page, "", locks.InSamples, regexes.Name)
-	p.shares("Lua lines", e.Lines)
-	p.shares("states of Lua", e.States)
-	p.shares("Lua of the blocks", e.Machines)
-	p.shares("requests", e.Requests)
-	p.shares("phases", e.Phases)
-	p.shares("plugins and modules of Lua", e.Plugins)
-	p.shares("innermost functions, by program and library", e.Modules)
+	e.Evidence.Text(p.Page, "", ofSamples...)
+	evidence.ListShares(p.Page, "Lua lines", e.Lines)
+	evidence.ListShares(p.Page, "states of Lua", e.States)
+	evidence.ListShares(p.Page, "Lua of the blocks", e.Machines)
+	evidence.ListShares(p.Page, "requests", e.Requests)
+	evidence.ListShares(p.Page, "phases", e.Phases)
+	evidence.ListShares(p.Page, "plugins and modules of Lua", e.Plugins)
+	evidence.ListShares(p.Page, "innermost functions, by program and library", e.Modules)
 }
 
 // lost says what is missing, in words.
@@ -97,20 +96,6 @@ func (p *page) lost(e explain.Explanation) string {
 		parts = append(parts, fmt.Sprintf("%d without all C frames", e.Partial))
 	}
 	return p.Join(parts...)
-}
-
-func (p *page) shares(name string, list []explain.Share) {
-	if len(list) == 0 {
-		return
-	}
-	p.Section(name)
-	for i, s := range list {
-		if i == ui.MostLines {
-			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(list)-i)))
-			break
-		}
-		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
-	}
 }
 
 // frame is one line: the function, where it is, whether it is compiled, and how often it stands there.

@@ -6,12 +6,19 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
+)
+
+// Kinds of evidence in the order in which a page has them: before its shares of samples, and after.
+var (
+	ofSamples = []string{locks.InSamples, regexes.Name}
+	details   = []string{compiler.Name, locks.Name, resumes.Name}
 )
 
 // A Profile is the summary of a profile of nginx workers, or of a command's processes.
@@ -33,9 +40,8 @@ type Profile struct {
 	LeftOut     int           // functions of Lua that are not in those stacks, together
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
-	Found       *explain.Found    // what the kernel told of their time; nil: nothing
-	Evidence    evidence.Set      // that was asked for besides
-	Compiler    *explain.Compiler // nil: Lua was not seen to run
+	Found       *explain.Found // what the kernel told of their time; nil: nothing
+	Evidence    evidence.Set   // that was asked for besides
 
 	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
@@ -63,7 +69,6 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 		s.stops(p)
 	}
 	p.Fact("CPU", ui.Percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	p.compiler(s.Compiler)
 	if e.Samples == 0 && s.Found == nil && s.Allocations == nil {
 		p.Fact("result", "nothing: no look found a worker "+s.Which)
 	}
@@ -81,8 +86,7 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
-	p.interpreted(s.Compiler)
-	s.Evidence.Text(p.Page, "", locks.Name, resumes.Name)
+	s.Evidence.Text(p.Page, "", details...)
 	return p.Write(w)
 }
 
@@ -151,20 +155,16 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 	if file != "" {
 		p.Fact("file", ui.Clean(file))
 	}
-	kept.Evidence.Text(p.Page, "", locks.InSamples, regexes.Name)
+	kept.Evidence.Text(p.Page, "", ofSamples...)
 	for _, list := range []struct {
 		title string
-		rows  []profile.Share
+		rows  []evidence.Share
 	}{
 		{"Lua lines", kept.LuaLines()}, {"states of Lua", kept.ByLabel("state")}, {"requests", kept.ByLabel("uri")},
 		{"phases", kept.ByLabel("phase")}, {"plugins and modules of Lua", kept.ByLabel("module")},
 	} {
-		var shares []explain.Share
-		for _, r := range list.rows {
-			shares = append(shares, explain.Share(r))
-		}
-		p.shares(list.title, shares)
+		evidence.ListShares(p.Page, list.title, list.rows)
 	}
-	kept.Evidence.Text(p.Page, "", locks.Name, resumes.Name)
+	kept.Evidence.Text(p.Page, "", details...)
 	return p.Write(w)
 }

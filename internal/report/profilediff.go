@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/regexes"
-	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -31,8 +28,8 @@ func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) erro
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
-	d.Before.Evidence.Text(p.Page, ", before", locks.InSamples, regexes.Name, locks.Name, resumes.Name)
-	d.After.Evidence.Text(p.Page, ", after", locks.InSamples, regexes.Name, locks.Name, resumes.Name)
+	d.Before.Evidence.Text(p.Page, ", before", slices.Concat(ofSamples, details)...)
+	d.After.Evidence.Text(p.Page, ", after", slices.Concat(ofSamples, details)...)
 	return p.Write(w)
 }
 

@@ -28,7 +28,7 @@ func TestProfileTimes(t *testing.T) {
 			},
 			Stalls: []explain.Stall{
 				{PID: 7, StartNS: 25e7, LengthNS: 7e6, ComputedNS: 1e6, SleptNS: 5e6, QueuedNS: 1e6, Events: 3, Looks: 2,
-					Lines: []explain.Share{{Name: "f@a.lua:3 os.execute", Share: 0.9}}, URIs: []explain.Share{{Name: "/x", Share: 1}}},
+					Lines: []evidence.Share{{Name: "f@a.lua:3 os.execute", Share: 0.9}}, URIs: []evidence.Share{{Name: "/x", Share: 1}}},
 				{PID: 7, StartNS: 5e8, LengthNS: 5e6, ComputedNS: 5e6},
 			},
 		},

@@ -15,6 +15,14 @@ const MostLines = 8
 // MostListed is how many entries of a list are shown; JSON has more.
 const MostListed = 5
 
+// LeftOut tells after MostLines lines of a list that the others are left out, and says how many they are.
+func (p *Page) LeftOut(shown, of int) bool {
+	if shown == MostLines {
+		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", of-shown)))
+	}
+	return shown == MostLines
+}
+
 // Table draws rows under headers: the first column, and those in left, at the left,
 // the others at the right.
 func (p *Page) Table(headers []string, rows [][]string, left ...int) {

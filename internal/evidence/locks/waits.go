@@ -93,8 +93,7 @@ func (w *Waits) Text(p *ui.Page, whose string) {
 	p.Section("waiting for locks of shared memory" + whose)
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
 	for i, l := range w.Lines {
-		if i == ui.MostLines {
-			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(w.Lines)-i)))
+		if p.LeftOut(i, len(w.Lines)) {
 			break
 		}
 		figures := fmt.Sprintf("  %7s %9s %8s  ", ui.Percent(l.Share), ui.Percent(l.Share-l.Asleep), ui.Percent(l.Asleep))

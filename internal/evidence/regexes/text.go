@@ -14,8 +14,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	const indent = "         "
 	advised := map[string]bool{}
 	for i, l := range r.Lines {
-		if i == ui.MostLines {
-			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(r.Lines)-i)))
+		if p.LeftOut(i, len(r.Lines)) {
 			break
 		}
 		line, pattern := l.Line, ""

@@ -1,4 +1,4 @@
-package explain
+package compiler
 
 import "github.com/moonlap/moonlap/internal/luajit"
 

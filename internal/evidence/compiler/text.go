@@ -1,4 +1,4 @@
-package report
+package compiler
 
 import (
 	"fmt"
@@ -6,14 +6,50 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// compiler is one line about traces.
-func (p *page) compiler(c *explain.Compiler) {
-	if c == nil || c.Traces+c.Flushes == 0 {
+// Text shows why Lua was interpreted, where traces are left and end, and how many there are.
+func (r *Result) Text(p *ui.Page, whose string) {
+	if len(r.Roots) > 0 {
+		p.Section(fmt.Sprintf("interpreted: %s, because of%s", ui.Percent(r.Interpreted), whose))
+		advised := map[string]bool{}
+		for i, root := range r.Roots {
+			if p.LeftOut(i, len(r.Roots)) {
+				break
+			}
+			p.Para(fmt.Sprintf("  %5s  ", ui.Percent(root.Share)), root.text(p), lipgloss.NewStyle())
+			if root.Remedy != "" && !advised[root.Remedy] {
+				advised[root.Remedy] = true
+				p.Para("         "+p.Arrow+" ", root.Remedy, p.Faint)
+			}
+		}
+	}
+	if len(r.Causes) > 1 {
+		var list []evidence.Share
+		for _, c := range r.Causes {
+			list = append(list, evidence.Share{Name: p.Join(causes[c.Cause], c.Reason), Share: c.Share})
+		}
+		evidence.ListShares(p, "by cause"+whose, list)
+	}
+	var exits []evidence.Share
+	for _, e := range r.Exits {
+		name := fmt.Sprintf("trace %d of %s", e.Trace, e.Begins)
+		if e.To != "" {
+			name += " " + p.Arrow + " " + e.To
+		}
+		exits = append(exits, evidence.Share{Name: name, Share: e.Share})
+	}
+	evidence.ListShares(p, fmt.Sprintf("leaving traces: %s%s", ui.Percent(r.Leaving), whose), exits)
+	r.ends(p, whose)
+	r.traces(p)
+}
+
+// traces is one line about how many there are.
+func (r *Result) traces(p *ui.Page) {
+	if r.Traces+r.Flushes == 0 {
 		return
 	}
 	of := func(limit string, known bool) string {
@@ -23,54 +59,14 @@ func (p *page) compiler(c *explain.Compiler) {
 		return " of " + limit
 	}
 	area, flushed := "", ""
-	if c.Area > 0 {
-		area = p.Size(float64(c.Area)) + of(p.Size(float64(c.MaxArea)), c.MaxArea > 0) + " for machine code"
+	if r.Area > 0 {
+		area = p.Size(float64(r.Area)) + of(p.Size(float64(r.MaxArea)), r.MaxArea > 0) + " for machine code"
 	}
-	if c.Flushes > 0 {
-		flushed = fmt.Sprintf("thrown away at least %s", ui.Plural(c.Flushes, "time", "times"))
+	if r.Flushes > 0 {
+		flushed = fmt.Sprintf("thrown away at least %s", ui.Plural(r.Flushes, "time", "times"))
 	}
-	p.Fact("traces", p.Join(ui.Count(c.Traces)+of(ui.Count(c.MaxTraces)+" at most", c.MaxTraces > 0), area, flushed))
-}
-
-// interpreted shows why Lua was interpreted, and where traces are left.
-func (p *page) interpreted(c *explain.Compiler) {
-	if c == nil {
-		return
-	}
-	if len(c.Roots) > 0 {
-		p.Section(fmt.Sprintf("interpreted: %s, because of", ui.Percent(c.Interpreted)))
-		advised := map[string]bool{}
-		for i, r := range c.Roots {
-			if i == ui.MostLines {
-				p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(c.Roots)-i)))
-				break
-			}
-			p.Para(fmt.Sprintf("  %5s  ", ui.Percent(r.Share)), p.root(r), lipgloss.NewStyle())
-			if r.Remedy != "" && !advised[r.Remedy] {
-				advised[r.Remedy] = true
-				p.Para("         "+p.Arrow+" ", r.Remedy, p.Faint)
-			}
-		}
-	}
-	if len(c.Causes) > 1 {
-		var list []explain.Share
-		for _, cause := range c.Causes {
-			list = append(list, explain.Share{Name: p.Join(causes[cause.Cause], cause.Reason), Share: cause.Share})
-		}
-		p.shares("by cause", list)
-	}
-	if len(c.Exits) > 0 {
-		var list []explain.Share
-		for _, e := range c.Exits {
-			name := fmt.Sprintf("trace %d of %s", e.Trace, e.Begins)
-			if e.To != "" {
-				name += " " + p.Arrow + " " + e.To
-			}
-			list = append(list, explain.Share{Name: name, Share: e.Share})
-		}
-		p.shares(fmt.Sprintf("leaving traces: %s", ui.Percent(c.Leaving)), list)
-	}
-	p.ends(c.Ends)
+	p.Blank()
+	p.Fact("traces", p.Join(ui.Count(r.Traces)+of(ui.Count(r.MaxTraces)+" at most", r.MaxTraces > 0), area, flushed))
 }
 
 // causes in words.
@@ -86,8 +82,8 @@ var causes = map[luajit.Why]string{
 	luajit.NotKnown:    "not known",
 }
 
-// root is what kept code from being compiled, in words.
-func (p *page) root(r explain.Root) string {
+// text is what kept code from being compiled, in words.
+func (r Root) text(p *ui.Page) string {
 	name := ui.Clean(r.Name())
 	if r.Loop {
 		name += ", a loop"
@@ -131,14 +127,13 @@ func (p *page) root(r explain.Root) string {
 }
 
 // ends shows the calls at which traces end.
-func (p *page) ends(all []explain.End) {
-	if len(all) == 0 {
+func (r *Result) ends(p *ui.Page, whose string) {
+	if len(r.Ends) == 0 {
 		return
 	}
-	p.Section("calls that end traces")
-	for i, e := range all {
-		if i == ui.MostLines {
-			p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", len(all)-i)))
+	p.Section("calls that end traces" + whose)
+	for i, e := range r.Ends {
+		if p.LeftOut(i, len(r.Ends)) {
 			break
 		}
 		then := ""

@@ -1,0 +1,78 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/ui"
+)
+
+// A Share is a part of the samples, or of their time, from 0 to 1.
+type Share struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"`
+}
+
+// Shares are parts of sums by their names, the largest first. A part without a name is left out.
+func Shares(sums map[string]float64, of float64) []Share {
+	all := []Share{}
+	for name, sum := range sums {
+		if name != "" {
+			all = append(all, Share{name, sum / max(1, of)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Share) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name)) })
+	return all
+}
+
+// MergeShares adds up parts of the same name.
+func MergeShares(a, b []Share) []Share {
+	sums := map[string]float64{}
+	for _, list := range [][]Share{a, b} {
+		for _, s := range list {
+			sums[s.Name] += s.Share
+		}
+	}
+	return Shares(sums, 1)
+}
+
+// Scaled is the shares of a part of what was observed.
+func Scaled(all []Share, part float64) []Share {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Share *= part
+	}
+	return all
+}
+
+// Group adds up what has the same key, in the order in which keys come first.
+func Group[T any, K comparable](all []T, key func(T) K, add func(to *T, one T)) []T {
+	index := map[K]int{}
+	groups := []T{}
+	for _, one := range all {
+		k := key(one)
+		i, there := index[k]
+		if !there {
+			index[k] = len(groups)
+			groups = append(groups, one)
+			continue
+		}
+		add(&groups[i], one)
+	}
+	return groups
+}
+
+// ListShares draws the largest parts under a title.
+func ListShares(p *ui.Page, title string, list []Share) {
+	if len(list) == 0 {
+		return
+	}
+	p.Section(title)
+	for i, s := range list {
+		if p.LeftOut(i, len(list)) {
+			break
+		}
+		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
+	}
+}

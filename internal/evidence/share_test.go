@@ -1,0 +1,22 @@
+package evidence
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestMergeShares: parts of the same name are added up, the largest come first, and what is merged stays as it is.
+func TestMergeShares(t *testing.T) {
+	a := Shares(map[string]float64{"x": 2, "": 5, "y": 2, "z": 4}, 16)
+	if d := cmp.Diff([]Share{{"z", 0.25}, {"x", 0.125}, {"y", 0.125}}, a); d != "" {
+		t.Error(d)
+	}
+	half := Scaled(a, 0.5)
+	if d := cmp.Diff([]Share{{"y", 0.3125}, {"z", 0.125}, {"x", 0.0625}}, MergeShares(half, []Share{{"y", 0.25}})); d != "" {
+		t.Error(d)
+	}
+	if a[0].Share != 0.25 || half[0].Share != 0.125 {
+		t.Errorf("%v, %v", a, half)
+	}
+}

@@ -1,0 +1,22 @@
+package observe
+
+import (
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// Shares are parts of samples by name, weighed as their time; "" is left out.
+func Shares(l worker.Looks, samples []worker.Sample, of float64, name func(worker.Sample) string) []evidence.Share {
+	sums := map[string]float64{}
+	for _, s := range samples {
+		sums[name(s)] += l.Weight(s)
+	}
+	return evidence.Shares(sums, of)
+}
+
+// WithLua are samples with Lua on the stack.
+func WithLua(samples []worker.Sample) []worker.Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s worker.Sample) bool { return !s.Lua })
+}
