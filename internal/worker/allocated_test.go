@@ -15,6 +15,7 @@ import (
 func TestAllocationPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := rapid.Float64Range(1e-4, 1).Draw(t, "budget")
+		least := time.Duration(rapid.Int64Range(1e6, 50e6).Draw(t, "shortest window"))
 		rate := rapid.Float64Range(0, 1).Draw(t, "cost of the time that is probed")
 		var done []allocationWindow
 		var p plan
@@ -22,8 +23,8 @@ func TestAllocationPlan(t *testing.T) {
 		const strata = 300
 		for n := range strata {
 			before := p
-			p = next(done, before, cost, elapsed, budget)
-			if p.window <= 0 || p.window > p.stratum || p.share() > 1 {
+			p = next(done, before, cost, elapsed, least, budget)
+			if p.window < least || p.window > p.stratum || p.share() > 1 {
 				t.Fatalf("%v of %v", p.window, p.stratum)
 			}
 			if n == 0 && budget < 1 && p.share() > budget*1.001 {

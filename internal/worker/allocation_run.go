@@ -30,7 +30,6 @@ func (a *allocationWindow) times() float64 {
 const (
 	firstStratum = 50 * time.Millisecond
 	lastStratum  = 250 * time.Millisecond
-	leastWindow  = time.Millisecond
 	leastRest    = 125 * time.Millisecond // between two windows: the kernel takes as long to take a probe away
 	mostShare    = 0.95                   // that is probed; above it, all is
 	growth       = 4                      // times the share that is probed, from one stratum to the next, at most
@@ -47,7 +46,8 @@ func (p plan) share() float64 { return float64(p.window) / float64(p.stratum) }
 // next plans a stratum by what those before have taken, and by that alone: whatever is allocated in it, each moment of it is as
 // likely to be in the window as any other. What the probe takes of a window is no more than all of it; so the first ones are
 // that share of the time which the probe may take.
-func next(done []allocationWindow, before plan, cost, elapsed time.Duration, budget float64) plan {
+// No window is shorter than least.
+func next(done []allocationWindow, before plan, cost, elapsed, least time.Duration, budget float64) plan {
 	share, stratum := budget, firstStratum
 	if len(done) > 0 {
 		taken, of := 0.0, 0.0
@@ -68,17 +68,18 @@ func next(done []allocationWindow, before plan, cost, elapsed time.Duration, bud
 	}
 	share = min(share, mostShare)
 	stratum = max(stratum, time.Duration(float64(leastRest)/(1-share)))
-	window := max(leastWindow, time.Duration(share*float64(stratum)))
+	window := max(least, time.Duration(share*float64(stratum)))
 	const long = time.Hour
 	return plan{window, max(stratum, time.Duration(min(float64(window)/share, float64(long))), window+min(pause, long))}
 }
 
 // run opens windows until ctx ends.
 func (a *allocationProbe) run(ctx context.Context) {
+	a.rehearse()
 	start := time.Now()
 	var p plan
 	for end := start; ctx.Err() == nil && a.err == nil; {
-		p = next(a.windows, p, a.cost, time.Since(start), a.budget)
+		p = next(a.windows, p, a.cost, time.Since(start), a.edges.window(), a.budget)
 		if a.attached && (!p.all() || process.Leaving()) {
 			a.detach()
 		}
@@ -135,8 +136,30 @@ func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
 	e.books, _ = a.collector.read()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
-	return e, probe.Now()-e.at < slack
+	took := probe.Now() - e.at
+	a.edges.quickest = min(a.edges.quickest, took)
+	return e, took < slack
 }
+
+// rehearse has edges read before the first one counts, so that it is known how long that takes at best.
+func (a *allocationProbe) rehearse() {
+	a.edges.quickest = time.Hour
+	for range 5 {
+		a.edge(0)
+	}
+}
+
+// edges is how long the readings of an edge take at best: some 10 µs on a processor, and many times that on an emulated one.
+type edges struct{ quickest time.Duration }
+
+// least is how long an edge may always take.
+func (e edges) least() time.Duration { return max(100*time.Microsecond, 2*e.quickest) }
+
+// window is how long a window is at least: its edges are little of it.
+func (e edges) window() time.Duration { return 10 * e.least() }
+
+// slack is how long the edges of a window may take: what is longer comes of a busy machine.
+func (e edges) slack(window time.Duration) time.Duration { return max(window/20, e.least()) }
 
 // fail keeps the first error.
 func (a *allocationProbe) fail(errs ...error) {
@@ -151,7 +174,7 @@ func (a *allocationProbe) fail(errs ...error) {
 // what was allocated in it: how exact it is must not depend on how busy the machine is.
 func (a *allocationProbe) window(ctx context.Context, p plan) {
 	const tries = 5
-	slack := max(p.window/20, 100*time.Microsecond)
+	slack := a.edges.slack(p.window)
 	begin, sharp := a.last, a.open
 	for n := 0; n < tries && !sharp && a.err == nil; n++ {
 		begin, sharp = a.edge(slack)

@@ -27,6 +27,7 @@ type allocationProbe struct {
 	windows []allocationWindow
 	cost    time.Duration   // that it has taken from the worker
 	costed  probe.Allocated // when cost was summed up
+	edges   edges
 	err     error
 
 	attached, open bool
