@@ -27,6 +27,8 @@ func main() {
 	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
+	spill := flag.String("spill", "", "for heap: moonlap's --spill `DIR`")
+	limits := flag.String("limits", "300,600", "for heap with -spill: `MB` of moonlap's memory cgroup")
 	flag.Usage = func() {
 		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap")
 		flag.PrintDefaults()
@@ -61,15 +63,11 @@ func main() {
 	case "flat":
 		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
 	case "heap":
-		var counts []int
-		for _, word := range strings.Split(*objects, ",") {
-			n, err := strconv.Atoi(word)
-			if err != nil {
-				log.Fatalf("-objects %s: %v", *objects, err)
-			}
-			counts = append(counts, n)
+		if *spill != "" {
+			err = spills(*moonlap, *spill, numbers("objects", *objects), numbers("limits", *limits))
+		} else {
+			err = heaps(*moonlap, numbers("objects", *objects))
 		}
-		err = heaps(*moonlap, counts)
 	default:
 		flag.Usage()
 		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring or heap?")
@@ -77,4 +75,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// numbers are those of a flag's list.
+func numbers(flag, list string) (all []int) {
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			log.Fatalf("-%s %s: %v", flag, list, err)
+		}
+		all = append(all, n)
+	}
+	return all
 }

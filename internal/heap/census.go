@@ -25,7 +25,7 @@ const (
 // What is kept of each object meanwhile lies in the space: call it within memory.Run.
 func Census(s Source, space *memory.Space) Heap {
 	g := Build(s, space)
-	h := Heap{Objects: int64(s.Len()), Holders: g.Holders(s, s, space)}
+	h := Heap{Objects: int64(s.Len()), Broken: g.broken, Holders: g.Holders(s, s, space)}
 	h.Types = g.types(s)
 	h.Tables = g.tables(s)
 	h.CData = places(h.Holders)
@@ -75,11 +75,15 @@ func (g *Graph) tables(s Source) []Table {
 			}
 		}
 	}
+	all = largest(all, mostTables, func(t sized) int64 { return t.bytes })
+	objects := make([]int, len(all))
+	for i, t := range all {
+		objects[i] = t.object
+	}
+	paths := g.Paths(s, s, objects)
 	var tables []Table
-	for _, t := range largest(all, mostTables, func(t sized) int64 { return t.bytes }) {
-		tables = append(tables, Table{
-			Path: g.Path(s, s, t.object), Entries: s.Entries(t.object), Bytes: t.bytes, Held: g.Held(t.object),
-		})
+	for i, t := range all {
+		tables = append(tables, Table{Path: paths[i], Entries: s.Entries(t.object), Bytes: t.bytes, Held: g.Held(t.object)})
 	}
 	return tables
 }

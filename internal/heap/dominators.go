@@ -2,21 +2,15 @@ package heap
 
 import "github.com/moonlap/moonlap/internal/memory"
 
-// A digraph is a directed graph of vertices from 0 on: the successors of v are to[first[v]:last[v]].
+// A digraph is a directed graph of vertices from 0 on: the successors of v are to[first[v]:first[v+1]].
 type digraph struct {
-	first, last []uint32
-	to          []int32
+	first []uint32
+	to    []int32
 }
 
-func (g *digraph) size() int { return len(g.first) }
+func (g *digraph) size() int { return len(g.first) - 1 }
 
-// release gives back the graph's arrays. A reversed graph's ends are one.
-func (g *digraph) release(space *memory.Space) {
-	memory.Release(space, g.first, g.last)
-	memory.Release(space, g.to)
-}
-
-func (g *digraph) successors(v int32) []int32 { return g.to[g.first[v]:g.last[v]] }
+func (g *digraph) successors(v int32) []int32 { return g.to[g.first[v]:g.first[v+1]] }
 
 const none = -1
 
@@ -27,15 +21,16 @@ const none = -1
 // Dominators in a Flowgraph" (1979), of O(m log n) steps, without its recursion: a list of a million
 // objects is a path of a million vertices.
 //
-// The arrays lie in a space, and are given back as soon as they are not needed: those of the graph, too, which
-// is of no use afterwards.
+// The arrays lie in a space, and are given back as soon as they are not needed: the graph's edges, too, which
+// are of no use afterwards.
 func dominators(g *digraph, space *memory.Space) []int32 {
 	size := g.size()
 	vertices, parent, number := depthFirst(g, space)
 	n := len(vertices)
 	predecessors := reversed(g, vertices, number, space)
 	memory.Release(space, number)
-	g.release(space)
+	memory.Release(space, g.to)
+	g.to = nil
 
 	// From here on, vertices are their numbers.
 	t := &forest{ancestor: parent, label: memory.Make[int32](space, n), semi: memory.Make[int32](space, n), linked: int32(n), space: space}
@@ -67,7 +62,8 @@ func dominators(g *digraph, space *memory.Space) []int32 {
 			dominator[w] = dominator[dominator[w]]
 		}
 	}
-	predecessors.release(space)
+	memory.Release(space, predecessors.first)
+	memory.Release(space, predecessors.to)
 	memory.Release(space, t.ancestor, t.label, t.semi, t.path, bucket, next)
 	all := memory.Filled[int32](space, size, none)
 	for w := 1; w < n; w++ {
@@ -88,7 +84,7 @@ func depthFirst(g *digraph, space *memory.Space) (vertices, parent, number []int
 	for at := int32(0); at != none; {
 		v := vertices[at]
 		i := g.first[v] + position[v]
-		if i == g.last[v] {
+		if i == g.first[v+1] {
 			at = parent[at]
 			continue
 		}
@@ -106,23 +102,23 @@ func depthFirst(g *digraph, space *memory.Space) (vertices, parent, number []int
 // reversed is the graph of the numbered vertices with all edges turned round.
 func reversed(g *digraph, vertices, number []int32, space *memory.Space) *digraph {
 	n := len(vertices)
-	ends := memory.Make[uint32](space, n+1) // of each vertex's edges, which begin where those before them end
-	r := &digraph{first: ends[:n], last: ends[1:]}
+	r := &digraph{first: memory.Make[uint32](space, n+1)}
+	ends := r.first[1:] // of each vertex's edges, which begin where those before them end
 	for _, v := range vertices {
 		for _, w := range g.successors(v) {
-			r.last[number[w]]++ // how many, for now
+			ends[number[w]]++ // how many, for now
 		}
 	}
 	sum := uint32(0)
-	for i, count := range r.last {
-		r.last[i] = sum
+	for i, count := range ends {
+		ends[i] = sum
 		sum += count
 	}
 	r.to = memory.Make[int32](space, int(sum))
 	for i, v := range vertices {
 		for _, w := range g.successors(v) {
-			r.to[r.last[number[w]]] = int32(i)
-			r.last[number[w]]++
+			r.to[ends[number[w]]] = int32(i)
+			ends[number[w]]++
 		}
 	}
 	return r

@@ -12,6 +12,7 @@ type model struct {
 	sizes   []int64
 	refs    [][]int
 	passing []bool
+	asked   []int // for their references
 }
 
 func (m *model) Len() int                { return len(m.sizes) }
@@ -23,6 +24,7 @@ func (m *model) Roots(found func(int, uint64)) {
 	}
 }
 func (m *model) References(object int, found func(int, uint64)) {
+	m.asked = append(m.asked, object)
 	for i, to := range m.refs[object] {
 		found(to, uint64(i))
 	}
@@ -108,11 +110,16 @@ func TestPaths(t *testing.T) {
 			if !g.Alive(i) {
 				continue
 			}
+			var path []int32
+			for r := g.rank[i]; r != 0; r = g.parent[r] {
+				path = append(path, r)
+			}
+			hows := g.hows(m, path)
 			steps, passing := 0, false
 			for r := g.rank[i]; g.parent[r] != 0; r = g.parent[r] {
 				from, to := int(g.object[g.parent[r]]), int(g.object[r])
-				if m.refs[from][g.how[r]] != to {
-					t.Fatalf("no reference %d of %d to %d", g.how[r], from, to)
+				if m.refs[from][hows[r]] != to {
+					t.Fatalf("no reference %d of %d to %d", hows[r], from, to)
 				}
 				passing = passing || m.passing[from]
 				steps++
@@ -122,4 +129,27 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAskedInOrder: each object is asked once, in the order of the addresses, whatever refers to what: a heap in a file
+// is read from one end to the other.
+func TestAskedInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawModel(t)
+		Build(m, nil)
+		for i := range m.sizes {
+			if len(m.asked) != len(m.sizes) || m.asked[i] != i {
+				t.Fatalf("%d objects were asked in the order %v", len(m.sizes), m.asked)
+			}
+		}
+	})
+}
+
+// TestBrokenReferences: they count where they are those of an object that is alive, and hold nothing.
+func TestBrokenReferences(t *testing.T) {
+	m := &model{roots: 1, sizes: []int64{1, 2, 4}, passing: make([]bool, 3), refs: [][]int{{none, 1, none}, {none}, {1, none}}}
+	g := Build(m, nil)
+	if g.broken != 3 || !g.Alive(1) || g.Alive(2) || g.Held(0) != 3 {
+		t.Errorf("%d broken, %d bytes held", g.broken, g.Held(0))
+	}
 }

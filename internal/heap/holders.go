@@ -10,9 +10,8 @@ import (
 
 // Names put references and objects into words. From -1 are the roots.
 type Names interface {
-	Step(from int, how uint64, exact bool) string         // ".name", "upvalue store"
-	Describe(object int) string                           // "table", "function get@cache.lua:3"
-	Class(from int, how uint64, object int) (same uint64) // equal where the words are
+	Step(from int, how uint64, exact bool) string // ".name", "upvalue store"
+	Describe(object int) string                   // "table", "function get@cache.lua:3"
 }
 
 // A Holder is a place of a program that keeps memory alive: all objects that are held in the same way by
@@ -73,11 +72,13 @@ func (g *Graph) Holders(objects Objects, names Names, space *memory.Space) *Hold
 // name numbers the words for how an object is held by its holder.
 func (t *tree) name(r int32) int32 {
 	g := t.graph
-	class := t.names.Class(t.from(r), g.how[r], int(g.object[r]))
-	steps := 1
-	for up := g.parent[r]; up != g.holder[r] && steps < maxSteps; up = g.parent[up] {
-		class = class*31 + t.names.Class(t.from(up), g.how[up], int(g.object[up]))
-		steps++
+	class, up, steps := hash(0, g.edges.class[g.object[r]]), r, 0
+	for ; steps < maxSteps && (steps == 0 || up != g.holder[r]); steps++ {
+		class = hash(class, g.edges.step[g.edge[up]])
+		up = g.parent[up]
+	}
+	if up != g.holder[r] { // the beginning of the path is left out
+		class = hash(class, none)
 	}
 	if n, ok := t.text[class]; ok {
 		return n
@@ -87,31 +88,42 @@ func (t *tree) name(r int32) int32 {
 	return n
 }
 
+// hash adds a class to a hash of others (a step of MurmurHash3's finalizer).
+func hash(of uint64, class int32) uint64 {
+	x := (of ^ uint64(class+2)) * 0xff51afd7ed558ccd
+	return x ^ x>>32
+}
+
 // words1 puts it into words: the steps from the holder to the object, and what that is. Strings that
 // several hold have no place worth telling.
 func (t *tree) words1(r int32) string {
 	g := t.graph
-	what := t.names.Describe(int(g.object[r]))
+	what := t.names.Describe(int(g.edges.classes[g.edges.class[g.object[r]]]))
 	switch {
 	case g.parent[r] == 0: // a root has a name
-		return t.names.Step(none, g.how[r], false)
+		return t.step(r)
 	case g.parent[r] != g.holder[r] && what == "string":
 		return "strings held in several ways"
 	}
-	return describe(t.path(r, g.holder[r], maxSteps, false), what)
+	return describe(g.path(r, g.holder[r], maxSteps, t.step), what)
+}
+
+// step puts into words how a rank is held by the one before it, by what stands for all that are held alike.
+func (t *tree) step(r int32) string {
+	s := t.graph.edges.steps[t.graph.edges.step[t.graph.edge[r]]]
+	return t.names.Step(s.from, s.how, false)
 }
 
 // path joins the steps from one rank to another that the shortest path to it goes through; the first are
 // left out where there are too many.
-func (t *tree) path(r, holder int32, most int, exact bool) string {
-	g := t.graph
+func (g *Graph) path(r, holder int32, most int, step func(r int32) string) string {
 	var steps []string
 	for up := r; up != holder; up = g.parent[up] {
 		if len(steps) == most {
 			steps = append(steps, "…")
 			break
 		}
-		steps = append(steps, t.names.Step(t.from(up), g.how[up], exact))
+		steps = append(steps, step(up))
 	}
 	slices.Reverse(steps)
 	return joined(steps)
@@ -142,14 +154,6 @@ func describe(path, what string) string {
 		return path
 	}
 	return path + " " + what
-}
-
-// from is the object before a rank on its shortest path, or -1.
-func (t *tree) from(r int32) int {
-	if p := t.graph.parent[r]; p > 0 {
-		return int(t.graph.object[p])
-	}
-	return none
 }
 
 func (t *tree) intern(s string) int32 {
@@ -248,13 +252,23 @@ func (h *Holder) Prune(least int64) {
 	h.Inner = kept
 }
 
-// Path is a shortest path to an object, with all its keys, and what it is.
-func (g *Graph) Path(objects Objects, names Names, object int) string {
+// Paths are shortest paths to some objects, with all their keys, and what they are.
+func (g *Graph) Paths(objects Objects, names Names, of []int) []string {
 	const most = 40 // steps
-	t := &tree{graph: g, objects: objects, names: names}
-	r := g.rank[object]
-	if r == 0 {
-		return "nothing holds it"
+	var ranks []int32
+	for _, object := range of {
+		for r, n := g.rank[object], 0; r != 0 && n < most; r, n = g.parent[r], n+1 {
+			ranks = append(ranks, r)
+		}
 	}
-	return t.path(r, 0, most, true)
+	hows := g.hows(objects, ranks)
+	exact := func(r int32) string { return names.Step(g.from(r), hows[r], true) }
+	paths := make([]string, len(of))
+	for i, object := range of {
+		paths[i] = "nothing holds it"
+		if r := g.rank[object]; r != 0 {
+			paths[i] = g.path(r, 0, most, exact)
+		}
+	}
+	return paths
 }

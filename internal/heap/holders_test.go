@@ -22,12 +22,12 @@ func (m *model) Step(from int, how uint64, exact bool) string {
 func (m *model) Describe(object int) string {
 	return []string{"table", "string", "cdata int"}[object%3]
 }
-func (m *model) Class(from int, how uint64, object int) uint64 {
-	class := 10*how + uint64(object%3)
+func (m *model) ObjectClass(object int) uint64 { return uint64(object % 3) }
+func (m *model) StepClass(from int, how uint64) uint64 {
 	if from == none {
-		class += 1000
+		return 1000 + how
 	}
-	return class
+	return how
 }
 func (m *model) TypeName(object int) string { return m.Describe(object) }
 func (m *model) Entries(table int) int64    { return int64(len(m.refs[table])) }

@@ -2,7 +2,6 @@ package luajit
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
@@ -51,17 +50,21 @@ type Heap struct {
 	Sources *Sources
 	Request func(coroutine uint64) string
 
-	index *index
-	at    []uint64 // addresses
-	kinds []uint8
-	sizes []uint32
+	index  *index
+	passed uint64   // how far the copy was gone through
+	at     []uint64 // addresses
+	kinds  []uint8
+	sizes  []uint32
+
+	coroutines []uint64 // addresses
+	fixed      []int32  // strings that are never collected
 
 	Total  uint64     // gc.total: bytes in use, as the machine counts them
 	Sweeps bool       // the collector was freeing what it has found dead
 	Others []Overhead // what is in Total, but no object
 	Code   uint64     // bytes of the traces' machine code, which are not in Total
 
-	Broken  int // objects and references that make no sense
+	Broken  int // objects that make no sense
 	Cut     int // lists of objects whose end was not found
 	Strings int // strings that the machine counts
 }
@@ -102,74 +105,10 @@ func (vm *VM) ReadHeap(copied *process.Copy, registers process.Registers, space 
 	h.measure()
 	h.Others = h.overheads()
 	h.stacks = map[uint64][]stackFrame{}
-	for i := range h.at {
-		if ObjectType(h.kinds[i]) == Coroutine {
-			h.stacks[h.at[i]] = h.vm.stackFrames(h.at[i], registers)
-		}
+	for _, at := range h.coroutines {
+		h.stacks[at] = h.vm.stackFrames(at, registers)
 	}
 	return h, nil
-}
-
-// readLists follows the lists that the collector has: of all objects, of the open upvalues of each
-// coroutine, of what waits for its finalizer, and of the strings.
-func (h *Heap) readLists() {
-	g := h.vm.Global
-	h.list(h.pointer(g+h.layout.total+gcRoot), 0)
-	if first := h.pointer(g + h.layout.total + gcFinalize); first != 0 {
-		h.list(first, first)
-	}
-	table, mask := h.pointer(g+h.layout.strings), h.word(g+h.layout.strings+8)
-	h.Strings = int(h.word(g + h.layout.strings + 12))
-	anchors := h.vector(table, 8*(uint64(mask)+1))
-	if anchors == nil {
-		h.Cut++
-	}
-	var heads []uint64
-	for ; len(anchors) >= 8; anchors = anchors[8:] {
-		if first := le64(anchors) &^ 1; first != 0 { // the lowest bit tells the hash function
-			heads = memory.Push(h.space, heads, first)
-		}
-	}
-	h.chains(heads)
-	memory.Release(h.space, heads)
-	// The empty string is a part of global_State.
-	if empty := g + h.layout.total + gcSize; h.kindAt(empty) == typeString {
-		h.index.add(empty)
-	}
-}
-
-// list adds a list of objects, which ends with 0 or where it began.
-func (h *Heap) list(at, end uint64) {
-	for first := true; at != 0 && (first || at != end); first = false {
-		kind := h.kindAt(at)
-		if kind == 0 || !h.index.add(at) {
-			h.Cut++ // garbage, or a circle
-			return
-		}
-		if kind == typeThread {
-			h.list(h.pointer(at+h.vm.Layout.Stack+8), 0) // openupval
-		}
-		at = h.pointer(at + objectNext)
-	}
-}
-
-// chains adds strings of equal hash, of all chains at once: the first of each in the order of their addresses, then
-// the second of each, and so on. One chain after the other would go to and fro in the whole copy, which may be on a disk.
-func (h *Heap) chains(heads []uint64) {
-	for len(heads) > 0 {
-		slices.Sort(heads)
-		next := heads[:0]
-		for _, at := range heads {
-			if h.kindAt(at) != typeString || !h.index.add(at) {
-				h.Cut++
-				continue
-			}
-			if at = h.pointer(at + objectNext); at != 0 {
-				next = append(next, at)
-			}
-		}
-		heads = next
-	}
 }
 
 // discover adds the objects that only references lead to: all those behind a place where a list is cut.
@@ -199,12 +138,13 @@ func (h *Heap) discover() {
 
 // measure numbers the objects and computes their sizes.
 func (h *Heap) measure() {
-	h.at = h.index.number()
-	kinds := memory.Make[uint8](h.space, len(h.at))
-	h.sizes = memory.Make[uint32](h.space, len(h.at))
-	h.Broken = 0 // references are counted again when they are followed
-	for i, at := range h.at {
-		kinds[i] = h.kindAt(at)
+	count := h.index.number()
+	h.at, h.sizes = memory.Make[uint64](h.space, count), memory.Make[uint32](h.space, count)
+	kinds := memory.Make[uint8](h.space, count)
+	h.Broken = 0
+	h.index.each(func(i int, at uint64) {
+		h.soon(at)
+		h.at[i], kinds[i] = at, h.kindAt(at)
 		size, ok := h.size(at, kinds[i])
 		if !ok {
 			h.Broken++
@@ -213,11 +153,36 @@ func (h *Heap) measure() {
 			size = 0 // the empty string
 		}
 		h.sizes[i] = uint32(min(size, 1<<32-1))
-		if kinds[i] == typeTrace {
+		switch kinds[i] {
+		case typeTrace:
 			h.Code += uint64(h.word(at + traceCodeSize))
+		case typeString:
+			if h.byte(at+objectMarks)&markFixed != 0 {
+				h.fixed = append(h.fixed, int32(i))
+			}
+		case typeThread:
+			h.coroutines = append(h.coroutines, at)
+		case typeFunction:
+			if h.byte(at+functionID) != 0 {
+				kinds[i] |= inC
+			}
 		}
-	}
+	})
 	h.kinds = kinds
+}
+
+// soon tells where a pass over all objects is, in the order of their addresses, so that what comes next is read from
+// the disk in large pieces.
+func (h *Heap) soon(at uint64) {
+	const piece = 4 << 20
+	passed := at - h.passed
+	if passed < piece {
+		return
+	}
+	h.passed = at
+	if passed < 2*piece { // not just any place
+		h.space.Ahead(h.copy.Rest(at+piece, 2*piece))
+	}
 }
 
 // kindAt is the type of the object at an address, or 0 where none can be.
@@ -236,7 +201,7 @@ func (h *Heap) typeAt(at uint64) uint8 {
 		return h.kindAt(at)
 	}
 	if n, ok := h.index.of(at); ok {
-		return h.kinds[n]
+		return h.kind(n)
 	}
 	return h.kindAt(at) // what is no object that the lists have
 }
@@ -265,8 +230,13 @@ func (h *Heap) text(at uint64) string {
 // Len is the number of objects.
 func (h *Heap) Len() int { return len(h.at) }
 
+// inC marks the type of a function that is one in C.
+const inC = 0x40
+
+func (h *Heap) kind(object int) uint8 { return h.kinds[object] &^ inC }
+
 // Type is the type of an object.
-func (h *Heap) Type(object int) ObjectType { return ObjectType(h.kinds[object]) }
+func (h *Heap) Type(object int) ObjectType { return ObjectType(h.kind(object)) }
 
 // Size is how many bytes an object takes, with what belongs to it alone.
 func (h *Heap) Size(object int) int64 { return int64(h.sizes[object]) }
@@ -293,10 +263,10 @@ func (h *Heap) Entries(table int) (n int64) {
 
 // TypeName is an object's type, with functions told apart by their language.
 func (h *Heap) TypeName(object int) string {
-	if h.kinds[object] == typeFunction {
-		if h.byte(h.at[object]+functionID) == 0 {
-			return "Lua function"
-		}
+	switch h.kinds[object] {
+	case typeFunction:
+		return "Lua function"
+	case typeFunction | inC:
 		return "C function"
 	}
 	return h.Type(object).String()

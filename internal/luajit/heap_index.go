@@ -99,20 +99,52 @@ func (x *index) has(address uint64) bool {
 	return p.bits[n/64]&(1<<(n%64)) != 0
 }
 
-// number gives the objects their numbers, in the order of their addresses, which it returns. After it
+// set notes an object in a part, which is not known yet.
+func (x *index) set(p *indexPart, n uint64) {
+	p.bits[n/64] |= 1 << (n % 64)
+	x.count++
+}
+
+// number gives the objects their numbers, in the order of their addresses, and returns how many there are. After it
 // nothing may be added.
-func (x *index) number() []uint64 {
-	all := memory.Make[uint64](x.space, x.count)[:0]
-	for i := range x.parts {
-		p := &x.parts[i]
+func (x *index) number() int {
+	count := 0
+	for _, p := range x.parts {
 		for w, word := range p.bits {
-			p.rank[w] = uint32(len(all))
+			p.rank[w] = uint32(count)
+			count += bits.OnesCount64(word)
+		}
+	}
+	return count
+}
+
+// each calls found with all objects, in the order of their numbers.
+func (x *index) each(found func(n int, at uint64)) {
+	n := 0
+	for _, p := range x.parts {
+		for w, word := range p.bits {
 			for ; word != 0; word &= word - 1 {
-				all = append(all, p.from+uint64(64*w+bits.TrailingZeros64(word))*granule)
+				found(n, p.from+uint64(64*w+bits.TrailingZeros64(word))*granule)
+				n++
 			}
 		}
 	}
-	return all
+}
+
+// keep leaves out the objects whose numbers are not to be kept. The others lose their numbers.
+func (x *index) keep(kept func(n int) bool) {
+	n := 0
+	for _, p := range x.parts {
+		for w, word := range p.bits {
+			for ; word != 0; word &= word - 1 {
+				if !kept(n) {
+					p.bits[w] &^= word & -word
+					x.count--
+				}
+				n++
+			}
+		}
+	}
 }
 
 // of returns the number of the object at an address.

@@ -14,34 +14,30 @@ import (
 // larger one are data, as in a cache: all its values count together.
 const maxRecord = 256
 
-// Class is the same number for all references that Name names alike, unless exactly; the name itself may
+// StepClass is the same number for all references that Step names alike, unless exactly; the name itself may
 // be dear. From -1 are the roots.
-func (h *Heap) Class(from int, how Ref, to int) uint64 {
+func (h *Heap) StepClass(from int, how Ref) uint64 {
 	kind, which := kindOf(how), numberOf(how)
 	switch kind {
-	case refItem:
+	case refItem, refKey, refCValue, refConstant, refTraceValue:
 		which = 0
 	case refNode:
 		which = 0
 		if key, record := h.key(from, how); record {
 			which = key
 		}
-	case refKey, refCValue, refConstant, refTraceValue, refSlot:
-		if kind != refSlot {
-			which = 0
-		} else {
-			which ^= h.at[from] << 16
-		}
+	case refSlot:
+		which ^= h.at[from] << 16
 	case refUpvalue:
 		which ^= h.pointer(h.at[from]+functionPC) << 8
 	}
-	return mix(mix(kind, which), h.classOf(to))
+	return mix(kind, which)
 }
 
-// classOf is the same number for all objects that describe alike.
-func (h *Heap) classOf(object int) uint64 {
+// ObjectClass is the same number for all objects that Describe describes alike.
+func (h *Heap) ObjectClass(object int) uint64 {
 	at := h.at[object]
-	switch kind := h.kinds[object]; kind {
+	switch kind := h.kind(object); kind {
 	case typeFunction:
 		if h.byte(at+functionID) == 0 {
 			return mix(uint64(kind), h.pointer(at+functionPC))
@@ -193,7 +189,7 @@ func (h *Heap) keyName(key uint64) string {
 // Describe says in words what an object is: "table", "function get@cache.lua:3", "cdata int[]".
 func (h *Heap) Describe(object int) string {
 	at := h.at[object]
-	switch h.kinds[object] {
+	switch h.kind(object) {
 	case typeFunction:
 		if h.byte(at+functionID) != 0 {
 			r := h.vm.reader()

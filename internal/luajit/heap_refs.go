@@ -36,26 +36,28 @@ const (
 )
 
 // References calls found with each object that an object keeps alive, in the order in which the collector
-// would find them. An object may be found several times. Weak references of tables are left out.
+// would find them. An object may be found several times. Weak references of tables are left out. What a reference
+// that makes no sense leads to is -1.
 func (h *Heap) References(object int, found func(to int, how Ref)) {
-	h.eachRef(h.at[object], h.kinds[object], func(to uint64, how Ref) {
-		if n, ok := h.index.of(to); ok {
-			found(n, how)
-		} else {
-			h.Broken++
+	h.soon(h.at[object])
+	h.eachRef(h.at[object], h.kind(object), func(to uint64, how Ref) {
+		n, ok := h.index.of(to)
+		if !ok {
+			n = -1
 		}
+		found(n, how)
 	})
 }
 
-// eachRef calls found with each address that an object refers to and where an object of the right type
+// eachRef calls found with each address that an object refers to, or 0 where no object of the right type
 // is (gc_mark, gc_traverse_tab, gc_traverse_func, gc_traverse_proto, gc_traverse_thread and
 // gc_traverse_trace of lj_gc.c).
 func (h *Heap) eachRef(at uint64, kind uint8, found func(to uint64, how Ref)) {
 	object := func(to uint64, kind uint8, how Ref) {
 		switch {
 		case to == 0:
-		case h.typeAt(to) != kind:
-			h.Broken++
+		case kind == 0 || h.typeAt(to) != kind:
+			found(0, how)
 		default:
 			found(to, how)
 		}

@@ -56,9 +56,7 @@ func (h *Heap) Roots(found func(to int, how Ref)) {
 	}
 	// Reserved words, names of C types and the like are never collected.
 	h.roots = append(h.roots, root{name: "LuaJIT's names"})
-	for i, kind := range h.kinds {
-		if kind == typeString && h.byte(h.at[i]+objectMarks)&markFixed != 0 {
-			found(i, ref(refRoot, uint64(len(h.roots)-1)))
-		}
+	for _, i := range h.fixed {
+		found(int(i), ref(refRoot, uint64(len(h.roots)-1)))
 	}
 }

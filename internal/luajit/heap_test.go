@@ -34,7 +34,10 @@ func TestIndex(t *testing.T) {
 			}
 		}
 		slices.Sort(added)
-		if all := x.number(); !slices.Equal(all, added) {
+		var all []uint64
+		x.number()
+		x.each(func(n int, at uint64) { all = append(all, at) })
+		if !slices.Equal(all, added) {
 			t.Fatalf("numbered %#x, added %#x", all, added)
 		}
 		for at := uint64(0x0ff0); at < 0x9300; at += 4 {
@@ -365,12 +368,13 @@ func TestGarbledHeap(t *testing.T) {
 		h.Roots(func(to int, how Ref) { h.Step(-1, how, true) })
 		for i := range h.Len() {
 			h.Describe(i)
+			h.ObjectClass(i)
 			h.TypeName(i)
 			if h.Type(i) == Table {
 				h.Entries(i)
 			}
 			h.References(i, func(to int, how Ref) {
-				h.Class(i, how, to)
+				h.StepClass(i, how)
 				h.Step(i, how, true)
 			})
 		}

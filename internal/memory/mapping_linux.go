@@ -99,9 +99,18 @@ func (m *mapping) advise() {
 	}
 }
 
-// write begins to write to the disk what has changed.
+// ahead begins to read a part of a mapping.
+func ahead(part []byte) {
+	at := unsafe.Pointer(unsafe.SliceData(part))
+	before := int(uintptr(at) % uintptr(os.Getpagesize()))
+	unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(at, -before)), len(part)+before), unix.MADV_WILLNEED)
+}
+
+// write begins to write to the disk what has changed. A small array is left to the kernel: what fits into memory
+// beside all others may change again and again.
 func (m *mapping) write() {
-	if m.file != nil {
+	const small = 16 << 20
+	if m.file != nil && len(m.bytes) > small {
 		unix.SyncFileRange(int(m.file.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 	}
 }

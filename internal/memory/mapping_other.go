@@ -5,9 +5,14 @@ package memory
 import "os"
 
 // A mapping is memory of Go's own here.
-type mapping struct{ bytes []byte }
+type mapping struct {
+	bytes []byte
+	file  *os.File // none
+}
 
-func newMapping(_ string, size int64) (*mapping, error) { return &mapping{make([]byte, size)}, nil }
+func newMapping(_ string, size int64) (*mapping, error) {
+	return &mapping{bytes: make([]byte, size)}, nil
+}
 
 func (m *mapping) grow(size int64) error {
 	m.bytes = append(make([]byte, 0, size), m.bytes...)[:size]
@@ -17,6 +22,8 @@ func (m *mapping) grow(size int64) error {
 func (m *mapping) write() {}
 
 func (m *mapping) drop(int, int) {}
+
+func ahead([]byte) {}
 
 func (m *mapping) close() error { return nil }
 

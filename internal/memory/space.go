@@ -19,6 +19,8 @@ type Space struct {
 	Checked bool   // memory is taken only where it can be spared
 	PID     int    // process that is looked at: what it pays for is not taken either; 0: none
 
+	buffer []byte // of Fill
+
 	lock  sync.Mutex
 	held  map[unsafe.Pointer]*mapping // by first byte
 	tight bool                        // there is less memory than the files have bytes
@@ -194,17 +196,40 @@ func (s *Space) watch(size int64) {
 	}(s.done)
 }
 
-// Wrote tells that a part of an array was written from its beginning on, and will not be needed soon. Where memory is
-// tight, that waits until what was written before is on the disk, and gives back its memory.
-func (s *Space) Wrote(array []byte, from, to int) {
-	if s == nil || len(array) == 0 {
-		return
+// Fill has read write into a part of an array, and returns what it does. Of a file it writes into a buffer: a page
+// that is written in the mapping is read from the disk first. Parts are to follow one another. Where memory is tight,
+// Fill waits until what was written before is on the disk, and gives back its memory.
+func (s *Space) Fill(array []byte, from, to int, read func(into []byte) (int, error)) (int, error) {
+	var m *mapping
+	var tight bool
+	if s != nil && len(array) > 0 {
+		s.lock.Lock()
+		m, tight = s.held[unsafe.Pointer(&array[0])], s.tight
+		s.lock.Unlock()
 	}
-	s.lock.Lock()
-	m, tight := s.held[unsafe.Pointer(&array[0])], s.tight
-	s.lock.Unlock()
-	if m != nil && tight {
-		m.drop(from, to)
+	if m == nil || m.file == nil {
+		return read(array[from:to])
+	}
+	if len(s.buffer) < to-from {
+		s.buffer = make([]byte, to-from)
+	}
+	n, err := read(s.buffer[:to-from])
+	if n <= 0 {
+		return n, err
+	}
+	if _, err := m.file.WriteAt(s.buffer[:n], int64(from)); err != nil {
+		panic(failure{s.explain(err, int64(len(array)))})
+	}
+	if tight {
+		m.drop(from, from+n)
+	}
+	return n, err
+}
+
+// Ahead tells that a part of an array will be gone through soon: of a file, it is read in one piece.
+func (s *Space) Ahead(part []byte) {
+	if s != nil && s.Folder != "" && len(part) > 0 {
+		ahead(part)
 	}
 }
 

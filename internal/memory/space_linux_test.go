@@ -52,6 +52,38 @@ func TestSpace(t *testing.T) {
 	}
 }
 
+// TestFill: what is read lands at its place, of a file and of memory, also when it is less than was asked for.
+func TestFill(t *testing.T) {
+	for name, s := range map[string]*Space{"Go's": nil, "memory": {}, "a file": {Folder: t.TempDir()}, "a slow file": {Folder: t.TempDir(), tight: true}} {
+		err := Run(func() error {
+			all := Make[uint8](s, 40<<20)
+			const piece = 4 << 20
+			for at := 0; at < len(all); at += piece {
+				n, err := s.Fill(all, at, at+piece, func(into []byte) (int, error) {
+					for i := range into {
+						into[i] = byte(at/piece + 1)
+					}
+					return len(into) - at/piece, nil
+				})
+				if n != piece-at/piece || err != nil {
+					t.Errorf("%s: %d bytes, %v", name, n, err)
+				}
+			}
+			for at := 0; at < len(all); at += piece {
+				last := at + piece - at/piece - 1
+				if want := byte(at/piece + 1); all[at] != want || all[last] != want {
+					t.Errorf("%s: at %d and %d stand %d and %d, not %d", name, at, last, all[at], all[last], want)
+				}
+			}
+			Release(s, all)
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestTooMuch: what is more than there is fails with an error, and takes nothing.
 func TestTooMuch(t *testing.T) {
 	const much = 1 << 50

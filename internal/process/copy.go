@@ -60,6 +60,16 @@ func (c *Copy) View(address uint64, n int) []byte {
 	return p.Bytes[at : at+uint64(n) : at+uint64(n)]
 }
 
+// Rest is what was copied behind an address in one run, at most so many bytes.
+func (c *Copy) Rest(address uint64, most int) []byte {
+	i := c.find(address)
+	if i < 0 {
+		return nil
+	}
+	b := c.parts[i].Bytes[address-c.parts[i].Address:]
+	return b[:min(most, len(b))]
+}
+
 // find returns the part of an address, or -1.
 func (c *Copy) find(address uint64) int {
 	i, found := slices.BinarySearchFunc(c.parts, address, func(p Part, a uint64) int { return cmp.Compare(p.Address, a) })

@@ -171,14 +171,13 @@ func (p *Process) read(spans []span, arena []byte, space *memory.Space, more fun
 	defer func() { s.Copy = NewCopy(parts) }()
 	done := 0
 	for _, span := range spans {
-		part := Part{Address: span.from, Bytes: arena[done : done : done+int(span.size())]}
-		done += int(span.size())
+		end := done + int(span.size())
+		part := Part{Address: span.from, Bytes: arena[done:done:end]}
 		for at := span.from; at < span.to && more(); {
 			want := int(min(span.to-at, chunk))
-			n, err := p.readChunk(part.Bytes[len(part.Bytes):len(part.Bytes)+want], at)
+			n, err := space.Fill(arena, done, done+want, func(into []byte) (int, error) { return p.readChunk(into, at) })
 			part.Bytes = part.Bytes[:len(part.Bytes)+n]
-			at += uint64(n)
-			space.Wrote(arena, done-cap(part.Bytes)+len(part.Bytes)-n, done-cap(part.Bytes)+len(part.Bytes))
+			at, done = at+uint64(n), done+n
 			if err != nil && p.ended() {
 				return s, fmt.Errorf("process %d has ended", p.PID)
 			}
@@ -190,6 +189,7 @@ func (p *Process) read(spans []span, arena []byte, space *memory.Space, more fun
 		if len(part.Bytes) > 0 {
 			parts = append(parts, part)
 		}
+		done = end
 	}
 	return s, nil
 }

@@ -70,6 +70,7 @@ func TestCoreOfWorker(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, timers, err)
 		}
 		h := heapOf(t, c)
+		sameSpilt(t, c, h)
 		if h.Total != h.Accounted() || h.Broken != 0 || h.Cut != 0 {
 			t.Errorf("%s: Lua counts %d bytes, %d were found; %d broken, %d cut", name, h.Total, h.Accounted(), h.Broken, h.Cut)
 		}

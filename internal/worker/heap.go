@@ -109,7 +109,7 @@ func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
 	for _, o := range objects.Others {
 		h.Others = append(h.Others, heap.Overhead{Name: o.Name, Bytes: int64(o.Bytes)})
 	}
-	h.Broken, h.Cut = int64(objects.Broken), int64(objects.Cut)
+	h.Broken, h.Cut = h.Broken+int64(objects.Broken), int64(objects.Cut)
 	return h, nil
 }
 

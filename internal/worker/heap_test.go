@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
@@ -26,6 +28,19 @@ func heapOf(t *testing.T, w *Worker) heap.Heap {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// sameSpilt holds that a heap is found to be the same through files as it was found in memory.
+func sameSpilt(t *testing.T, w *Worker, want heap.Heap) {
+	t.Helper()
+	spilt, err := w.Heap(HeapOptions{Pause: patient, Spill: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spilt.PauseNS, spilt.Stops = want.PauseNS, want.Stops
+	if d := cmp.Diff(want, spilt); d != "" {
+		t.Errorf("through files it is another heap (-in memory +through files):\n%s", d)
+	}
 }
 
 // get asks the worker for a path once.
@@ -63,6 +78,7 @@ func TestHeap(t *testing.T) {
 	get(t, client, "/heap")
 	before := get(t, client, "/count").Get("Bytes")
 	h := heapOf(t, w)
+	sameSpilt(t, w, h)
 	if h.Total != h.Accounted() || h.Broken != 0 || h.Cut != 0 {
 		t.Errorf("Lua counts %d bytes, %d were found; %d broken, %d cut", h.Total, h.Accounted(), h.Broken, h.Cut)
 	}
