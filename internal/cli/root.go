@@ -43,11 +43,13 @@ var commands = []func(Sys) *cobra.Command{
 // done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, sys Sys, args []string) int {
 	sys.Args = args
-	defer runtime.Dismiss()
 	root := newRootCommand(sys)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	code, silent := exitCode(err)
+	if code != ExitInterrupted { // who was interrupted leaves nothing, as who was killed
+		runtime.Dismiss()
+	}
 	if !silent {
 		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", ui.Harmless(strings.TrimRight(err.Error(), "\n")), moreFiles(err))
 	}

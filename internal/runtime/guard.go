@@ -129,7 +129,7 @@ func Guard(group int) (release func(), err error) {
 // GuardedEnv is our environment for a program that is given to [Guard].
 func GuardedEnv() []string { return environ() }
 
-// Dismiss tells the guard, where there is one, that this program ends by itself: what is to outlive it may.
+// Dismiss tells the guard, where there is one, that this program ends by itself, and uninterrupted: what is to outlive it may.
 func Dismiss() {
 	if !guardBegun.Load() {
 		return
