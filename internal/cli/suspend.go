@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -23,12 +21,7 @@ func suspendable() {
 	go func() {
 		runtime.LockOSThread()
 		for s := range suspended {
-			process.Suspend(func() {
-				// What the kernel does by itself: it stops all threads, unless nobody could have moonlap go on.
-				signal.Reset(s)
-				unix.Tgkill(os.Getpid(), unix.Gettid(), s.(syscall.Signal))
-				signal.Notify(suspended, s)
-			})
+			process.Suspend(func() { stopBy(s.(syscall.Signal)) })
 		}
 	}()
 }
