@@ -156,6 +156,15 @@ describe("a script of moonlap load", function()
         assert.is_true(run:all("load_done")[1].elapsed_ns >= 4 * 50e6)
     end)
 
+    it("does not wait where delay() is negative or no number", function()
+        for _, value in ipairs { "-5", "0/0", "{}" } do
+            local run = run_script("function delay() return " .. value .. " end",
+                { requests = 4, duration_ns = 1e11, connections = 1 })
+            assert.equal(4, run:sum "responses")
+            assert.equal(0, #run:all "load_script")
+        end
+    end)
+
     it("may replace its hooks as it goes", function()
         local text = requests_of([[
             request = function() return wrk.format("GET", "/first") end
@@ -205,6 +214,13 @@ describe("a script of moonlap load", function()
                 assert.equal(number, line.line)
             end)
         end
+
+        it("throws in init(): nothing else is said to be wrong", function()
+            local run = fault("function init() error('oh no') end")
+            for _, line in ipairs(run:all "load_script") do
+                assert.equal("init", line.hook)
+            end
+        end)
 
         it("throws now and then: the other requests count", function()
             local run = fault([[

@@ -156,7 +156,7 @@ function _M:attach(side, job)
     local env, extras = self.env, self.extras
     local dynamic = type(env.request) == "function"
     if not dynamic and not extras.user then
-        local text = env.wrk.request()
+        local text = (env.wrk.request or env.wrk.format)() -- init() may have thrown
         side.batch = (job.protocol or "http1") == "http1" and job.pipeline or 1
         if side.batch > 1 then
             text = text:rep(side.batch)

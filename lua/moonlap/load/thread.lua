@@ -117,10 +117,11 @@ local function new_delay(self, env)
     return function(_, conn, t)
         self.hook[0], self.current = DELAY, conn
         local ms = tonumber((env.delay())) or 0
+        ms = ms > 0 and ms or 0 -- a negative mean would correct latencies without end
         self.hook[0] = 0
         local n = conn.side.counters
         n.delays, n.delay_ns = n.delays + 1, n.delay_ns + ms * 1e6
-        return connection.wake(self, conn, t + math.max(0, ms) * 1e6)
+        return connection.wake(self, conn, t + ms * 1e6)
     end
 end
 
