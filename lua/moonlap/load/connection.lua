@@ -42,7 +42,8 @@ function _M.new(side, id)
         phase = HEAD, status = 0, left = 0, keepalive = 1, head_text = "", body_size = 0,
         is_head = false, heads = false, answered = 0,
         chunks = false, stash = false, room = 0, have = 0, pieces = false,
-        out = false, out_at = 0, tls = false, idle = false, pause = false,
+        out = false, out_at = 0, tls = false, tls_bytes = 0, idle = false, pause = false,
+        away_since = 0, away = 0,
         tag = false, user = false, sink = false, co = nil, answer = nil, trouble = nil,
             begun = false,
     }
@@ -249,21 +250,37 @@ local function oldest_of(conn)
 end
 
 
---- Lets a request, or an attempt to connect, that took too long fail.
-function _M.expire(self, conn, t)
+-- Whether what began at a time has had its time: the timeout, and the longest that this thread
+-- stood still since then. `away` is how long it just did.
+local function is_over(self, conn, begun, t, away)
+    if conn.away_since ~= begun then
+        conn.away_since, conn.away = begun, 0
+    end
+    if away > conn.away then
+        conn.away = away
+    end
+    return t - begun >= self.timeout_ns + conn.away
+end
+
+
+--- Whether a request, or an attempt to connect, has taken too long: the words for it, or nil.
+-- @tparam table self the thread
+-- @tparam table conn a connection
+-- @tparam number t now
+-- @tparam number away ns that the thread stood still until now, 0 for none
+function _M.overdue(self, conn, t, away)
     if conn.state == OPEN then
         local sent = conn.sent
         if conn.side.streams > 0 and conn.pending > 0 then
             sent = oldest_of(conn)
         end
-        if conn.pending > 0 and t - sent >= self.timeout_ns then
-            fail(self, conn, "timeout", "no complete response in time", t)
-        elseif conn.side.is_ready and not conn.side.is_ready(conn)
-            and t - conn.since >= self.timeout_ns then
-            fail(self, conn, "timeout", "no upgrade in time", t)
+        if conn.pending > 0 then
+            return is_over(self, conn, sent, t, away) and "no complete response in time" or nil
+        elseif conn.side.is_ready and not conn.side.is_ready(conn) then
+            return is_over(self, conn, conn.since, t, away) and "no upgrade in time" or nil
         end
-    elseif conn.state ~= CLOSED and t - conn.since >= self.timeout_ns then
-        fail(self, conn, "timeout", "no connection in time", t)
+    elseif conn.state ~= CLOSED then
+        return is_over(self, conn, conn.since, t, away) and "no connection in time" or nil
     end
 end
 

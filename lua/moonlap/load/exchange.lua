@@ -37,11 +37,12 @@ local function transmit(self, conn, text, at)
         conn.out = false
         return
     end
-    if n == -EAGAIN or n == -EINTR or n > 0 then
-        conn.out, conn.out_at = text, n > 0 and at + n or at
-        if n > 0 then -- less than asked for: ask again, or no edge will come
-            return transmit(self, conn, text, at + n)
-        end
+    if n > 0 then -- less than asked for: ask again, or no edge will come
+        return transmit(self, conn, text, at + n)
+    elseif n == -EINTR then
+        return transmit(self, conn, text, at)
+    elseif n == -EAGAIN then
+        conn.out, conn.out_at = text, at
         return
     end
     local t = now()
@@ -237,7 +238,9 @@ local function complete(self, conn, status, keepalive, head, head_size, body)
         side.respond(conn, status, head, head_size, body)
         self.hook[0] = 0
     end
-    if keepalive == 0 or conn.out then
+    -- A request that was answered before it was sent ends its connection. The rest of a batch, and
+    -- frames of HTTP/2, may wait until the server takes them.
+    if keepalive == 0 or conn.out and pending == 0 and side.streams == 0 then
         if pending > 0 then
             -- The server closes before it has answered all: the rest of the batch is lost.
             return fail(self, conn, "reset", "the server closes with requests unanswered", t)

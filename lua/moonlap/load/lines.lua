@@ -61,7 +61,9 @@
 --   sent, each of which is in `latency` with the time it had waited until then; `late`: sent more
 --   than 1 ms after they were due
 -- - `errors`: counts by kind, absent where 0. `refused`, `connect` (other failures to connect),
---   `reset` (the server closed in the midst of a response, or before it), `timeout`, `tls`,
+--   `reset` (the server closed in the midst of a response, or before it), `timeout` (nothing more
+--   was in the socket after timeout_ns, and after the longest time that the thread itself stood
+--   still since the request was sent), `tls`,
 --   `protocol`, `check` (the script's check() said no), `status` (≥ 400; such a response is also
 --   in `responses`), `script` (a hook threw or returned no request), `read`, `write`
 -- - `cpu_ns`: of this thread in the slice, user and system

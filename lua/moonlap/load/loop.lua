@@ -11,11 +11,13 @@ local timers = require "moonlap.load.timers"
 local _M = {}
 
 local now, wait = kernel.now, kernel.wait
-local on_event, on_wake, expire = reading.on_event, connection.on_wake, connection.expire
+local on_event, on_wake, overdue = reading.on_event, connection.on_wake, connection.overdue
+local fail = connection.fail
 local first_idle, take_idle = exchange.first_idle, exchange.take_idle
 local take_due, issue = exchange.take_due, exchange.issue
 local huge = math.huge
 
+local EPOLLIN = 1
 local MOST_EVENTS = 512
 local CONTROL = 0xffffffff      -- the id of the coordinator's socket
 _M.CONTROL = CONTROL
@@ -35,7 +37,7 @@ function _M.init(self)
     self.margin = FIRST_MARGIN
     self.event_at, self.event_count = 0, 0
     self.scan_ns = math.max(1e6, math.min(self.timeout_ns / 20, 5e7))
-    self.next_scan, self.woke, self.origin = 0, 0, 0
+    self.next_scan, self.woke, self.origin = now() + self.scan_ns, 0, 0
     self.current = false
 end
 
@@ -56,13 +58,26 @@ local function dispatch(self, side, t)
 end
 
 
+-- Lets fail what took too long. A scan that comes late says that this thread stood still: on a busy
+-- machine, or in a script. Nobody looked for answers meanwhile, so that is no time of theirs.
 local function scan(self, t)
+    local late = t - self.next_scan
+    local away = late > self.scan_ns and late or 0
     self.next_scan = t + self.scan_ns
     local conns = self.conns
     for i = 0, self.last_conn do
-        expire(self, conns[i], t)
+        local conn = conns[i]
+        if overdue(self, conn, t, away) then
+            on_event(self, conn, EPOLLIN) -- an answer that has come is read, not called missing
+            local words = overdue(self, conn, t, 0)
+            if words then
+                fail(self, conn, "timeout", words, t)
+            end
+        end
     end
 end
+
+_M.scan = scan
 
 
 local function handle_events(self)

@@ -23,12 +23,13 @@ local fail, fail_socket = connection.fail, connection.fail_socket
 local complete, transmit = exchange.complete, exchange.transmit
 
 local NONE, LENGTH, CHUNKED = response.NONE, response.LENGTH, response.CHUNKED
-local CONNECTING, HANDSHAKE, OPEN = connection.CONNECTING, connection.HANDSHAKE, connection.OPEN
+local CLOSED, HANDSHAKE, OPEN = connection.CLOSED, connection.HANDSHAKE, connection.OPEN
 
 -- Which part of a response is next.
 local HEAD, BODY, CHUNKS, REST = 0, 1, 2, 3
 
 local EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR, EPOLLRDHUP = 0x1, 0x4, 0x10, 0x8, 0x2000
+local READABLE = EPOLLIN + EPOLLRDHUP + EPOLLHUP + EPOLLERR
 local EAGAIN, ECONNRESET, EINTR = 11, 104, 4
 
 local SIZE = 65536
@@ -288,27 +289,41 @@ local function on_readable(self, conn, mask)
 end
 
 
---- What epoll says about a connection's socket.
-function _M.on_event(self, conn, mask)
-    if conn.state == OPEN then
-        if conn.out and band(mask, EPOLLOUT) ~= 0 then
-            transmit(self, conn, conn.out, conn.out_at)
-            if conn.state ~= OPEN then
-                return
-            end
-        end
-        if band(mask, EPOLLIN + EPOLLRDHUP + EPOLLHUP + EPOLLERR) ~= 0 then
-            return on_readable(self, conn, mask)
-        end
-    elseif conn.state == CONNECTING then
+-- What epoll says about a socket that is not open yet. Bytes, or an end, that came with the
+-- connection or behind the handshake are in this edge, and no other tells of them.
+local function on_opening(self, conn, mask)
+    local made = conn.made
+    if conn.state == HANDSHAKE then
+        connection.shake_hands(self, conn)
+    else
         local number = socket.error(conn.fd)
         if number ~= 0 then
             return fail_socket(self, conn, number, now(), "connect")
         elseif band(mask, EPOLLOUT) ~= 0 then
-            return connection.connected(self, conn)
+            connection.connected(self, conn)
         end
-    elseif conn.state == HANDSHAKE then
-        return connection.shake_hands(self, conn)
+    end
+    if conn.made == made and conn.state == OPEN and band(mask, READABLE) ~= 0 then
+        return on_readable(self, conn, mask)
+    end
+end
+
+
+--- What epoll says about a connection's socket. With TLS each direction may wait for the other.
+function _M.on_event(self, conn, mask)
+    if conn.state == OPEN then
+        if conn.out and (conn.tls or band(mask, EPOLLOUT) ~= 0) then
+            local made = conn.made
+            transmit(self, conn, conn.out, conn.out_at)
+            if conn.made ~= made then
+                return
+            end
+        end
+        if conn.tls or band(mask, READABLE) ~= 0 then
+            return on_readable(self, conn, mask)
+        end
+    elseif conn.state ~= CLOSED then
+        return on_opening(self, conn, mask)
     end
 end
 

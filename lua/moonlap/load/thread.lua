@@ -82,7 +82,8 @@ local function protect(self, run)
             end
             local line = report(self, text, _M.HOOKS[number], conn.side.index)
             local words = ("%s(): %s"):format(line.hook, line.text)
-            if number == 1 or number == DELAY then
+            -- With HTTP/2 the frames behind the one that led here are lost: the connection fails.
+            if (number == 1 or number == DELAY) and conn.side.streams == 0 then
                 counters.error(conn.side.counters, "script", words)
                 connection.wake(self, conn, now() + LEAST_AGAIN)
             else

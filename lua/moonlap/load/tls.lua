@@ -38,6 +38,8 @@ int SSL_read(moonlap_ssl *, void *, int);
 int SSL_write(moonlap_ssl *, const void *, int);
 int SSL_get_error(const moonlap_ssl *, int);
 int SSL_has_pending(const moonlap_ssl *);
+void *SSL_get_rbio(const moonlap_ssl *);
+uint64_t BIO_number_read(void *);
 int SSL_shutdown(moonlap_ssl *);
 long SSL_ctrl(moonlap_ssl *, int, long, void *);
 int SSL_set1_host(moonlap_ssl *, const char *);
@@ -53,12 +55,13 @@ const char *X509_verify_cert_error_string(long);
 ]]
 
 local CTRL_MODE, CTRL_READ_AHEAD, CTRL_SESS_CACHE_MODE, CTRL_HOSTNAME = 33, 41, 44, 55
-local PARTIAL_WRITE, MOVING_BUFFER = 1, 2
+local PARTIAL_WRITE, MOVING_BUFFER, AUTO_RETRY = 1, 2, 4
 local OP_IGNORE_UNEXPECTED_EOF = bit.lshift(1ULL, 7)
 local PEM = 1
 local WANT_READ, WANT_WRITE, SYSCALL, ZERO_RETURN = 2, 3, 5, 6
 local EAGAIN, EPROTO = 11, 71
 local READ_BUFFER = 65536
+local LEAST_FULL = 32768 -- a read of OpenSSL that was not all of the socket brought more than this
 
 
 local function load_library()
@@ -125,7 +128,7 @@ function _M.new(settings, host, protocols)
     if ctx == nil then
         return nil, "OpenSSL makes no context: " .. (reasons(library) or "no reason given")
     end
-    library.SSL_CTX_ctrl(ctx, CTRL_MODE, PARTIAL_WRITE + MOVING_BUFFER, nil)
+    library.SSL_CTX_ctrl(ctx, CTRL_MODE, PARTIAL_WRITE + MOVING_BUFFER + AUTO_RETRY, nil)
     library.SSL_CTX_ctrl(ctx, CTRL_READ_AHEAD, 1, nil)
     library.SSL_CTX_ctrl(ctx, CTRL_SESS_CACHE_MODE, 0, nil)
     library.SSL_CTX_set_options(ctx, OP_IGNORE_UNEXPECTED_EOF)
@@ -155,7 +158,7 @@ function _M:open(conn)
         self.problem = reasons(library) or "no memory for a TLS connection"
         return false
     end
-    conn.tls = ssl
+    conn.tls, conn.tls_bytes = ssl, 0
     if self.host and not self.host:find "^[%d.]+$" and not self.host:find(":", 1, true) then
         library.SSL_ctrl(ssl, CTRL_HOSTNAME, 0, ffi.cast("void *", self.host))
     end
@@ -241,8 +244,16 @@ end
 
 --- Whether reading again may bring something that epoll will not tell of.
 function _M:more(conn)
+    local library, ssl = self.library, conn.tls
     -- phase 0: between responses
-    return conn.phase ~= 0 or conn.have > 0 or self.library.SSL_has_pending(conn.tls) == 1
+    if conn.phase ~= 0 or conn.have > 0 or library.SSL_has_pending(ssl) == 1 then
+        return true
+    end
+    -- OpenSSL may have filled its buffer exactly, and used it up: then the socket may hold more.
+    local total = tonumber(library.BIO_number_read(library.SSL_get_rbio(ssl)))
+    local may_be_full = total - conn.tls_bytes >= LEAST_FULL
+    conn.tls_bytes = total
+    return may_be_full
 end
 
 
