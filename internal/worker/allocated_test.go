@@ -47,6 +47,33 @@ func TestAllocationPlan(t *testing.T) {
 	})
 }
 
+// TestAllocationPatience: where edges take however long, up to some milliseconds, a few windows later they are sharp, and a small part
+// of the window; where they are short, windows are, too.
+func TestAllocationPatience(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		takes := time.Duration(rapid.Int64Range(1e3, 5e6).Draw(t, "an edge"))
+		var p patience
+		sharp := 0
+		const windows = 40
+		for range windows {
+			ok := takes < p.slack(p.window())
+			if p.slack(p.window()) > p.window()/10 || p.window() > 100*time.Millisecond {
+				t.Fatalf("%v of %v", p.slack(p.window()), p.window())
+			}
+			if ok {
+				sharp++
+			}
+			p = p.after(ok)
+		}
+		if sharp < windows/2 {
+			t.Errorf("%d of %d windows are sharp, whose edges take %v", sharp, windows, takes)
+		}
+		if takes < 100*time.Microsecond && p.window() != time.Millisecond {
+			t.Errorf("windows of %v, though edges take %v", p.window(), takes)
+		}
+	})
+}
+
 // TestAllocationEstimate: of a worker that allocates so much for each byte of LuaJIT's books, that is found again, however its
 // windows lie, and whatever the probe slows down; and the interval holds it.
 func TestAllocationEstimate(t *testing.T) {

@@ -75,11 +75,10 @@ func next(done []allocationWindow, before plan, cost, elapsed, least time.Durati
 
 // run opens windows until ctx ends.
 func (a *allocationProbe) run(ctx context.Context) {
-	a.rehearse()
 	start := time.Now()
 	var p plan
 	for end := start; ctx.Err() == nil && a.err == nil; {
-		p = next(a.windows, p, a.cost, time.Since(start), a.edges.window(), a.budget)
+		p = next(a.windows, p, a.cost, time.Since(start), a.patience.window(), a.budget)
 		if a.attached && (!p.all() || process.Leaving()) {
 			a.detach()
 		}
@@ -136,30 +135,34 @@ func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
 	e.books, _ = a.collector.read()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
-	took := probe.Now() - e.at
-	a.edges.quickest = min(a.edges.quickest, took)
-	return e, took < slack
+	return e, probe.Now()-e.at < slack
 }
 
-// rehearse has edges read before the first one counts, so that it is known how long that takes at best.
-func (a *allocationProbe) rehearse() {
-	a.edges.quickest = time.Hour
-	for range 5 {
-		a.edge(0)
+// A patience is how long an edge may always take. It starts with what it takes on a processor, and grows until an emulated one manages.
+// Windows grow with it, so that edges stay a small part of them.
+type patience time.Duration
+
+const (
+	leastPatience = patience(100 * time.Microsecond)
+	mostPatience  = patience(10 * time.Millisecond)
+)
+
+// window is how long a window is at least.
+func (p patience) window() time.Duration { return 10 * p.slack(0) }
+
+// slack is how long the edges of a window may take.
+func (p patience) slack(window time.Duration) time.Duration {
+	return max(window/20, time.Duration(max(p, leastPatience)))
+}
+
+// after is the patience for the next window: longer where this one's edges were not sharp.
+func (p patience) after(sharp bool) patience {
+	p = max(p, leastPatience)
+	if sharp {
+		return max(leastPatience, p-p/8)
 	}
+	return min(4*p, mostPatience)
 }
-
-// edges is how long the readings of an edge take at best: some 10 µs on a processor, and many times that on an emulated one.
-type edges struct{ quickest time.Duration }
-
-// least is how long an edge may always take.
-func (e edges) least() time.Duration { return max(100*time.Microsecond, 2*e.quickest) }
-
-// window is how long a window is at least: its edges are little of it.
-func (e edges) window() time.Duration { return 10 * e.least() }
-
-// slack is how long the edges of a window may take: what is longer comes of a busy machine.
-func (e edges) slack(window time.Duration) time.Duration { return max(window/20, e.least()) }
 
 // fail keeps the first error.
 func (a *allocationProbe) fail(errs ...error) {
@@ -174,7 +177,7 @@ func (a *allocationProbe) fail(errs ...error) {
 // what was allocated in it: how exact it is must not depend on how busy the machine is.
 func (a *allocationProbe) window(ctx context.Context, p plan) {
 	const tries = 5
-	slack := a.edges.slack(p.window)
+	slack := a.patience.slack(p.window)
 	begin, sharp := a.last, a.open
 	for n := 0; n < tries && !sharp && a.err == nil; n++ {
 		begin, sharp = a.edge(slack)
@@ -202,6 +205,7 @@ func (a *allocationProbe) window(ctx context.Context, p plan) {
 		a.detach()
 	}
 	w.cost = a.cost - before
+	a.patience = a.patience.after(sharp)
 	if sharp && a.err == nil {
 		a.windows = append(a.windows, w)
 	}

@@ -27,9 +27,9 @@ type allocationProbe struct {
 	windows []allocationWindow
 	cost    time.Duration   // that it has taken from the worker
 	costed  probe.Allocated // when cost was summed up
-	edges   edges
 	err     error
 
+	patience       patience
 	attached, open bool
 	release        func() // of the worker, which it has in hand while it is attached
 	last           edge   // the end of the last window
