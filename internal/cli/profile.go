@@ -61,10 +61,10 @@ The summary also says why Lua was interpreted, and which lines match regular
 expressions.
 
 Samples come through eBPF, and nothing is stopped. That takes root, or CAP_BPF,
-CAP_PERFMON and CAP_SYS_PTRACE, and Linux 5.17 (5.18 for times of sleeps and
-turns). Elsewhere, and with --by ptrace, each sample stops the worker for a
-fraction of a millisecond, --pause at most, and stops take at most 5 % of its
-time. Such samples know no durations, miss short sleeps, and see no turns.
+CAP_PERFMON and CAP_SYS_PTRACE, and a kernel with BTF: Linux 6.1 is the oldest
+that was tried. Elsewhere, and with --by ptrace, each sample stops the worker
+for a fraction of a millisecond, --pause at most, and stops take at most 5 % of
+its time. Such samples know no durations, miss short sleeps, and see no turns.
 
 With --master and --all, workers that a reload starts are profiled too.
 

@@ -43,7 +43,7 @@ func Explain(step string, err error) error {
 			return &refusal{"this kernel does not tell its types (BTF): there is no " + types + "; use one built with CONFIG_DEBUG_INFO_BTF", err}
 		}
 		if n := kernelVersion(kernelRelease()); n != [2]int{} && (n[0] < 5 || n[0] == 5 && n[1] < 18) {
-			return &refusal{fmt.Sprintf("this kernel is Linux %s: it takes 5.18 or newer, 5.17 for --on-cpu", kernelRelease()), err}
+			return &refusal{fmt.Sprintf("this kernel is Linux %s, which is too old: the oldest one that was tried is 6.1", kernelRelease()), err}
 		}
 		return fmt.Errorf("%w: %s: Linux %s refuses moonlap's programs, which have been tried on 6.1 and newer; report it with this: %w",
 			ErrUnsupported, step, kernelRelease(), err)

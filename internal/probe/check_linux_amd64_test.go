@@ -17,7 +17,7 @@ func TestExplain(t *testing.T) {
 	there, before, level, release := filepath.Join(t.TempDir(), "vmlinux"), types, lockdown, kernelRelease
 	t.Cleanup(func() { types, lockdown, kernelRelease = before, level, release })
 	none := t.TempDir()
-	const btf, version = "there is no ", "it takes 5.18 or newer"
+	const btf, version = "there is no ", "the oldest one that was tried is 6.1"
 	kernelRelease = func() string { return "5.10.0-46-amd64" }
 	lockdown = filepath.Join(none, "lockdown")
 	refused := &ebpf.VerifierError{Cause: unix.EINVAL, Log: []string{"in-kernel BTF is malformed"}}
