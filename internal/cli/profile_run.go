@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/explain"
@@ -108,10 +109,8 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	if timed := resumes.Of(together.Resumes); timed != nil {
 		out.Evidence = out.Evidence.Merge(evidence.Set{resumes.Name: timed})
 	}
-	var allocated *explain.Allocations
-	if together.Allocations != nil {
-		allocated = explain.Allocated(chosen, worker.Of)
-		out.Allocated = allocated
+	if allocated := allocations.Of(chosen, out.Duration, worker.Of); allocated != nil {
+		out.Evidence = out.Evidence.Merge(evidence.Set{allocations.Name: allocated})
 	}
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
@@ -128,7 +127,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
-			Explanation: shares, Found: found, Evidence: out.Evidence, Allocations: allocated,
+			Explanation: shares, Found: found, Evidence: out.Evidence,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

@@ -30,7 +30,6 @@ type (
 		PeriodNS   int64        `json:"period_ns"`
 		Found      any          `json:"found,omitempty"`
 		Evidence   evidence.Set `json:"evidence,omitempty"`
-		Allocated  any          `json:"allocated,omitempty"`
 		Stacks     []jsonStack  `json:"stacks"`
 	}
 	jsonStack struct {
@@ -57,7 +56,7 @@ const jsonKind = "profile"
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
 	out := jsonProfile{
 		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, Unit: p.Unit, By: p.By, Failed: p.Failed, Lost: p.Lost,
-		Found: p.Found, Evidence: p.Evidence, Allocated: p.Allocated, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
+		Found: p.Found, Evidence: p.Evidence, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
 	}
 	for _, s := range p.Stacks {
 		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices, Objects: s.Objects}
@@ -96,7 +95,7 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
 	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Evidence: in.Evidence, Allocated: in.Allocated, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Evidence: in.Evidence, Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64

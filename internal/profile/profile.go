@@ -118,19 +118,18 @@ const Slices = 20
 
 // A Profile is what was sampled.
 type Profile struct {
-	Title     string
-	Unit      Unit
-	Moments   string // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
-	By        string // how they were looked at: ebpf, ptrace; "" where that is not said
-	Failed    int    // looks that came to nothing, and are in no stack
-	Lost      int    // looks of the kernel that nobody took in time, neither
-	Start     time.Time
-	Duration  time.Duration
-	Period    time.Duration // mean time between two samples; not of bytes or time
-	Found     any           // what else was found in the same interval, for JSON; nil: nothing
-	Evidence  evidence.Set  // what was observed besides
-	Allocated any           // what was allocated, likewise
-	Stacks    []Stack       // each different stack once, the most frequent first
+	Title    string
+	Unit     Unit
+	Moments  string // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
+	By       string // how they were looked at: ebpf, ptrace; "" where that is not said
+	Failed   int    // looks that came to nothing, and are in no stack
+	Lost     int    // looks of the kernel that nobody took in time, neither
+	Start    time.Time
+	Duration time.Duration
+	Period   time.Duration // mean time between two samples; not of bytes or time
+	Found    any           // what else was found in the same interval, for JSON; nil: nothing
+	Evidence evidence.Set  // what was observed besides
+	Stacks   []Stack       // each different stack once, the most frequent first
 }
 
 // Add counts a stack, given outermost frame first, that was seen so many times.

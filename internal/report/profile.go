@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
@@ -42,8 +43,6 @@ type Profile struct {
 	Explanation explain.Explanation
 	Found       *explain.Found // what the kernel told of their time; nil: nothing
 	Evidence    evidence.Set   // that was asked for besides
-
-	Allocations *explain.Allocations // that it is about; nil: it is about time
 }
 
 // Write draws the summary. Its only error is that of w.
@@ -58,9 +57,10 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 		who = ui.Clean(s.Command)
 	}
 	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+who+p.Dot+s.Which))
+	_, allocated := s.Evidence[allocations.Name]
 	switch {
-	case s.Allocations != nil:
-		s.allocated(p)
+	case allocated:
+		s.missing(p)
 	case s.Found != nil:
 		s.times(p)
 	case s.By == "ebpf":
@@ -69,7 +69,7 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 		s.stops(p)
 	}
 	p.Fact("CPU", ui.Percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	if e.Samples == 0 && s.Found == nil && s.Allocations == nil {
+	if e.Samples == 0 && s.Found == nil && !allocated {
 		p.Fact("result", "nothing: no look found a worker "+s.Which)
 	}
 	if s.Note != "" {
@@ -81,8 +81,8 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	if s.Found != nil {
 		p.found(*s.Found)
 	}
-	if s.Allocations != nil {
-		p.allocatingLines(s.Allocations, s.Duration.Seconds())
+	if allocated {
+		s.Evidence.Text(p.Page, "", allocations.Name)
 		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
@@ -155,6 +155,7 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 	if file != "" {
 		p.Fact("file", ui.Clean(file))
 	}
+	kept.Evidence.Text(p.Page, "", allocations.Name)
 	kept.Evidence.Text(p.Page, "", ofSamples...)
 	for _, list := range []struct {
 		title string

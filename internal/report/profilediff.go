@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -28,8 +29,8 @@ func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) erro
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
-	d.Before.Evidence.Text(p.Page, ", before", slices.Concat(ofSamples, details)...)
-	d.After.Evidence.Text(p.Page, ", after", slices.Concat(ofSamples, details)...)
+	d.Before.Evidence.Text(p.Page, ", before", slices.Concat([]string{allocations.Name}, ofSamples, details)...)
+	d.After.Evidence.Text(p.Page, ", after", slices.Concat([]string{allocations.Name}, ofSamples, details)...)
 	return p.Write(w)
 }
 
