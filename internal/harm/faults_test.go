@@ -98,6 +98,13 @@ func TestHarm(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			b := beds.take(t)
+			chosen := chosen
+			if f.name == "starved" && times == 1 { // see there
+				chosen = slices.DeleteFunc(slices.Clone(chosen), func(c command) bool { return !c.stops })
+			}
+			if len(chosen) == 0 {
+				t.Skip("the long form has this for this command")
+			}
 			first := r.IntN(len(chosen))
 			// One that came too late, because moonlap had ended, does not count.
 			for n, late := 0, 0; n < times && late < 3*times; {

@@ -22,5 +22,8 @@ func (b *bed) goesOn() error {
 	if err := awaited(b.healthy); err != nil {
 		return err
 	}
-	return awaited(func() error { return more(b.load.answered(), answered+2*clients) })
+	if err := awaited(func() error { return more(b.load.answered(), answered+2*clients) }); err != nil {
+		return err
+	}
+	return awaited(b.untouched)
 }

@@ -14,7 +14,7 @@ import (
 func suspended(b *bed, l *look, r *rand.Rand) error {
 	signals := []syscall.Signal{syscall.SIGTSTP, syscall.SIGTTOU, syscall.SIGTTIN}
 	syscall.Kill(-l.Process.Pid, signals[r.IntN(len(signals))])
-	err := errors.Join(awaited(l.stands), b.goesOn(), awaited(b.untouched))
+	err := errors.Join(awaited(l.stands), b.goesOn())
 	syscall.Kill(-l.Process.Pid, syscall.SIGCONT)
 	return err
 }

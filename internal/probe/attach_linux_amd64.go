@@ -37,13 +37,13 @@ type Site struct {
 	Cookie  uint64
 }
 
-// Uprobes are programs attached to functions of one process.
+// Uprobes are programs attached to functions of one process. The keeper has them.
 type Uprobes struct {
 	PID  int
 	File string // that has the functions
 	What string // names them in an error
 
-	links []link.Link
+	kept uint64 // their number at the keeper; 0: they are not attached
 }
 
 // Attach attaches programs in the order of their sites: one that sees an end has to come before that which sees the beginning.
@@ -53,37 +53,52 @@ func (u *Uprobes) Attach(sites ...Site) error {
 			return fmt.Errorf("attach to %s: %w", u.What, err)
 		}
 	}
-	file, err := link.OpenExecutable(u.File)
+	var err error
+	u.kept, err = theKeeper.attach(u.PID, u.File, sites)
+	return Explain("attach to "+u.What, err)
+}
+
+// Detach ends what Attach began.
+func (u *Uprobes) Detach() {
+	theKeeper.detach(u.kept)
+	u.kept = 0
+}
+
+// attachLinks attaches programs in the order of their sites; each link is made after before was called. Several sites of one
+// program share a link where the kernel can do that (multi).
+func attachLinks(pid int, path string, sites []Site, multi bool, before func()) (links []link.Link, err error) {
+	file, err := link.OpenExecutable(path)
 	if err != nil {
-		return fmt.Errorf("attach to %s: %w", u.What, err)
+		return nil, err
 	}
 	for len(sites) > 0 {
 		n := 1
-		for HaveMulti() && n < len(sites) && sites[n].Program == sites[0].Program && sites[n].Returns == sites[0].Returns {
+		for multi && n < len(sites) && sites[n].Program == sites[0].Program && sites[n].Returns == sites[0].Returns {
 			n++
 		}
-		one, err := u.attach(file, sites[:n])
+		before()
+		one, err := attachLink(pid, file, sites[:n], multi)
 		if err != nil {
-			u.Detach()
-			return Explain("attach to "+u.What, err)
+			detach(&links)
+			return nil, err
 		}
-		u.links = append(u.links, one)
+		links = append(links, one)
 		sites = sites[n:]
 	}
-	return nil
+	return links, nil
 }
 
-// attach makes one link; several sites of one program share it where the kernel can do that.
-func (u *Uprobes) attach(file *link.Executable, sites []Site) (link.Link, error) {
+// attachLink makes one link.
+func attachLink(pid int, file *link.Executable, sites []Site, multi bool) (link.Link, error) {
 	first := sites[0]
-	if !HaveMulti() {
+	if !multi {
 		attach := file.Uprobe
 		if first.Returns {
 			attach = file.Uretprobe
 		}
-		return attach("", first.Program, &link.UprobeOptions{Address: first.Offset, PID: u.PID, Cookie: first.Cookie})
+		return attach("", first.Program, &link.UprobeOptions{Address: first.Offset, PID: pid, Cookie: first.Cookie})
 	}
-	options := &link.UprobeMultiOptions{PID: uint32(u.PID)}
+	options := &link.UprobeMultiOptions{PID: uint32(pid)}
 	for _, s := range sites {
 		options.Addresses = append(options.Addresses, s.Offset)
 		options.Cookies = append(options.Cookies, s.Cookie)
@@ -93,9 +108,6 @@ func (u *Uprobes) attach(file *link.Executable, sites []Site) (link.Link, error)
 	}
 	return file.UprobeMulti(nil, first.Program, options)
 }
-
-// Detach ends what Attach began.
-func (u *Uprobes) Detach() { detach(&u.links) }
 
 // detach closes them side by side, because the kernel waits for each until nothing uses it any more.
 func detach(links *[]link.Link) {

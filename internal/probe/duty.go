@@ -57,7 +57,8 @@ type Cycle struct {
 	Trial  time.Duration // how long it is attached at least: as long as what it is to see mostly takes
 	Budget float64       // share of a processor (0.01: 1 %)
 
-	release func() // of the worker, which this program has in hand while the probe is attached
+	release func()        // of the worker, which this program has in hand while the probe is attached
+	gaps    time.Duration // Gaps when it was attached
 
 	lock     sync.Mutex    // of what follows: Duty may be asked for while Run goes on
 	began    time.Time     // Run did; zero: not yet
@@ -120,7 +121,7 @@ func (c *Cycle) attach() error {
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.attached = Now()
+	c.attached, c.gaps = Now(), Gaps()
 	c.duty.Bursts++
 	return nil
 }
@@ -130,7 +131,7 @@ func (c *Cycle) attach() error {
 func (c *Cycle) detach() {
 	end := Now()
 	c.lock.Lock()
-	c.duty.Probed += end - c.attached
+	c.duty.Probed += max(0, end-c.attached-(Gaps()-c.gaps))
 	c.attached = 0
 	c.lock.Unlock()
 	c.Detach()
@@ -155,7 +156,7 @@ func (c *Cycle) Duty() (Duty, error) {
 		d.Elapsed = time.Since(c.began)
 	}
 	if c.attached > 0 {
-		d.Probed += Now() - c.attached
+		d.Probed += max(0, Now()-c.attached-(Gaps()-c.gaps))
 	}
 	return d, c.err
 }

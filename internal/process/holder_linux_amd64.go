@@ -3,8 +3,6 @@ package process
 import (
 	"encoding/binary"
 	"os"
-	"os/signal"
-	"runtime"
 	"strconv"
 	"time"
 	"unsafe"
@@ -40,12 +38,7 @@ func beHolder(arg string) int {
 	if err != nil {
 		return 1
 	}
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-	runtime.LockOSThread()
-	Hurry()
-	unhindered()
-	leaveFreezer()
-	timer, err := newKillTimer()
+	timer, err := guard()
 	if err != nil {
 		return 1
 	}

@@ -178,6 +178,7 @@ func (a *allocationProbe) fail(errs ...error) {
 func (a *allocationProbe) window(ctx context.Context, p plan) {
 	const tries = 5
 	slack := a.patience.slack(p.window)
+	gaps := probe.Gaps()
 	begin, sharp := a.last, a.open
 	for n := 0; n < tries && !sharp && a.err == nil; n++ {
 		begin, sharp = a.edge(slack)
@@ -188,7 +189,7 @@ func (a *allocationProbe) window(ctx context.Context, p plan) {
 		sleepFor(ctx, p.window)
 		var ended bool
 		a.last, ended = a.edge(slack)
-		sharp = ended || p.all()
+		sharp = (ended || p.all()) && probe.Gaps() == gaps
 	}
 	if !p.all() {
 		a.fail(a.probe.Shut())
