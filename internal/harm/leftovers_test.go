@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,8 @@ func (b *bed) settled(l *look) (w wrongs) {
 	w.dead = b.alive()
 	w.silent = awaited(func() error { return more(b.load.answered(), answered+clients) }) // each client has had an answer, or one of them more
 	w.breakpoints = awaited(b.untouched)
-	w.programs = awaited(b.noPrograms)
+	suspects := b.newPrograms()
+	w.programs = awaited(func() error { return b.noneLeft(suspects) })
 	w.processes = awaited(l.noProcesses)
 	w.files = l.noFiles()
 	w.lost = b.load.losses()
@@ -104,22 +106,24 @@ func bpfPrograms(t testing.TB) map[uint32]bool {
 	}
 }
 
-// noPrograms tells of BPF programs that nobody holds any more but the kernel. Those of others on this machine have holders.
-func (b *bed) noPrograms() error {
-	var new []uint32
-	for id := range bpfPrograms(b) {
-		if !b.programs[id] {
-			new = append(new, id)
-		}
-	}
-	if len(new) == 0 {
+// newPrograms are the BPF programs that there are now and were not before.
+func (b *bed) newPrograms() map[uint32]bool {
+	all := bpfPrograms(b)
+	maps.DeleteFunc(all, func(id uint32, _ bool) bool { return b.programs[id] })
+	return all
+}
+
+// noneLeft takes those programs from suspects that are gone, or held by somebody: others on this machine have some, which come
+// and go while this looks. All that it leaves nobody holds but the kernel.
+func (b *bed) noneLeft(suspects map[uint32]bool) error {
+	if len(suspects) == 0 {
 		return nil
 	}
 	held := heldPrograms()
-	for _, id := range new {
-		if !held[id] {
-			return fmt.Errorf("BPF program %d was left", id)
-		}
+	now := bpfPrograms(b)
+	maps.DeleteFunc(suspects, func(id uint32, _ bool) bool { return held[id] || !now[id] })
+	for id := range suspects {
+		return fmt.Errorf("BPF program %d was left", id)
 	}
 	return nil
 }

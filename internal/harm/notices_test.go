@@ -41,7 +41,7 @@ func TestNotices(t *testing.T) {
 		{"breakpoint", "is 0xcc", func() func() error {
 			return spoil(t, worker)
 		}, b.untouched},
-		{"program", "was left", func() func() error { return leaveProgram(t) }, b.noPrograms},
+		{"program", "was left", func() func() error { return leaveProgram(t) }, func() error { return b.noneLeft(b.newPrograms()) }},
 		{"file", "was left", func() func() error {
 			file := filepath.Join(l.folder, "left")
 			if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // The functions of the C library that stand for nginx's: no probe is called while the program sleeps.
@@ -104,6 +105,13 @@ func TestKilled(t *testing.T) {
 	before := codeOf(t, pid)
 	profiler, _ := child(t, fmt.Sprint(profiling, " ", pid))
 	held := heldBy(t, profiler.Process.Pid)
+	for _, pid := range process.Family(profiler.Process.Pid) { // its keeper
+		if pid != profiler.Process.Pid {
+			for what, ids := range heldBy(t, pid) {
+				held[what] = append(held[what], ids...)
+			}
+		}
+	}
 	// Clocks of processors, of the scheduler and of system calls; probes at the entry and the return of functions.
 	if len(held["prog_id"]) < 8 || len(held["link_id"]) < 7 || len(held["map_id"]) < 10 {
 		t.Fatalf("the profiler has %v", held)
