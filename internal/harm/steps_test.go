@@ -103,8 +103,7 @@ func endAtStep(words string, arguments []string) int {
 		case signal == unix.SIGTRAP|0x80:
 			signal = 0
 			if inside[thread] = !inside[thread]; inside[thread] && number > 0 {
-				var r unix.PtraceRegs
-				if unix.PtraceGetRegs(thread, &r) == nil && about[r.Orig_rax] {
+				if call, known := callNumber(thread); known && about[call] {
 					if number--; number == 0 {
 						unix.Kill(worker, unix.SIGKILL)
 					}
