@@ -17,7 +17,8 @@ local function blocks()
     ffi.C.usleep(1000)
 end
 
--- A request takes some seconds, because a client that starts a program for each costs an emulated processor more than all this.
+-- A request takes some seconds: to start a client program for each short one would cost an emulated
+-- processor more than all this.
 return function()
     for _ = 1, 40 do
         ngx.print(computes() + allocates())
