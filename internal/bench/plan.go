@@ -24,7 +24,7 @@ type Options struct {
 	Setup string   // code before Code, untimed
 
 	Runtime            record.Runtime
-	Go                 *runtime.GoTests // in place of File and Code, with the runtime go
+	Program            runtime.Program // runs in place of Lua code
 	HTTPConf, MainConf []string
 	Phase              string
 	Workers            []int // nginx workers; each number makes a variant of every case
@@ -72,7 +72,7 @@ func (o *Options) job(mode string) runtime.Job {
 
 func (o *Options) spec(job runtime.Job) runtime.Spec {
 	return runtime.Spec{
-		Job: job, Runtime: o.Runtime, Go: o.Go, Timeout: o.Timeout,
+		Job: job, Runtime: o.Runtime, Program: o.Program, Timeout: o.Timeout,
 		HTTPConf: o.HTTPConf, MainConf: o.MainConf, Keep: o.Keep, Dir: o.Dir,
 	}
 }
@@ -115,7 +115,7 @@ func (o *Options) plan(ctx context.Context) ([]planned, error) {
 		return nil, err
 	}
 	if len(declared) == 0 {
-		if o.Go != nil {
+		if o.Program != nil {
 			return nil, fmt.Errorf("%s: every benchmark is skipped", o.File)
 		}
 		return nil, &PlanError{Fault: record.Fault{

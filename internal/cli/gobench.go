@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/gotest"
 )
 
 // isGo tells whether a bench argument names Go packages, in the working folder dir: with
@@ -76,7 +77,7 @@ func (o *benchOptions) completeGo(flags *pflag.FlagSet) error {
 
 // gitPlace is a file in the folder whose git commit the record names; it need not exist.
 func gitPlace(o bench.Options) string {
-	if o.Go == nil {
+	if o.Program == nil {
 		return o.File
 	}
 	folder := strings.TrimSuffix(o.File, "...")
@@ -111,17 +112,18 @@ func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(),
 		return remove, err
 	}
 	tell, stop := ticking(newProgress(sys))
-	o.Go, err = runtime.OpenGo(ctx, runtime.GoSource{
+	tests, err := gotest.Open(ctx, gotest.Source{
 		Runtime: o.Runtime, Packages: o.File, Dir: o.Dir, Timeout: o.Timeout, Tell: tell,
 	})
 	stop()
 	if err != nil {
 		return remove, err
 	}
+	o.Program = tests
 	if o.Keep {
 		return remove, nil
 	}
-	return func() { o.Go.Remove() }, nil
+	return func() { tests.Remove() }, nil
 }
 
 // ticking keeps a progress line alive while something works on that can only tell what it

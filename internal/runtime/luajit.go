@@ -22,7 +22,7 @@ func (p *Process) startLuaJIT(ctx context.Context, library, job string) error {
 			"LUA_PATH="+luaPath(library)+";"+withDefault(os.Getenv("LUA_PATH")),
 			"LUA_INIT=", // the user's is not part of what is measured
 			"MOONLAP_JOB="+job,
-			p.pad(),
+			p.spec.Job.Pad(),
 		)...),
 		channels:       1,
 		stdin:          p.spec.Stdin,
@@ -51,13 +51,13 @@ func withDefault(path string) string {
 	return path
 }
 
-// pad is an environment variable of a length that follows from the seed. The
+// Pad is an environment variable of a length that follows from the seed. The
 // environment lies above the stack, so its size moves the stack and all that depends
 // on it; with the same size in every process, one lucky or unlucky layout would pass
 // for the code's own speed (Curtsinger and Berger, Stabilizer, ASPLOS 2013; Mytkowicz
 // et al., Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009).
-func (p *Process) pad() string {
-	r := rand.New(rand.NewPCG(uint64(p.spec.Job.Seed), uint64(p.spec.Job.Process)))
+func (j Job) Pad() string {
+	r := rand.New(rand.NewPCG(uint64(j.Seed), uint64(j.Process)))
 	return "MOONLAP_PAD=" + strings.Repeat("x", r.IntN(4096))
 }
 

@@ -25,7 +25,7 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 	if err != nil {
 		return err
 	}
-	env := environ(append(uvShim(), "MOONLAP_JOB="+job, p.pad(), "NGINX=", "NGINX_BPF_MAPS=")...)
+	env := environ(append(uvShim(), "MOONLAP_JOB="+job, p.spec.Job.Pad(), "NGINX=", "NGINX_BPF_MAPS=")...)
 	p.conf = &nginxConf{
 		Modules: modules(p.spec.Runtime.LuaModule),
 		Without: p.spec.Runtime.Without,

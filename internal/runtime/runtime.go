@@ -26,7 +26,7 @@ type Spec struct {
 	// Timeout bounds the whole process, from start to end; 0 is no bound.
 	Timeout time.Duration
 
-	Go *GoTests // what the runtime go runs
+	Program Program // runs in place of the job's Lua code, from outside
 
 	// HTTPConf and MainConf are the user's nginx directives for the http block and
 	// the top level: each a piece of configuration, or @FILE, which is included.
@@ -72,8 +72,8 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 }
 
 func (p *Process) start(ctx context.Context) error {
-	if p.spec.Runtime.Kind == Go {
-		return p.startGo(ctx)
+	if p.spec.Program != nil {
+		return p.startProgram(ctx)
 	}
 	library, err := library(p.folder)
 	if err != nil {

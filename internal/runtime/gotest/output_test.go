@@ -1,18 +1,20 @@
-package runtime
+package gotest
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // heard is what is understood of a test binary's output, on 2 processors.
-func heard(run goRun, stdout, stderr string, status int) *goEnd {
+func heard(run testRun, stdout, stderr string, status int) *testEnd {
 	if run.pkg == nil {
-		run.pkg = &goPackage{dir: "/src/m", shown: "m"}
+		run.pkg = &testPackage{dir: "/src/m", shown: "m"}
 	}
-	e := &goEnd{goRun: run, Ran: Ran{Status: status}, said: &goOutput{run: run, procs: 2}, stack: &goStack{}}
+	e := &testEnd{testRun: run, Ran: runtime.Ran{Status: status}, said: &testOutput{run: run, procs: 2}, stack: &goStack{}}
 	out, errs := &lineWriter{line: e.said.hear}, &lineWriter{line: e.stack.hear}
 	for _, c := range stdout { // in as many pieces as may be
 		out.Write([]byte(string(c)))
@@ -25,16 +27,16 @@ func heard(run goRun, stdout, stderr string, status int) *goEnd {
 
 // Results stand among what a benchmark prints, on lines of their own or not.
 func TestGoResults(t *testing.T) {
-	run := goRun{name: "BenchmarkA", calls: 10, count: 2}
+	run := testRun{name: "BenchmarkA", calls: 10, count: 2}
 	const stdout = "goos: linux\nno newlineBenchmarkA\nBenchmarkA-2   \t      10\t        50.5 ns/op\t 7.5 MB/s\t 3 x/y\t 0 B/op\t 1 allocs/op\n" +
 		"BenchmarkAB-2 10 1 ns/op\nBenchmarkA-2 9 1 ns/op\nBenchmarkA/x-2 10 1 ns/op\nBenchmarkA-2 10 ns/op\n" +
 		"\xff\x00 BenchmarkA-2 \t 10\t 60 ns/op\n--- FAIL: BenchmarkOther\nPASS\n"
 	e := heard(run, stdout, "", 0)
-	want := []goResult{
+	want := []testResult{
 		{"BenchmarkA-2", 10, map[string]float64{"ns/op": 50.5, "MB/s": 7.5, "x/y": 3, "B/op": 0, "allocs/op": 1}},
 		{"BenchmarkA-2", 10, map[string]float64{"ns/op": 60}},
 	}
-	if diff := cmp.Diff(want, e.results(), cmp.AllowUnexported(goResult{})); diff != "" {
+	if diff := cmp.Diff(want, e.results(), cmp.AllowUnexported(testResult{})); diff != "" {
 		t.Error(diff)
 	}
 	if f := e.fault(); f != nil {
@@ -67,7 +69,7 @@ func TestGoFaults(t *testing.T) {
 		"no loop":  {begun + "BenchmarkA-2 10 0 ns/op\nPASS\n", "", 0, "never loops", "", 0},
 		"all lost": {begun + "PASS\n", "", 0, "could not be read", "", 0},
 	} {
-		f := heard(goRun{name: "BenchmarkA", calls: 10, count: 1}, c.stdout, c.stderr, c.status).fault()
+		f := heard(testRun{name: "BenchmarkA", calls: 10, count: 1}, c.stdout, c.stderr, c.status).fault()
 		switch {
 		case f == nil && c.want == "":
 		case f == nil || c.want == "" || !strings.Contains(f.Text, c.want) || f.Source.File != c.file || f.Source.Line != c.line:
@@ -90,7 +92,7 @@ func TestGoCulprits(t *testing.T) {
 		"at once":  {"", 3, []string{"BenchmarkA"}},
 		"in front": {"BenchmarkA\nBenchmarkA/x\nBenchmarkA/x-2 1 5 ns/op\n", 3, []string{"BenchmarkA"}},
 	} {
-		e := heard(goRun{name: "BenchmarkA", calls: 1, count: 1}, c.stdout, "", c.status)
+		e := heard(testRun{name: "BenchmarkA", calls: 1, count: 1}, c.stdout, "", c.status)
 		if diff := cmp.Diff(c.want, e.culprits()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -102,7 +104,7 @@ func TestGoNames(t *testing.T) {
 		t.Error(got)
 	}
 	want := map[string]any{"n": 1e3, "mode": "a_b"}
-	if diff := cmp.Diff(want, goParams("BenchmarkA/n=1e3/mode=a_b/plain/=x")); diff != "" {
+	if diff := cmp.Diff(want, paramsOf("BenchmarkA/n=1e3/mode=a_b/plain/=x")); diff != "" {
 		t.Error(diff)
 	}
 	for name, want := range map[string]bool{"Benchmark": true, "BenchmarkX": true, "Benchmark_x": true, "Benchmarks": false, "TestX": false} {
@@ -110,12 +112,12 @@ func TestGoNames(t *testing.T) {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
-	tests := &GoTests{}
-	var packages []*goPackage
+	tests := &Tests{}
+	var packages []*testPackage
 	for _, path := range []string{"example.org/m", "example.org/m/a", "example.org/m/a/b"} {
-		p := &goPackage{path: path}
+		p := &testPackage{path: path}
 		packages = append(packages, p)
-		tests.cases = append(tests.cases, &goCase{pkg: p, full: "BenchmarkX/y"})
+		tests.cases = append(tests.cases, &benchCase{pkg: p, full: "BenchmarkX/y"})
 	}
 	tests.nameCases(packages)
 	var names []string

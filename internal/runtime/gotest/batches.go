@@ -1,4 +1,4 @@
-package runtime
+package gotest
 
 import (
 	"context"
@@ -9,41 +9,42 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// goBatches is how a process of a case measures: go test's -count is the number of
+// batchPlan is how a process of a case measures: go test's -count is the number of
 // batches, -benchtime=Nx the calls of each.
-type goBatches struct {
+type batchPlan struct {
 	calls, count int
 }
 
 const (
-	goProbe        = 5 * time.Millisecond // that go test itself looks for a number of calls
-	goProbeBatches = 5
+	probe        = 5 * time.Millisecond // that go test itself looks for a number of calls
+	probeBatches = 5
 
-	leastGoBatch   = 1e6  // ns: long against the garbage collection before each
-	longestGoBatch = 5e7  // ns, of a batch that waits for the collector
-	leastGoSteps   = 1000 // of the clock in a batch
-	mostGoCalls    = 1e9  // go test's own limit
-	fewGoBatches   = 20   // fewer can't show a change
-	leastGoCount   = 3    // batches, however slow a call is
-	longestGo      = 5    // times what a process should measure, for the sake of fewGoBatches
-	goJitter       = 0.2  // processes vary in their batches' length
-	goCycles       = 2    // of the collector in a batch of a benchmark that allocates
+	leastBatch   = 1e6  // ns: long against the garbage collection before each
+	longestBatch = 5e7  // ns, of a batch that waits for the collector
+	leastSteps   = 1000 // of the clock in a batch
+	mostCalls    = 1e9  // go test's own limit
+	fewBatches   = 20   // fewer can't show a change
+	leastCount   = 3    // batches, however slow a call is
+	longest      = 5    // times what a process should measure, for the sake of fewBatches
+	jitter       = 0.2  // processes vary in their batches' length
+	cycles       = 2    // of the collector in a batch of a benchmark that allocates
 )
 
 // plan finds out how a case is to be measured, once a run: how long a call takes, what
 // it allocates, and how long a batch takes with all that go test does around it. Where
 // the benchmark fails at that, the end says so.
-func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, error) {
-	t := p.spec.Go
+func (t *Tests) plan(ctx context.Context, spec runtime.Spec, c *benchCase) (*batchPlan, *testEnd, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.batches != nil {
 		return c.batches, nil, nil
 	}
-	run := goRun{pkg: c.pkg, name: c.full, duration: goProbe, count: goProbeBatches, timeout: p.spec.Timeout}
-	run.env = append(gcEnv(p.spec.Job.GC), "GODEBUG="+join(os.Getenv("GODEBUG"), "gctrace=1"))
+	run := testRun{pkg: c.pkg, name: c.full, duration: probe, count: probeBatches, timeout: spec.Timeout}
+	run.env = append(gcEnv(spec.Job.GC), "GODEBUG="+join(os.Getenv("GODEBUG"), "gctrace=1"))
 	first, err := t.runTest(ctx, run)
 	if err != nil || first.fault() != nil {
 		return nil, first, err
@@ -54,48 +55,48 @@ func (p *Process) plan(ctx context.Context, c *goCase) (*goBatches, *goEnd, erro
 	for _, r := range first.results() {
 		ns, bytes = min(ns, r.values["ns/op"]), min(bytes, r.values["B/op"])
 	}
-	calls := callsOf(p.spec.Job, ns, bytes, max(first.stack.cycle, leastCycle))
+	calls := callsOf(spec.Job, ns, bytes, max(first.stack.cycle, leastCycle))
 
-	run.calls, run.count, run.env = calls, goProbeBatches, gcEnv(p.spec.Job.GC)
+	run.calls, run.count, run.env = calls, probeBatches, gcEnv(spec.Job.GC)
 	second, err := t.runTest(ctx, run)
 	if err != nil || second.fault() != nil {
 		return nil, second, err
 	}
-	c.batches = &goBatches{calls, countOf(p.spec, ns*float64(calls), second.WallNS/goProbeBatches)}
+	c.batches = &batchPlan{calls, countOf(spec, ns*float64(calls), second.WallNS/probeBatches)}
 	return c.batches, nil, nil
 }
 
 // callsOf is the number of calls in a batch. go test collects garbage before each, so a
 // benchmark that allocates needs batches in which collections fall due, or their cost
 // would be left out: cycle is the bytes between two.
-func callsOf(job Job, ns, bytes, cycle float64) int {
+func callsOf(job runtime.Job, ns, bytes, cycle float64) int {
 	ns = max(ns, 1e-3)
-	length := max(leastGoBatch, leastGoSteps*goClock().StepNS, job.MeasureNS/100)
+	length := max(leastBatch, leastSteps*runtime.Clock().StepNS, job.MeasureNS/100)
 	calls := math.Ceil(length / ns)
 	if bytes >= 1 && (job.GC == "" || job.GC == "natural") {
-		calls = max(calls, min(math.Ceil(goCycles*cycle/bytes), longestGoBatch/ns))
+		calls = max(calls, min(math.Ceil(cycles*cycle/bytes), longestBatch/ns))
 	}
-	return int(min(calls, mostGoCalls))
+	return int(min(calls, mostCalls))
 }
 
 // countOf is the number of batches in a process, each of batch ns, for which go test needs
 // wall ns. Slow calls get more time than others, so that there are enough batches to see
 // whether they became steady.
-func countOf(spec Spec, batch, wall float64) int {
+func countOf(spec runtime.Spec, batch, wall float64) int {
 	measure := spec.Job.MeasureNS
-	most := max(longestGo*measure, float64(time.Second)) / max(wall, 1)
+	most := max(longest*measure, float64(time.Second)) / max(wall, 1)
 	if timeout := float64(spec.Timeout); timeout > 0 {
 		most = min(most, timeout/3/max(wall, 1))
 	}
 	count := measure / max(batch, 1)
-	return int(max(leastGoCount, min(max(count, fewGoBatches), most)))
+	return int(max(leastCount, min(max(count, fewBatches), most)))
 }
 
 // jittered is a number of calls for one process, up to a fifth more, so that batches of
 // different processes do not all fall into step with something periodic.
-func (b *goBatches) jittered(seed float64, process int) int {
+func (b *batchPlan) jittered(seed float64, process int) int {
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(process)))
-	return int(min(float64(b.calls)*(1+goJitter*r.Float64()), mostGoCalls))
+	return int(min(float64(b.calls)*(1+jitter*r.Float64()), mostCalls))
 }
 
 // gcEnv is the environment for a mode of the collector. A collection before each batch is

@@ -1,40 +1,38 @@
-package runtime
+package gotest
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// measureGo measures a case in a fresh process and hands on what it says as lines of the
-// record; the last of them, which it returns, is to be sent when all is tidied up.
-func (p *Process) measureGo(ctx context.Context, c *goCase) record.Exit {
-	in := record.In{Process: p.spec.Job.Process}
-	end, err := p.runCase(ctx, c)
+// Measure measures a case in a fresh process.
+func (t *Tests) Measure(ctx context.Context, spec runtime.Spec, send func(record.Line)) record.Exit {
+	c, job := t.cases[spec.Job.Index], spec.Job
+	in := record.In{Process: job.Process}
+	end, err := t.runCase(ctx, spec, c)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.lines <- record.Fault{In: in, Case: p.spec.Job.Case, Kind: record.FaultStart, Text: err.Error()}
+			send(record.Fault{In: in, Case: job.Case, Kind: record.FaultStart, Text: err.Error()})
 		}
 		return record.Exit{Process: in.Process, Status: -1}
 	}
-	p.lines <- record.Process{
-		In: in, Case: p.spec.Job.Case, Round: p.spec.Job.Round, PID: end.PID,
-		Seed: p.spec.Job.Seed, VM: c.pkg.vm, Clock: goClock(),
-	}
+	send(record.Process{
+		In: in, Case: job.Case, Round: job.Round, PID: end.PID,
+		Seed: job.Seed, VM: c.pkg.vm, Clock: runtime.Clock(),
+	})
 	fault := end.fault()
 	if fault == nil {
 		for _, line := range end.lines(in) {
-			p.lines <- line
+			send(line)
 		}
-		p.lines <- record.Finish{In: in, Stop: "enough", ElapsedNS: end.WallNS}
+		send(record.Finish{In: in, Stop: "enough", ElapsedNS: end.WallNS})
 	} else {
-		fault.In, fault.Case = in, p.spec.Job.Case
-		p.lines <- *fault
+		fault.In, fault.Case = in, job.Case
+		send(*fault)
 	}
 	exit := record.Exit{
 		Process: in.Process, Status: end.Status, Signal: end.Signal, ElapsedNS: end.WallNS,
@@ -47,24 +45,24 @@ func (p *Process) measureGo(ctx context.Context, c *goCase) record.Exit {
 }
 
 // runCase is one process of a case; where the case has failed before, it is that one.
-func (p *Process) runCase(ctx context.Context, c *goCase) (*goEnd, error) {
+func (t *Tests) runCase(ctx context.Context, spec runtime.Spec, c *benchCase) (*testEnd, error) {
 	if c.failed != nil {
 		return c.failed, nil
 	}
-	batches, failed, err := p.plan(ctx, c)
+	batches, failed, err := t.plan(ctx, spec, c)
 	if err != nil || failed != nil {
 		return failed, err
 	}
-	return p.spec.Go.runTest(ctx, goRun{
+	return t.runTest(ctx, testRun{
 		pkg: c.pkg, name: c.full, count: batches.count,
-		calls:   batches.jittered(p.spec.Job.Seed, p.spec.Job.Process),
-		env:     append(gcEnv(p.spec.Job.GC), p.pad()),
-		timeout: p.spec.Timeout,
+		calls:   batches.jittered(spec.Job.Seed, spec.Job.Process),
+		env:     append(gcEnv(spec.Job.GC), spec.Job.Pad()),
+		timeout: spec.Timeout,
 	})
 }
 
 // lines are the batches of a process, and what it reports beside their time.
-func (e *goEnd) lines(in record.In) []record.Line {
+func (e *testEnd) lines(in record.In) []record.Line {
 	batches := record.Batches{In: in, Kind: record.Measure, Series: 1}
 	others := map[string][]float64{}
 	for _, r := range e.results() {
@@ -87,25 +85,3 @@ func (e *goEnd) lines(in record.In) []record.Line {
 	}
 	return lines
 }
-
-// goClock is the clock that package testing reads, which is ours as well.
-var goClock = sync.OnceValue(func() record.Clock {
-	const reads = 1000
-	c := record.Clock{Source: "monotonic", Compiled: true}
-	origin := time.Now()
-	for range 20 {
-		start := time.Since(origin)
-		last := start
-		for range reads {
-			now := time.Since(origin)
-			if step := float64(now - last); step > 0 {
-				c.StepNS = min(cmp.Or(c.StepNS, step), step)
-			}
-			last = now
-		}
-		if cost := float64(last-start) / reads; cost > 0 {
-			c.CostNS = min(cmp.Or(c.CostNS, cost), cost)
-		}
-	}
-	return c
-})

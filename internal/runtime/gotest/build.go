@@ -1,4 +1,4 @@
-package runtime
+package gotest
 
 import (
 	"bytes"
@@ -19,10 +19,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // build finds the packages that declare benchmarks and builds their test binaries.
-func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
+func (t *Tests) build(ctx context.Context, s Source) ([]*testPackage, error) {
 	place, err := s.place()
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	var packages []*goPackage
+	var packages []*testPackage
 	for dec := json.NewDecoder(bytes.NewReader(list)); ; {
 		var l struct {
 			ImportPath, Dir           string
@@ -47,7 +48,7 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: go list: %w", source, err)
 		}
-		p := &goPackage{path: l.ImportPath, dir: l.Dir, shown: place.shown(l.Dir)}
+		p := &testPackage{path: l.ImportPath, dir: l.Dir, shown: place.shown(l.Dir)}
 		for _, file := range append(l.TestGoFiles, l.XTestGoFiles...) {
 			p.declare(file)
 		}
@@ -64,7 +65,7 @@ func (t *GoTests) build(ctx context.Context, s GoSource) ([]*goPackage, error) {
 		if _, err := t.goCommand(ctx, s, place, "test", "-c", "-o", p.binary, p.path); err != nil {
 			return nil, fmt.Errorf("%s does not build: %w", p.path, err)
 		}
-		if p.vm, err = t.goVM(p.binary); err != nil {
+		if p.vm, err = t.vmOf(p.binary); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +80,7 @@ type goPlace struct {
 	written string // the folder as the user wrote it; "" with import paths
 }
 
-func (s GoSource) place() (goPlace, error) {
+func (s Source) place() (goPlace, error) {
 	folder, all := strings.CutSuffix(s.Packages, "...")
 	path := folder
 	if !filepath.IsAbs(path) {
@@ -110,15 +111,15 @@ func (p goPlace) shown(dir string) string {
 }
 
 // goCommand runs the go command and returns what it prints; an error is in its words.
-func (t *GoTests) goCommand(ctx context.Context, s GoSource, place goPlace, args ...string) ([]byte, error) {
+func (t *Tests) goCommand(ctx context.Context, s Source, place goPlace, args ...string) ([]byte, error) {
 	var out, complaints bytes.Buffer
-	cmd := Command{
+	cmd := runtime.Command{
 		Path: s.Runtime.Path, Args: append([]string{"go"}, args...), Dir: place.dir,
 		// What it leaves behind when it is killed goes with us.
 		Env:   []string{"PWD=" + place.dir, "GOTMPDIR=" + t.folder},
 		OutTo: &out, ErrTo: &complaints,
 	}
-	ran, err := Run(ctx, cmd)
+	ran, err := runtime.Run(ctx, cmd)
 	switch {
 	case err != nil:
 		return nil, err
@@ -150,11 +151,11 @@ func (p goPlace) fromHere(text string) string {
 
 // declare collects the benchmarks of a file, as go test does. A file that does not parse
 // has none; building it says why.
-func (p *goPackage) declare(file string) {
+func (p *testPackage) declare(file string) {
 	set := token.NewFileSet()
 	tree, err := parser.ParseFile(set, filepath.Join(p.dir, file), nil, parser.SkipObjectResolution)
 	if tree == nil || err != nil {
-		p.benchmarks = append(p.benchmarks, goBenchmark{}) // so that it is built
+		p.benchmarks = append(p.benchmarks, benchFunc{}) // so that it is built
 		return
 	}
 	for _, d := range tree.Decls {
@@ -169,7 +170,7 @@ func (p *goPackage) declare(file string) {
 		if of, ok := pointer.X.(*ast.SelectorExpr); !ok || of.Sel.Name != "B" {
 			continue
 		}
-		p.benchmarks = append(p.benchmarks, goBenchmark{name: f.Name.Name, Source: record.Source{
+		p.benchmarks = append(p.benchmarks, benchFunc{name: f.Name.Name, Source: record.Source{
 			File: filepath.Join(p.shown, file), Line: set.Position(f.Pos()).Line,
 		}})
 	}
@@ -182,8 +183,8 @@ func isBenchmark(name string) bool {
 	return ok && (rest == "" || !unicode.IsLower(first))
 }
 
-// goVM describes what runs a test binary, from what the linker wrote into it.
-func (t *GoTests) goVM(binary string) (record.VM, error) {
+// vmOf describes what runs a test binary, from what the linker wrote into it.
+func (t *Tests) vmOf(binary string) (record.VM, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return record.VM{}, fmt.Errorf("%s: %w", binary, err)

@@ -1,7 +1,10 @@
-package runtime
+// Package gotest benchmarks Go packages: it builds their test binaries once, and each process runs one
+// benchmark of one of them.
+package gotest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,46 +13,47 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// GoTests are the benchmarks of Go packages: their test binaries, built once for all
+// Tests are a [runtime.Program]: the benchmarks of Go packages: their test binaries, built once for all
 // processes of a run, and the cases found in them.
-type GoTests struct {
+type Tests struct {
 	folder string
 	procs  int // GOMAXPROCS of every process
-	cases  []*goCase
+	cases  []*benchCase
 
 	mu sync.Mutex // of what the cases learn while they are measured
 }
 
-// A goPackage is a package that declares benchmarks.
-type goPackage struct {
+// A testPackage is a package that declares benchmarks.
+type testPackage struct {
 	path       string // import path
 	dir        string // its folder, in which go test runs, too
 	shown      string // its folder as the user would write it
 	binary     string
 	vm         record.VM
-	benchmarks []goBenchmark
+	benchmarks []benchFunc
 }
 
-// A goBenchmark is a function that go test runs with -bench.
-type goBenchmark struct {
+// A benchFunc is a function that go test runs with -bench.
+type benchFunc struct {
 	name string // BenchmarkX
 	record.Source
 }
 
-// A goCase is a benchmark that prints a result: a function, or one that it gives to b.Run.
-type goCase struct {
-	pkg      *goPackage
+// A benchCase is a benchmark that prints a result: a function, or one that it gives to b.Run.
+type benchCase struct {
+	pkg      *testPackage
 	full     string // as go test names it, without the number of processors
 	declared record.Case
-	failed   *goEnd     // what became of it in the listing, where that was no success
-	batches  *goBatches // nil until it was measured for the first time
+	failed   *testEnd   // what became of it in the listing, where that was no success
+	batches  *batchPlan // nil until it was measured for the first time
 }
 
-// A GoSource says which Go packages to benchmark.
-type GoSource struct {
-	Runtime  record.Runtime // from [Find]
+// A Source says which Go packages to benchmark.
+type Source struct {
+	Runtime  record.Runtime // from [runtime.Find]
 	Packages string         // a folder, a folder and /..., or an import path
 	Dir      string         // what a relative folder is relative to; "" is our working folder
 	Timeout  time.Duration  // of a benchmark's first call; 0 is no bound
@@ -57,16 +61,16 @@ type GoSource struct {
 	Keep     bool           // the test binaries
 }
 
-// OpenGo builds the test binaries and calls each benchmark once to learn which cases
+// Open builds the test binaries and calls each benchmark once to learn which cases
 // there are. The caller must Remove what it returns. An error is that of the go command,
 // in its own words, or says that there is no benchmark; a benchmark that fails is a case
 // and no error.
-func OpenGo(ctx context.Context, source GoSource) (tests *GoTests, err error) {
-	folder, err := newFolder()
+func Open(ctx context.Context, source Source) (tests *Tests, err error) {
+	folder, err := runtime.NewFolder()
 	if err != nil {
 		return nil, fmt.Errorf("no folder for temporary files: %w", err)
 	}
-	t := &GoTests{folder: folder, procs: goruntime.GOMAXPROCS(0)}
+	t := &Tests{folder: folder, procs: goruntime.GOMAXPROCS(0)}
 	defer func() {
 		if err != nil {
 			t.Remove()
@@ -89,45 +93,34 @@ func OpenGo(ctx context.Context, source GoSource) (tests *GoTests, err error) {
 }
 
 // Remove takes the test binaries away.
-func (t *GoTests) Remove() error { return os.RemoveAll(t.folder) }
+func (t *Tests) Remove() error { return os.RemoveAll(t.folder) }
 
-// startGo is Start for the runtime go.
-func (p *Process) startGo(ctx context.Context) error {
-	t, job := p.spec.Go, p.spec.Job
-	switch {
-	case t == nil || job.Mode == ModeRun:
-		return fmt.Errorf("the runtime go runs benchmarks of packages alone")
-	case job.Slowdown > 0:
-		return fmt.Errorf("a Go benchmark cannot be slowed down: a gate is proved on Lua code")
-	case job.Mode == ModeMeasure && (job.Index >= len(t.cases) || t.cases[job.Index].declared.Name != job.Name):
-		return fmt.Errorf("no benchmark %q", job.Name)
+// Cases are the benchmarks as they were declared.
+func (t *Tests) Cases() (cases []record.Case) {
+	for _, c := range t.cases {
+		cases = append(cases, c.declared)
 	}
-	go func() {
-		end := record.Exit{Process: job.Process}
-		if job.Mode == ModeList {
-			for _, c := range t.cases {
-				p.lines <- c.declared
-			}
-		} else {
-			end = p.measureGo(ctx, t.cases[job.Index])
-		}
-		p.removeFolder()
-		p.lines <- end
-		close(p.lines)
-	}()
+	return cases
+}
+
+// Refuse says what a Go benchmark cannot do.
+func (t *Tests) Refuse(job runtime.Job) error {
+	if job.Slowdown > 0 {
+		return errors.New("a Go benchmark cannot be slowed down: a gate is proved on Lua code")
+	}
 	return nil
 }
 
 // runTest runs a package's test binary on one benchmark.
-func (t *GoTests) runTest(ctx context.Context, r goRun) (*goEnd, error) {
-	said := &goOutput{run: r, procs: t.procs}
+func (t *Tests) runTest(ctx context.Context, r testRun) (*testEnd, error) {
+	said := &testOutput{run: r, procs: t.procs}
 	stack := &goStack{}
 	args := append([]string{
 		"-test.run=^$", "-test.bench=" + benchPattern(r.name), "-test.benchmem", "-test.v",
 		"-test.paniconexit0", fmt.Sprintf("-test.cpu=%d", t.procs),
 	}, r.flags()...)
 	out, errs := &lineWriter{line: said.hear}, &lineWriter{line: stack.hear}
-	ran, err := Run(ctx, Command{
+	ran, err := runtime.Run(ctx, runtime.Command{
 		Path: r.pkg.binary, Args: append([]string{filepath.Base(r.pkg.binary)}, args...), Dir: r.pkg.dir,
 		Env: append([]string{"PWD=" + r.pkg.dir}, r.env...), Timeout: r.timeout, OutTo: out, ErrTo: errs,
 	})
@@ -136,12 +129,12 @@ func (t *GoTests) runTest(ctx context.Context, r goRun) (*goEnd, error) {
 	}
 	out.end()
 	errs.end()
-	return &goEnd{goRun: r, Ran: ran, said: said, stack: stack}, nil
+	return &testEnd{testRun: r, Ran: ran, said: said, stack: stack}, nil
 }
 
-// A goRun is one run of a test binary.
-type goRun struct {
-	pkg      *goPackage
+// A testRun is one run of a test binary.
+type testRun struct {
+	pkg      *testPackage
 	name     string // of the benchmark: BenchmarkX/size=10
 	calls    int    // of each batch; 0: see duration
 	duration time.Duration
@@ -150,7 +143,7 @@ type goRun struct {
 	timeout  time.Duration
 }
 
-func (r goRun) flags() []string {
+func (r testRun) flags() []string {
 	length := fmt.Sprintf("%dx", r.calls)
 	if r.calls == 0 {
 		length = r.duration.String()
@@ -158,10 +151,10 @@ func (r goRun) flags() []string {
 	return []string{"-test.benchtime=" + length, fmt.Sprintf("-test.count=%d", r.count)}
 }
 
-// A goEnd is what became of a run.
-type goEnd struct {
-	goRun
-	Ran
-	said  *goOutput
+// A testEnd is what became of a run.
+type testEnd struct {
+	testRun
+	runtime.Ran
+	said  *testOutput
 	stack *goStack
 }

@@ -1,4 +1,4 @@
-package runtime
+package gotest
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A goResult is one line of results: a batch.
-type goResult struct {
+// A testResult is one line of results: a batch.
+type testResult struct {
 	name   string // with the number of processors
 	calls  int
 	values map[string]float64 // by unit
 }
 
-// A goOutput is what is understood of a test binary's stdout, where the benchmark's own
+// A testOutput is what is understood of a test binary's stdout, where the benchmark's own
 // output stands, too: before a line of ours, without a newline, and in between.
-type goOutput struct {
-	run     goRun
+type testOutput struct {
+	run     testRun
 	procs   int
-	results []goResult
+	results []testResult
 	begun   []string // names of benchmarks as they began, each once
 	skipped []string
 	failed  []string
@@ -33,12 +33,12 @@ type goOutput struct {
 
 // Bounds of what is kept of a process's output: benchmarks have fewer cases, and batches.
 const (
-	mostGoNames   = 5000
-	mostGoResults = 100_000
+	mostNames   = 5000
+	mostResults = 100_000
 )
 
 // suffix is what go test puts behind a benchmark's name.
-func (o *goOutput) suffix() string {
+func (o *testOutput) suffix() string {
 	if o.procs == 1 {
 		return ""
 	}
@@ -48,16 +48,16 @@ func (o *goOutput) suffix() string {
 var testLog = regexp.MustCompile(`^    (\S[^:]*\.go):(\d+): `)
 
 // hear takes one line without its newline.
-func (o *goOutput) hear(b []byte) {
+func (o *testOutput) hear(b []byte) {
 	line := string(b)
 	if r, ok := o.result(line); ok {
-		if len(o.results) < mostGoResults {
+		if len(o.results) < mostResults {
 			o.results = append(o.results, r)
 		}
 		o.log = nil
 		return
 	}
-	if len(o.skipped)+len(o.failed)+len(o.begun) >= mostGoNames && line != "PASS" {
+	if len(o.skipped)+len(o.failed)+len(o.begun) >= mostNames && line != "PASS" {
 		return // a benchmark prints such lines itself
 	}
 	if name, ok := strings.CutPrefix(line, "--- SKIP: "); ok && o.ours(name) {
@@ -87,7 +87,7 @@ func (o *goOutput) hear(b []byte) {
 
 // beginning is the name at the end of a line that is the benchmark's that is run, or of
 // one that it gives to b.Run.
-func (o *goOutput) beginning(line string) string {
+func (o *testOutput) beginning(line string) string {
 	at := strings.Index(line, o.top())
 	if at < 0 {
 		return ""
@@ -100,34 +100,34 @@ func (o *goOutput) beginning(line string) string {
 }
 
 // ours tells a benchmark's name from those that code makes up.
-func (o *goOutput) ours(name string) bool {
+func (o *testOutput) ours(name string) bool {
 	rest, ok := strings.CutPrefix(name, o.top())
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '-')
 }
 
 // top is the function's name.
-func (o *goOutput) top() string {
+func (o *testOutput) top() string {
 	name, _, _ := strings.Cut(o.run.name, "/")
 	return name
 }
 
 // result reads a line of results of the benchmark that is run.
-func (o *goOutput) result(line string) (goResult, bool) {
+func (o *testOutput) result(line string) (testResult, bool) {
 	at := strings.LastIndex(line, o.top())
 	if at < 0 {
-		return goResult{}, false
+		return testResult{}, false
 	}
 	parsed := benchfmt.NewReader(strings.NewReader(line[at:]), "")
 	if !parsed.Scan() {
-		return goResult{}, false
+		return testResult{}, false
 	}
 	res, ok := parsed.Result().(*benchfmt.Result)
 	if !ok {
-		return goResult{}, false
+		return testResult{}, false
 	}
-	r := goResult{name: "Benchmark" + string(res.Name), calls: res.Iters, values: map[string]float64{}}
+	r := testResult{name: "Benchmark" + string(res.Name), calls: res.Iters, values: map[string]float64{}}
 	if o.run.calls > 0 && r.calls != o.run.calls {
-		return goResult{}, false
+		return testResult{}, false
 	}
 	for _, v := range res.Values {
 		if v.OrigUnit != "" { // benchfmt has made it another unit
@@ -140,7 +140,7 @@ func (o *goOutput) result(line string) (goResult, bool) {
 
 // complaint is the last that the benchmark logged before it failed, and where. A text
 // goes on for as many lines as are indented more.
-func (o *goOutput) complaint() (file string, line int, text string) {
+func (o *testOutput) complaint() (file string, line int, text string) {
 	for i, l := range slices.Backward(o.log) {
 		m := testLog.FindStringSubmatch(l)
 		if m == nil {

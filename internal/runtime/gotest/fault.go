@@ -1,4 +1,4 @@
-package runtime
+package gotest
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // fault says why a run of a benchmark did not finish; nil when it did.
-func (e *goEnd) fault() *record.Fault {
+func (e *testEnd) fault() *record.Fault {
 	f := &record.Fault{}
 	found := len(e.results())
 	switch {
@@ -47,7 +47,8 @@ func (e *goEnd) fault() *record.Fault {
 		f.Kind = record.FaultExit
 		f.Text = fmt.Sprintf("%s ended its own process with status %d before it had finished (os.Exit, or TestMain?)%s", e.name, e.Status, e.heard())
 		if e.Stderr != nil {
-			f.Text += "; it printed: " + firstLine(e.Stderr.Head)
+			said, _, _ := strings.Cut(strings.TrimSpace(e.Stderr.Head), "\n")
+			f.Text += "; it printed: " + said
 		}
 	case found < e.count:
 		f.Kind = record.FaultChannel
@@ -63,12 +64,12 @@ func (e *goEnd) fault() *record.Fault {
 }
 
 // heard is how far the benchmark had come.
-func (e *goEnd) heard() string {
+func (e *testEnd) heard() string {
 	return fmt.Sprintf("; heard of %d of %s", len(e.results()), counted(e.count, "batch", "batches"))
 }
 
 // place is a position in the package's folder, as the user would write it.
-func (e *goEnd) place(file string, line int) record.Source {
+func (e *testEnd) place(file string, line int) record.Source {
 	if file == "" {
 		return record.Source{}
 	}
@@ -76,7 +77,7 @@ func (e *goEnd) place(file string, line int) record.Source {
 }
 
 // results are those of the benchmark itself: one that prints may make up others.
-func (e *goEnd) results() (own []goResult) {
+func (e *testEnd) results() (own []testResult) {
 	for _, r := range e.said.results {
 		if r.name == e.name+e.said.suffix() {
 			own = append(own, r)
@@ -87,8 +88,8 @@ func (e *goEnd) results() (own []goResult) {
 
 // untimed tells of a result without a time, or of so many calls in none that there was no
 // loop: in a µs no machine counts to a million.
-func (e *goEnd) untimed() bool {
-	return slices.ContainsFunc(e.results(), func(r goResult) bool {
+func (e *testEnd) untimed() bool {
+	return slices.ContainsFunc(e.results(), func(r testResult) bool {
 		ns := r.values["ns/op"]
 		return !(ns > 0) || r.calls >= 1e6 && ns*float64(r.calls) < 1000
 	})

@@ -1,4 +1,4 @@
-package runtime
+package gotest
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // discover calls a benchmark once and adds the cases that it turns out to be: itself, or
 // those that it gives to b.Run. It runs in a process of its own, so that one that crashes
 // or never ends takes no other with it.
-func (t *GoTests) discover(ctx context.Context, p *goPackage, b goBenchmark, timeout time.Duration) error {
-	end, err := t.runTest(ctx, goRun{pkg: p, name: b.name, calls: 1, count: 1, timeout: timeout})
+func (t *Tests) discover(ctx context.Context, p *testPackage, b benchFunc, timeout time.Duration) error {
+	end, err := t.runTest(ctx, testRun{pkg: p, name: b.name, calls: 1, count: 1, timeout: timeout})
 	if err != nil {
 		return err
 	}
 	culprits := end.culprits()
 	for _, name := range end.said.begun {
-		c := &goCase{pkg: p, full: name}
+		c := &benchCase{pkg: p, full: name}
 		switch {
 		case slices.Contains(culprits, name):
 			c.failed = end
@@ -29,8 +30,8 @@ func (t *GoTests) discover(ctx context.Context, p *goPackage, b goBenchmark, tim
 			continue // it only gave others to b.Run, or was skipped
 		}
 		c.declared = record.Case{
-			Benchmark: strings.TrimPrefix(b.name, "Benchmark"), Params: goParams(name),
-			File: b.File, Line: b.Line, Runtime: Go, Package: p.path, GC: "natural",
+			Benchmark: strings.TrimPrefix(b.name, "Benchmark"), Params: paramsOf(name),
+			File: b.File, Line: b.Line, Runtime: runtime.Go, Package: p.path, GC: "natural",
 		}
 		t.cases = append(t.cases, c)
 	}
@@ -38,13 +39,13 @@ func (t *GoTests) discover(ctx context.Context, p *goPackage, b goBenchmark, tim
 }
 
 // finished tells whether a benchmark printed a result.
-func (o *goOutput) finished(name string) bool {
-	return slices.ContainsFunc(o.results, func(r goResult) bool { return r.name == name+o.suffix() })
+func (o *testOutput) finished(name string) bool {
+	return slices.ContainsFunc(o.results, func(r testResult) bool { return r.name == name+o.suffix() })
 }
 
 // culprits are the benchmarks that kept a listing from success: those that failed, or the
 // one that was under way when the process ended.
-func (e *goEnd) culprits() []string {
+func (e *testEnd) culprits() []string {
 	o := e.said
 	if e.Status == 0 && o.passed {
 		return nil
@@ -71,7 +72,7 @@ func (e *goEnd) culprits() []string {
 
 // nameCases gives the cases their names and numbers: as benchstat has them, with the
 // package in front where there are several.
-func (t *GoTests) nameCases(packages []*goPackage) {
+func (t *Tests) nameCases(packages []*testPackage) {
 	common := ""
 	if len(packages) > 1 {
 		common = packages[0].path
@@ -100,8 +101,8 @@ func (t *GoTests) nameCases(packages []*goPackage) {
 	}
 }
 
-// goParams are the parts key=value of a name, by the convention of Go's benchmark format.
-func goParams(name string) map[string]any {
+// paramsOf are the parts key=value of a name, by the convention of Go's benchmark format.
+func paramsOf(name string) map[string]any {
 	params := map[string]any{}
 	for _, part := range strings.Split(name, "/")[1:] {
 		key, value, ok := strings.Cut(part, "=")

@@ -1,10 +1,12 @@
-package runtime
+package gotest
 
 import (
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/moonlap/moonlap/internal/runtime"
 )
 
 // Batches are long against the clock's steps, whatever a call takes, and hold whole cycles
@@ -12,15 +14,15 @@ import (
 func TestGoCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Float64Range(0.1, 1e10).Draw(t, "ns")
-		job := Job{MeasureNS: rapid.Float64Range(1e6, 1e9).Draw(t, "measure")}
+		job := runtime.Job{MeasureNS: rapid.Float64Range(1e6, 1e9).Draw(t, "measure")}
 		calls := callsOf(job, ns, 0, leastCycle)
-		if length := float64(calls) * ns; calls < 1 || length < leastGoBatch && calls < mostGoCalls {
+		if length := float64(calls) * ns; calls < 1 || length < leastBatch && calls < mostCalls {
 			t.Errorf("%d calls take %v ns", calls, length)
 		}
 		const bytes = 1000
 		allocating := callsOf(job, ns, bytes, leastCycle)
 		length := float64(allocating) * ns
-		if allocating < calls || float64(allocating)*bytes < goCycles*leastCycle && length < longestGoBatch/2 {
+		if allocating < calls || float64(allocating)*bytes < cycles*leastCycle && length < longestBatch/2 {
 			t.Errorf("%d calls allocate %d bytes in %v ns", allocating, allocating*bytes, length)
 		}
 		job.GC = "stopped"
@@ -35,9 +37,9 @@ func TestGoCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		batch := rapid.Float64Range(1e6, 1e10).Draw(t, "batch")
 		wall := batch * rapid.Float64Range(1, 10).Draw(t, "around")
-		spec := Spec{Job: Job{MeasureNS: rapid.Float64Range(1e6, 1e9).Draw(t, "measure")}, Timeout: 30 * time.Second}
+		spec := runtime.Spec{Job: runtime.Job{MeasureNS: rapid.Float64Range(1e6, 1e9).Draw(t, "measure")}, Timeout: 30 * time.Second}
 		count := countOf(spec, batch, wall)
-		if count < leastGoCount || count > leastGoCount && float64(count)*wall > float64(spec.Timeout)/3 {
+		if count < leastCount || count > leastCount && float64(count)*wall > float64(spec.Timeout)/3 {
 			t.Errorf("%d batches of %v ns", count, wall)
 		}
 	})
@@ -45,7 +47,7 @@ func TestGoCount(t *testing.T) {
 
 // A process has its own number of calls, the same for the same seed.
 func TestGoJitter(t *testing.T) {
-	b := &goBatches{calls: 1000}
+	b := &batchPlan{calls: 1000}
 	seen := map[int]bool{}
 	for process := range 50 {
 		calls := b.jittered(7, process)
