@@ -16,6 +16,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/load"
+	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
@@ -383,7 +384,7 @@ func (o *loadOptions) open(ctx context.Context, sys Sys, luajit record.Runtime) 
 	if options.Plan, err = o.plan(); err != nil {
 		return servers, options, err
 	}
-	options.ClientCPUs = o.clientCPUs
+	options.ClientCPUs, options.MemoryBytes = o.clientCPUs, memoryOfThread(o.threads)
 	if err := o.sides(ctx, base, servers, &options); err != nil {
 		return servers, options, err
 	}
@@ -481,6 +482,17 @@ func (o *loadOptions) shareCPUs() {
 	client := min(max(1, o.threads), max(1, len(all)/2))
 	o.clientCPUs, o.serverCPUs = cpusFlag(all[:client]), cpusFlag(all[client:])
 	o.threads = min(o.threads, client)
+}
+
+// memoryOfThread is how much private memory a thread of the client may take, so that a script which grows meets an error of
+// its own and not the end of something else: all together half of what is free. 0 is no limit.
+func memoryOfThread(threads int) int64 {
+	const least = 128 << 20
+	spare, known := memory.System{}.Spare()
+	if !known {
+		return 0
+	}
+	return max(least, spare/2/int64(threads))
 }
 
 func allowedCPUs() []int {

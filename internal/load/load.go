@@ -25,6 +25,8 @@ type Options struct {
 	Plan    record.Load // URLs and processes are filled in by Run
 	// NoKeepalive opens a connection for every request.
 	NoKeepalive bool
+	// MemoryBytes is how much private memory a thread of the client may take; 0: all there is.
+	MemoryBytes int64
 	Comparing   *record.Comparing // nil: nothing is compared
 	Seed        uint64
 	ClientCPUs  []int
@@ -45,7 +47,7 @@ func (o Options) job() runtime.LoadJob {
 		Threads: p.Threads, Connections: p.Connections, DurationNS: p.DurationNS, Requests: p.Requests,
 		Rate: p.Rate, Arrivals: p.Arrivals, Stages: p.Stages, SliceNS: p.SliceNS, WarmupNS: p.WarmupNS,
 		TimeoutNS: p.TimeoutNS, Seed: float64(o.Seed), Pipeline: p.Pipeline, Protocol: p.Protocol,
-		NoKeepalive: o.NoKeepalive,
+		NoKeepalive: o.NoKeepalive, MemoryBytes: o.MemoryBytes,
 	}
 	for i, s := range o.Sides {
 		side := s.LoadSide

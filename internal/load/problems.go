@@ -30,9 +30,7 @@ func problems(rec *record.Record, res *record.LoadResults) []record.LoadProblem 
 		}
 		add(record.LoadProblem{Code: code, Text: f.Text, Advice: advice, Decides: true})
 	}
-	for _, s := range rec.Load.Scripts {
-		add(record.LoadProblem{Code: record.LoadScriptError, Side: nameOf(res, s.Side), Text: scriptText(s), Advice: "mend the script, and run again", Decides: true})
-	}
+	list = append(list, scriptProblems(rec, res)...)
 	for _, d := range rec.Load.Done {
 		if d.Stop == record.LoadStopError {
 			add(record.LoadProblem{Code: record.LoadEngineFailed, Text: orElse(d.Text, "the load engine stopped for an error"), Decides: true})
@@ -74,17 +72,6 @@ func nameOf(res *record.LoadResults, side int) string {
 	return ""
 }
 
-func scriptText(s record.LoadScript) string {
-	where := ""
-	if s.File != "" {
-		where = fmt.Sprintf("%s:%d: ", s.File, s.Line)
-	}
-	if strings.HasPrefix(s.Text, where) {
-		where = ""
-	}
-	return fmt.Sprintf("the script failed in %s: %s%s", s.Hook, where, s.Text)
-}
-
 // ofSide are the problems of one side.
 func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []record.LoadProblem {
 	var list []record.LoadProblem
@@ -94,6 +81,11 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 	}
 	e := s.Errors
 	said := saidOf(rec, slices.IndexFunc(res.Sides, func(o record.LoadSide) bool { return o.Name == s.Name }))
+	if len(rec.Load.Scripts) > 0 { // it ended the run, and is named: what else would be said follows from that
+		if e.Script = 0; e.Total() == 0 {
+			return nil
+		}
+	}
 	switch {
 	case s.Responses == 0 && len(rec.Load.Slices) > 0 && len(rec.Load.Scripts) == 0:
 		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "no request was answered" + withErrors(e) + said,

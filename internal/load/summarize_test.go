@@ -132,7 +132,7 @@ func TestSummarize(t *testing.T) {
 		"late":             {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
 		"script": {spoil: func(r *record.Record) {
 			r.Load.Scripts = []record.LoadScript{{Hook: "request", Text: "a nil value", Source: record.Source{File: "x.lua", Line: 3}}}
-		}, outcome: record.LoadScriptError, says: "failed in request: x.lua:3: a nil value"},
+		}, outcome: record.LoadScriptError, says: "failed in request(): x.lua:3: a nil value"},
 		"server died": {spoil: func(r *record.Record) {
 			r.Faults = []record.Fault{{Case: -1, Stage: StageServer, Text: "gone"}}
 		}, outcome: record.LoadServerDied, says: "gone"},

@@ -272,3 +272,14 @@ func Size(n int64) string {
 	}
 	return fmt.Sprintf("%d MB", cmp.Or((n+5e5)/1e6, min(n, 1)))
 }
+
+// Spare is what may be taken of the machine and of all cgroups that pay for this process; false where it cannot be told.
+func (s System) Spare() (int64, bool) {
+	least := s.Machine()
+	for _, l := range s.Groups("self") {
+		if l.Err == nil && (least.Err != nil || l.Spare < least.Spare) {
+			least = l
+		}
+	}
+	return least.Spare, least.Err == nil
+}

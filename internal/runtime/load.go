@@ -32,6 +32,7 @@ type LoadJob struct {
 	Pipeline    int
 	Protocol    string
 	NoKeepalive bool
+	MemoryBytes int64 // most private memory of a thread; 0: no limit
 }
 
 // A LoadSide is one of the endpoints that a job loads.
@@ -92,6 +93,7 @@ func (j LoadJob) Lua() string {
 	t.number("pipeline", float64(j.Pipeline))
 	t.text("protocol", j.Protocol)
 	t.field("keepalive", strconv.FormatBool(!j.NoKeepalive))
+	t.number("memory_bytes", float64(j.MemoryBytes))
 	return "return " + t.source()
 }
 
@@ -220,12 +222,15 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 	kept := &capture{}
 	var outputs, channel sync.WaitGroup
 	outputs.Go(func() { io.Copy(io.MultiWriter(kept, stderr), e.c.stderr) })
-	done := false
+	done, hung := false, false
 	channel.Go(func() {
 		readChannel(e.c.channels[0], record.In{}, func(l record.Line) {
-			switch l.(type) {
-			case record.LoadDone, record.LoadScript:
+			switch l := l.(type) {
+			case record.LoadDone:
 				done = true
+			case record.LoadScript:
+				done = true
+				hung = hung || l.Kind == "hang" && l.Thread < 0 // setup() and done() run in the engine's own process
 			}
 			e.Lines <- l
 		})
@@ -267,7 +272,7 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		exit.MaxRSS = usage.Maxrss * 1024
 	}
-	if fault := loadFault(exit, done); fault != nil && kill == nil {
+	if fault := loadFault(exit, done); fault != nil && kill == nil && !hung {
 		e.Lines <- *fault
 	}
 	e.Lines <- exit

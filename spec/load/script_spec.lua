@@ -156,12 +156,20 @@ describe("a script of moonlap load", function()
         assert.is_true(run:all("load_done")[1].elapsed_ns >= 4 * 50e6)
     end)
 
-    it("does not wait where delay() is negative or no number", function()
-        for _, value in ipairs { "-5", "0/0", "{}" } do
+    it("does not wait where delay() returns nothing, or nonsense, which it names", function()
+        local words = {
+            ["nil"] = false, ["'0'"] = false, ["-5"] = "-5", ["0/0"] = "nan", ["{}"] = "a table",
+            ["'soon'"] = '"soon"',
+        }
+        for value, said in pairs(words) do
             local run = run_script("function delay() return " .. value .. " end",
                 { requests = 4, duration_ns = 1e11, connections = 1 })
             assert.equal(4, run:sum "responses")
-            assert.equal(0, #run:all "load_script")
+            local line = run:all "load_script"[1]
+            assert.equal(said and "delay() returned " .. said .. ", not milliseconds",
+                line and line.text:gsub("%-nan", "nan") or false)
+            assert.equal(said and "script.lua:1" or "nil:nil",
+                line and line.file .. ":" .. line.line or "nil:nil")
         end
     end)
 
@@ -192,6 +200,12 @@ describe("a script of moonlap load", function()
             local run = run_script(script, more)
             assert.equal(0, run.status, run.stderr)
             assert.equal(1, #run:all "load_done")
+            return run, run:all "load_script"[1]
+        end
+
+        -- As fault, where the process may have been ended by force.
+        local function fault_of_any(script, more)
+            local run = run_script(script, more)
             return run, run:all "load_script"[1]
         end
 
@@ -242,6 +256,65 @@ describe("a script of moonlap load", function()
                 assert.is_true(run:errors().script > 0)
             end)
         end
+
+        it("never ends in some hook: named with its place, and the run ends", function()
+            local function hangs(hook, script, more)
+                more = more or {}
+                more.hang_ns, more.duration_ns = 1e8, 2e8
+                local run, line = fault_of_any(script, more)
+                assert.equal("hang", line.kind, hook)
+                assert.equal(hook, line.hook)
+                assert.equal("script.lua", line.file)
+                assert.equal(hook ~= "load" and 2 or nil, line.line)
+                assert.is_truthy(line.text:find("has not returned for", 1, true), line.text)
+                assert.equal(1, #run:all "load_done")
+                return run
+            end
+            hangs("load", "while true do end")
+            for _, hook in ipairs { "setup", "init", "delay" } do
+                hangs(hook, "\nfunction " .. hook .. "() while true do end end")
+            end
+            hangs("request", "\nfunction request() while true do pcall(error) end end")
+            hangs("init", "\nfunction init() os.execute 'sleep 5' end")
+            hangs("check", "\nrequire('moonlap.load').check(function() while true do end end)")
+            local run = hangs("done", "\nfunction done() while true do pcall(error) end end")
+            assert.is_true(run:sum "responses" > 0)
+        end)
+
+        it("is not called hung because its thread was stopped", function()
+            local run = run_script([[
+                local ffi = require "ffi"
+                ffi.cdef "int getpid(void);"
+                local stopped
+                function response()
+                    if not stopped then
+                        stopped = true
+                        local pid = ffi.C.getpid()
+                        os.execute(("(kill -STOP %d; sleep 1; kill -CONT %d) & sleep 0.1")
+                            :format(pid, pid))
+                    end
+                end
+            ]], { hang_ns = 3e8, duration_ns = 3e8, connections = 1 })
+            assert.same({}, run:all "load_script")
+            assert.equal(0, run:all("load_done")[1].threads_lost)
+            assert.is_true(run:sum "responses" > 1)
+        end)
+
+        it("takes away what Lua has: the engine keeps its own", function()
+            local run, line = fault [[
+                local names, globals, raise = {}, _G, error
+                for name in pairs(globals) do names[#names + 1] = name end
+                for _, name in ipairs(names) do
+                    if name ~= "wrk" then globals[name] = nil end
+                end
+                function request() raise "still here" end
+            ]]
+            assert.equal("still here", line.text)
+            assert.equal("script.lua", line.file)
+            assert.equal("", run.stderr)
+            local thrown = select(2, fault "function request() error({}) end")
+            assert.equal("a table was thrown, with no text", thrown.text)
+        end)
 
         it("never ends: its thread is ended, the others report", function()
             local run, line = fault([[

@@ -161,6 +161,19 @@ local function run(self)
 end
 
 
+-- The last line of a run.
+local function write_done(self, more)
+    local line = {
+        type = "load_done", elapsed_ns = self.zero and self.last and self.last - self.zero or 0,
+        threads_lost = self.crew.lost,
+    }
+    for key, value in pairs(more) do
+        line[key] = value
+    end
+    self.write(line)
+end
+
+
 local function finish(self)
     local answers = self.crew:ask_all { op = "finish" }
     if self.zero and not self.crew.exited then
@@ -171,12 +184,10 @@ local function finish(self)
         switches = switches + (answer.switches or 0)
     end
     self.crew:close()
-    self.write {
-        type = "load_done", elapsed_ns = self.zero and self.last - self.zero or 0,
-            stop = self.stop or "duration",
-        threads_lost = self.crew.lost, switches = switches, text = self.text,
-            status = self.crew.exited,
-    }
+    write_done(self, {
+        stop = self.stop or "duration", switches = switches, text = self.text,
+        status = self.crew.exited,
+    })
 end
 
 
@@ -189,11 +200,7 @@ local function watch_exit(self)
             0, -1, "exit")
         line.file, line.line, line.status = info.short_src, info.currentline, tonumber(status) or 0
         self.write(line)
-        self.write {
-            type = "load_done", elapsed_ns = self.zero and self.last and self.last - self.zero
-                or 0, stop = "script",
-            threads_lost = self.crew.lost, status = line.status,
-        }
+        write_done(self, { stop = "script", status = line.status })
         io.stdout:flush()
         exit(0) -- the threads end with this process
     end
@@ -224,7 +231,12 @@ function _M.run(job)
         return nil, err
     end
     watch_exit(self)
-    self.main = main_state.new(job, self.crew, self.write)
+    self.main = main_state.new(job, self.crew, self.write, function()
+        write_done(self, { stop = "script" })
+    end)
+    self.crew.place = function(side, hook)
+        return self.main:place(side, hook)
+    end
     local ok
     ok, err = prepare(self)
     if not ok then

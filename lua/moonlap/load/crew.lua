@@ -14,6 +14,15 @@ local POLLIN = 1
 local LINE = 76 -- L: what follows is a line for Go
 local POLL_MS = 100
 local PATIENCE = 6 -- init() and the file itself may take that many times longer than other hooks
+local PATIENT = { load = true, init = true }
+local AWAY = 1e9   -- ns that this process stood still: the threads may have too
+local STARVED = 0.2 -- the share of a processor below which a thread that runs had no chance
+
+
+--- ns that the file itself, setup(), init() and done() may take.
+function _M:patience_ns()
+    return self.hang_ns * PATIENCE
+end
 
 
 --- Starts the threads' processes.
@@ -61,8 +70,12 @@ end
 local function lose(self, member, kind, text)
     member.alive, member.busy = false, false
     self.lost = self.lost + 1
-    local hook = thread.HOOKS[member.page[1]] or "thread"
-    self.write(script.error_line(text, hook, 0, member.index, kind))
+    local hook, side = thread.HOOKS[member.page[1]] or "thread", member.page[2]
+    local line = script.error_line(text, hook, side, member.index, kind)
+    if not line.file and self.place then
+        line.file, line.line = self.place(side, hook)
+    end
+    self.write(line)
 end
 
 
@@ -97,12 +110,23 @@ local function on_message(self, member, message)
 end
 
 
+-- Whether a thread had no chance to turn its loop: it was stopped, or the machine is busy.
+local function had_no_chance(member, t)
+    if kernel.is_stopped(member.pid) then
+        return true
+    end
+    local used = (kernel.cpu_of(member.pid) or 0) - member.cpu
+    return kernel.is_runnable(member.pid) and used < STARVED * (t - member.turned)
+end
+
+
 -- Ends threads whose loop has not turned for too long: a hook that does not return.
 local function check_turns(self, member, t, patience)
     local turns = member.page[0]
-    if turns ~= member.turns then
-        member.turns, member.turned = turns, t
-    elseif t - member.turned > self.hang_ns * patience then
+    local over = t - member.turned > self.hang_ns * patience
+    if turns ~= member.turns or over and had_no_chance(member, t) then
+        member.turns, member.turned, member.cpu = turns, t, kernel.cpu_of(member.pid) or 0
+    elseif over then
         kernel.kill(member.pid)
         lose(self, member, "hang",
             ("has not returned for %.0f s"):format(self.hang_ns * patience / 1e9))
@@ -138,8 +162,13 @@ local function listen(self, patience)
         end
     end
     local t = now()
+    local away = t - self.listened
+    self.listened = t
     for _, member in pairs(self.members) do
         if member.alive and member.busy then
+            if away > AWAY then -- the whole machine, or all of us, stood still
+                member.turned = member.turned + away
+            end
             check_turns(self, member, t, patience)
         end
     end
@@ -165,7 +194,10 @@ end
 
 
 --- Waits until no thread is busy.
+-- @tparam[opt=1] number patience how many times longer than a hook's time they may take
 function _M:wait(patience)
+    patience = patience or 1
+    self.listened = now()
     while true do
         local busy = false
         for _, member in pairs(self.members) do
@@ -174,7 +206,7 @@ function _M:wait(patience)
         if not busy then
             return
         end
-        listen(self, patience or 1)
+        listen(self, patience)
     end
 end
 
@@ -185,6 +217,7 @@ local function post(member, message)
     end
     member.busy, member.answer, member.problem, member.going = true, nil, nil, message.op == "go"
     member.turns, member.turned = member.page[0], now()
+    member.cpu = kernel.cpu_of(member.pid) or 0
     local ok, err = member.pipe:send(message)
     if not ok then
         member.busy, member.problem = false, err
@@ -199,7 +232,7 @@ function _M:ask(index, message)
     local member = self.members[index]
     io.stdout:flush() -- so that what is printed keeps its order
     post(member, message)
-    self:wait(PATIENCE)
+    self:wait(PATIENT[message.op] and PATIENCE)
     return member.answer, member.problem
 end
 

@@ -130,6 +130,30 @@ function _M.cpu_of(pid)
 end
 
 
+-- The letter that /proc has for what a process does: R, S, D, T …, or nil.
+local function state_of(pid)
+    local file = io.open("/proc/" .. pid .. "/stat")
+    local text = file and file:read "*a"
+    if file then
+        file:close()
+    end
+    return text and text:match "^.*%) (%a)"
+end
+
+
+--- Whether a process is stopped, by a signal or a debugger.
+function _M.is_stopped(pid)
+    local state = state_of(pid)
+    return state == "T" or state == "t"
+end
+
+
+--- Whether a process runs, or would if there were a processor for it.
+function _M.is_runnable(pid)
+    return state_of(pid) == "R"
+end
+
+
 --- Involuntary context switches of this process so far.
 function _M.switches()
     local usage = ffi.new "int64_t[18]"

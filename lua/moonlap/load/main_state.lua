@@ -4,6 +4,7 @@ local resolve = require "moonlap.load.resolve"
 local results = require "moonlap.load.results"
 local script = require "moonlap.load.script"
 local value = require "moonlap.load.value"
+local watchdog = require "moonlap.load.watchdog"
 
 local _M = {}
 local mt = { __index = _M }
@@ -11,11 +12,22 @@ local mt = { __index = _M }
 local no_hook = { [0] = 0 }
 
 
+-- A hook does not return: says so, and that the run is over. What was measured is written already.
+local function on_hang(self, side, hook, ns)
+    local line = script.error_line(("has not returned for %g s"):format(ns / 1e9), hook, side, -1,
+        "hang")
+    line.file, line.line = self.scripts[side]:place(hook)
+    self.write(line)
+    self.on_end()
+end
+
+
 -- Runs a hook; an error is a line, and no more.
 local function guarded(self, side, hook, f, ...)
-    local ok, err = xpcall(f, function(thrown)
-        return type(thrown) == "string" and thrown or tostring(thrown)
-    end, ...)
+    local ns = self.crew:patience_ns()
+    local ok, err = watchdog.call(ns, function()
+        on_hang(self, side, hook, ns)
+    end, xpcall, f, script.text_of, ...)
     if not ok then
         self.write(script.error_line(err, hook, side, -1))
     end
@@ -27,9 +39,10 @@ end
 -- @tparam table job
 -- @tparam table crew
 -- @tparam function write takes a line
-function _M.new(job, crew, write)
-    local self = setmetatable({ job = job, crew = crew, write = write, scripts = {},
-        threads = {} }, mt)
+-- @tparam function on_end called before a hook that hangs ends this process
+function _M.new(job, crew, write, on_end)
+    local self = setmetatable({ job = job, crew = crew, write = write, on_end = on_end,
+        scripts = {}, threads = {} }, mt)
     local load = package.loaded["moonlap.load"]
     for i, spec in ipairs(job.sides) do
         local one = script.new(spec, #job.sides == 1)
@@ -40,9 +53,13 @@ function _M.new(job, crew, write)
         for k, text in ipairs(spec.addresses or {}) do
             wrk.addrs[k] = resolve.new(text)
         end
-        local ok, err = one:run()
-        if not ok then
-            write(script.error_line(err, "load", i - 1, -1))
+        if spec.script then
+            guarded(self, i - 1, "load", function()
+                local ok, err = one:run()
+                if not ok then
+                    error(err, 0)
+                end
+            end)
         end
     end
     load.loading(nil)
@@ -85,6 +102,14 @@ local function new_thread(self, side, index)
             crew:ask(index, { op = "set_addr", side = side, text = tostring(v) })
         end,
     })
+end
+
+
+--- Where a hook of a side's script is declared.
+-- @treturn string file, or nil
+-- @treturn int line
+function _M:place(side, hook)
+    return self.scripts[side]:place(hook)
 end
 
 

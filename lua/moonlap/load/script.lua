@@ -25,6 +25,16 @@ function _M.position(text)
 end
 
 
+--- What was thrown as text: the handler of hooks' errors.
+function _M.text_of(thrown)
+    if type(thrown) == "table" and not getmetatable(thrown) then
+        return "a table was thrown, with no text"
+    end
+    local ok, text = pcall(tostring, thrown)
+    return ok and type(text) == "string" and text or "a " .. type(thrown) .. " was thrown"
+end
+
+
 --- An error as a line for Go.
 function _M.error_line(text, hook, side, thread, kind)
     text = tostring(text)
@@ -46,15 +56,26 @@ local function takes(f, n)
 end
 
 
+-- The globals of a script. They are not the engine's: a script may set tostring to nil.
+local function own_globals()
+    local env = {}
+    for name, value in pairs(_G) do
+        env[name] = value
+    end
+    env._G = env
+    return env
+end
+
+
 --- Loads a script.
 -- @tparam table spec the side, as the job has it
 -- @tparam boolean alone whether its globals are the state's
 -- @treturn table the script
 function _M.new(spec, alone)
-    local env = _G
-    if not alone then
-        env = setmetatable({}, { __index = _G })
-        env._G = env
+    local env = own_globals()
+    if alone then
+        setfenv(0, env) -- what the script loads from now on has them too
+        package.loaded._G = env
     end
     local self = setmetatable({ spec = spec, env = env, extras = {} }, mt)
     env.wrk = wrk_api.new(spec, env)
@@ -73,21 +94,38 @@ function _M:run()
     if not chunk then
         return nil, err
     end
-    if self.env ~= _G then
-        setfenv(chunk, self.env)
-    end
+    setfenv(chunk, self.env)
     local load = package.loaded["moonlap.load"]
     if load then
         load.loading(self.extras) -- what the file asks for beyond wrk is its own
     end
     local ok
-    ok, err = xpcall(chunk, function(thrown)
-        return type(thrown) == "string" and thrown or tostring(thrown)
-    end)
+    ok, err = xpcall(chunk, _M.text_of)
     if not ok then
         return nil, err
     end
     return true
+end
+
+
+--- Where a hook is declared.
+-- @tparam string hook
+-- @treturn string file, or nil
+-- @treturn int line
+function _M:place(hook)
+    local f = self.env[hook]
+    if hook == "request" and self.extras.user then
+        f = self.extras.user
+    elseif hook == "check" then
+        f = self.extras.check
+    elseif hook == "load" then
+        return self.spec.script, nil
+    end
+    if type(f) ~= "function" then
+        return nil, nil
+    end
+    local info = getinfo(f, "S")
+    return info.short_src, info.linedefined
 end
 
 

@@ -18,6 +18,7 @@ local wrk = require "moonlap.load.wrk"
 local _M = {}
 
 local now = kernel.now
+local huge = math.huge
 
 -- What the hook that is under way is called: the coordinator reads its number in shared memory.
 _M.HOOKS = { "request", "response", "check", "delay", "init", "load" }
@@ -43,6 +44,9 @@ end
 -- Says that a hook threw, once for each text.
 local function report(self, text, hook, side, kind)
     local line = script.error_line(text, hook, side, self.thread, kind)
+    if not line.file and self.scripts[side] then
+        line.file, line.line = self.scripts[side]:place(hook)
+    end
     local key = line.hook .. line.text .. tostring(line.line)
     if not self.reported[key] and self.reports < MOST_LINES then
         self.reported[key], self.reports = true, self.reports + 1
@@ -54,10 +58,8 @@ end
 
 -- Runs a hook outside the loop. Its results after true; or false.
 local function guarded(self, side, hook, number, f, ...)
-    self.hook[0] = number
-    local ok, result = xpcall(f, function(thrown)
-        return type(thrown) == "string" and thrown or tostring(thrown)
-    end, ...)
+    self.hook[0], self.hook[1] = number, side
+    local ok, result = xpcall(f, script.text_of, ...)
     self.hook[0] = 0
     if not ok then
         report(self, result, hook, side)
@@ -69,11 +71,8 @@ end
 
 -- Runs the loop; where a hook throws, its connection fails and the loop goes on.
 local function protect(self, run)
-    local function handler(thrown)
-        return type(thrown) == "string" and thrown or tostring(thrown)
-    end
     while not self.finished do
-        local ok, text = xpcall(run, handler, self)
+        local ok, text = xpcall(run, script.text_of, self)
         if not ok then
             local number, conn = self.hook[0], self.current
             self.hook[0] = 0
@@ -114,12 +113,26 @@ local function no_request(self, conn, text, t)
 end
 
 
+-- delay() returned what is no time.
+local function no_delay(self, conn, said)
+    local words = ("delay() returned %s, not milliseconds"):format(type(said) == "number"
+        and ("%g"):format(said) or type(said) == "string" and ("%q"):format(said:sub(1, 40))
+        or "a " .. type(said))
+    report(self, words, "delay", conn.side.index)
+    counters.error(conn.side.counters, "script", words)
+end
+
+
 local function new_delay(self, env)
     return function(_, conn, t)
         self.hook[0], self.current = DELAY, conn
-        local ms = tonumber((env.delay())) or 0
-        ms = ms > 0 and ms or 0 -- a negative mean would correct latencies without end
+        local said = env.delay()
         self.hook[0] = 0
+        local ms = tonumber(said or 0) -- nil is none, as in wrk
+        if not ms or not (ms >= 0 and ms < huge) then
+            no_delay(self, conn, said)
+            ms = 0
+        end
         local n = conn.side.counters
         n.delays, n.delay_ns = n.delays + 1, n.delay_ns + ms * 1e6
         return connection.wake(self, conn, t + ms * 1e6)
@@ -157,11 +170,16 @@ local commands = {}
 function commands.load(self)
     local job = self.job
     self.scripts = {}
+    -- Modules that are needed later have the engine's globals, not the script's.
+    if job.protocol == "h2" or job.protocol == "websocket" then
+        require("moonlap.load." .. job.protocol)
+    end
+    require "moonlap.load.tls"
     for i, spec in ipairs(job.sides) do
         local one = script.new(spec, #job.sides == 1)
         one.hook = self.hook
         self.scripts[i - 1] = one
-        self.hook[0] = LOAD
+        self.hook[0], self.hook[1] = LOAD, i - 1
         local ok, err = one:run()
         self.hook[0] = 0
         if not ok then
@@ -308,6 +326,7 @@ function commands.go(self, message)
     if self.pipe:take() then -- it came together with its end
         self.stopped, self.hurry, message.ns = true, true, 0
     end
+    self.hook[1] = message.side
     period.run(self, message)
     return { stopped = self.stopped, quota = self.side.quota }
 end

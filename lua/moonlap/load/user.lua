@@ -19,6 +19,7 @@ local _M = {}
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status,
     coroutine.yield
 local running = coroutine.running
+local pairs = headers.pairs
 
 local SEND, SLEEP = 1, 2
 local MOST_EMPTY = 100 -- laps without a request until this is called a mistake

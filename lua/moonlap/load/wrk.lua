@@ -1,10 +1,12 @@
 --- The table `wrk` that scripts see, as wrk 4's scripts expect it.
 -- @module moonlap.load.wrk
+local headers_of = require "moonlap.load.headers"
 local resolve = require "moonlap.load.resolve"
 
 local _M = {}
 
 local concat, format = table.concat, string.format
+local pairs, tostring, type = headers_of.pairs, tostring, type
 
 
 -- The request as text. Written so that it compiles; `pairs` gives the headers' order, as in wrk.
