@@ -25,6 +25,7 @@ type Options struct {
 
 	Runtime            record.Runtime
 	Program            runtime.Program // runs in place of Lua code
+	Twins              []int           // of a program's cases: the empty twins' numbers, -1 for none; nil: there are none
 	HTTPConf, MainConf []string
 	Phase              string
 	Workers            []int // nginx workers; each number makes a variant of every case
@@ -40,6 +41,7 @@ type Options struct {
 	MemoryBytes int64
 
 	Processes int           // exactly so many a case; 0: until Precision or Time
+	Warmup    int           // untimed rounds before, of whole commands
 	Precision float64       // half of the interval's width, relative
 	Time      time.Duration // budget a case
 	Timeout   time.Duration // a process

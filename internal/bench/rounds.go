@@ -13,7 +13,7 @@ import (
 // A group are the cases that are compared with one, which is the first; or a case alone.
 type group struct {
 	states []*state
-	order  []*state // of the last round
+	order  []*state // of the last round, with their empty twins
 }
 
 // rounds runs every group once a round, in random order, until all are done.
@@ -37,12 +37,15 @@ func (g *group) done() bool {
 	return !slices.ContainsFunc(g.states, func(s *state) bool { return !s.done })
 }
 
-// round runs a process of each case of a group that is not done.
+// warming tells whether a round is before those that count.
+func (r *run) warming(round int) bool { return round < r.Sides[0].Warmup }
+
+// round runs a process of each member of a group that is not done.
 func (r *run) round(ctx context.Context, g *group, round int) error {
-	g.turn(r.random, round)
+	g.turn(r.random, round-r.Sides[0].Warmup)
 	seed := r.processSeed()
 	for _, s := range g.order {
-		if s.done {
+		if s.idle() {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -53,7 +56,7 @@ func (r *run) round(ctx context.Context, g *group, round int) error {
 			return err
 		}
 	}
-	return nil
+	return r.join(g, round)
 }
 
 // turn makes the order of a round: random, or the reverse of the one before.
@@ -62,29 +65,31 @@ func (g *group) turn(random *rand.Rand, round int) {
 		slices.Reverse(g.order)
 		return
 	}
-	g.order = slices.Clone(g.states)
+	g.order = slices.Concat(g.states, g.twins())
 	random.Shuffle(len(g.order), func(i, j int) { g.order[i], g.order[j] = g.order[j], g.order[i] })
 }
 
 // look decides which cases need no further round: those whose comparisons are decided or,
 // where they have none, whose interval is narrow enough; and those whose time is spent.
 func (r *run) look(round int) {
-	for _, s := range r.states() {
-		if ns, ok := s.located[round]; ok && !s.done {
-			r.turns.Add(s.Case.Case, round, ns)
+	for i, f := range r.figures {
+		for _, s := range r.states() {
+			if ns, ok := s.located[i][round]; ok && !s.done {
+				f.turns.Add(s.Case.Case, round, ns)
+			}
+		}
+		f.turns.Look(round)
+		for _, s := range r.states() {
+			switch {
+			case s.failed:
+				f.turns.Fail(s.Case.Case)
+			case r.spent(s):
+				f.turns.Close(s.Case.Case)
+			}
 		}
 	}
-	r.turns.Look(round)
 	for _, s := range r.states() {
-		switch {
-		case s.failed:
-			r.turns.Fail(s.Case.Case)
-		case r.spent(s):
-			r.turns.Close(s.Case.Case)
-		}
-	}
-	for _, s := range r.states() {
-		open, compared := r.turns.Open(s.Case.Case)
+		open, compared := r.open(s.Case.Case)
 		s.done = s.failed || r.spent(s) || compared && !open || !compared && r.precise(s)
 	}
 }
@@ -101,18 +106,22 @@ func (r *run) spent(s *state) bool {
 	if r.count > 0 {
 		return s.processes >= r.count
 	}
-	return s.spent >= r.budget || s.processes >= mostProcesses
+	return s.processes >= r.limits.most || s.spent >= r.budget && s.processes >= r.limits.few
 }
 
-// precise tells whether a case's own interval is narrow enough.
+// precise tells whether a case's own interval is narrow enough. With a twin, whole pairs of rounds
+// are balanced.
 func (r *run) precise(s *state) bool {
-	return r.count == 0 && s.processes >= leastProcesses &&
-		stat.Precision(slices.Sorted(maps.Values(s.located))) <= s.options.Precision
+	const many = 200 // from there on a look takes long
+	if r.count > 0 || s.processes < r.limits.least || s.twin != nil && s.processes%2 == 1 || s.processes > many && s.processes%10 > 0 {
+		return false
+	}
+	return stat.Precision(slices.Sorted(maps.Values(s.located[0]))) <= s.options.Precision
 }
 
 // tell reports progress: the time left is what the cases may still spend, at most.
 func (r *run) tell(current *state, round int) {
-	p := Progress{Case: current.Name, Round: round + 1, Elapsed: time.Since(r.started)}
+	p := Progress{Case: current.Name, Round: max(0, round+1-r.Sides[0].Warmup), Elapsed: time.Since(r.started)}
 	for _, s := range r.states() {
 		switch {
 		case s.done:

@@ -14,7 +14,7 @@ import (
 func comparing(t *testing.T, cases int, compare bool) *run {
 	t.Helper()
 	r := &run{
-		budget: time.Minute, random: rand.New(rand.NewPCG(1, 2)),
+		budget: time.Minute, limits: ofCases, random: rand.New(rand.NewPCG(1, 2)),
 		Measurement: Measurement{Sides: []Side{{Options: Options{Precision: 0.01}}}},
 	}
 	if compare {
@@ -25,7 +25,7 @@ func comparing(t *testing.T, cases int, compare bool) *run {
 	for i := range cases {
 		all = append(all, &state{
 			planned: planned{Case: record.Case{Case: i, Name: string(rune('a' + i))}},
-			options: &r.Sides[0].Options, located: map[int]float64{},
+			options: &r.Sides[0].Options,
 		})
 	}
 	if err := r.group(all); err != nil {
@@ -50,7 +50,7 @@ func (r *run) play(most int, take func(name string, round int) float64) int {
 			s.processes++
 			s.spent += time.Second
 			if ns := take(s.Name, round); ns > 0 {
-				s.located[round] = ns
+				s.located[0][round] = ns
 			} else {
 				s.failed = true
 			}
@@ -110,8 +110,8 @@ func TestComparisonsGoOnWithoutTheFirst(t *testing.T) {
 			return levels(name, round)
 		})
 		g := r.groups[0]
-		_, a := r.turns.Open(0)
-		_, b := r.turns.Open(1)
+		_, a := r.open(0)
+		_, b := r.open(1)
 		if a || !b || rounds >= 60 {
 			t.Errorf("failed in round %d: compared %v, %v, after %d rounds", failing, a, b, rounds)
 		}
@@ -122,7 +122,7 @@ func TestComparisonsGoOnWithoutTheFirst(t *testing.T) {
 	for _, left := range []string{"a", "b"} {
 		r := comparing(t, 2, true)
 		levels := noisy(map[string]float64{left: 20})
-		if rounds := r.play(100, func(name string, _ int) float64 { return levels(name, 0) }); rounds < leastProcesses || rounds > 60 {
+		if rounds := r.play(100, func(name string, _ int) float64 { return levels(name, 0) }); rounds < ofCases.least || rounds > 60 {
 			t.Errorf("%s, the one that is left, had %d rounds", left, rounds)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAlone(t *testing.T) {
 		if slices.ContainsFunc(r.groups, func(g *group) bool { return len(g.states) != 1 }) {
 			t.Errorf("%d groups, of %d cases the first", len(r.groups), len(r.groups[0].states))
 		}
-		if rounds := r.play(100, noisy(map[string]float64{"a": 20})); rounds < leastProcesses || rounds > 60 {
+		if rounds := r.play(100, noisy(map[string]float64{"a": 20})); rounds < ofCases.least || rounds > 60 {
 			t.Errorf("%d rounds", rounds)
 		}
 	}

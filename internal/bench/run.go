@@ -3,18 +3,24 @@ package bench
 import (
 	"context"
 	"math/rand/v2"
+	goruntime "runtime"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// limits are the numbers of processes that a case gets: before its precision is looked at, although
+// its time is spent, and at most.
+type limits struct{ least, few, most int }
+
+var (
+	// ofCases see a mode that one process in six settles on with 95 %.
+	ofCases    = limits{least: 17, most: 200}
+	ofCommands = limits{least: 10, few: 2, most: 2000}
 )
 
 const (
-	// leastProcesses see a mode that one process in six settles on with 95 %.
-	leastProcesses = 17
-	mostProcesses  = 200
-
 	measureTime  = 200 * time.Millisecond // of a process
 	leastMeasure = 50 * time.Millisecond
 	warmupLimit  = time.Second
@@ -69,7 +75,13 @@ func Run(ctx context.Context, m Measurement, opening record.Run, write func(reco
 	first := &m.Sides[0]
 	r := &run{
 		Measurement: m, write: write, progress: progress, started: time.Now(),
-		random: rand.New(rand.NewPCG(first.Seed, 0)), record: &record.Record{}, count: first.Processes,
+		random: rand.New(rand.NewPCG(first.Seed, 0)), record: &record.Record{}, count: first.Processes, limits: ofCases,
+	}
+	if first.Runtime.Kind == record.KindCommand {
+		r.limits = ofCommands
+		// With more, threads of ours that look for work take a CPU from the command: 1 ms of a
+		// command of 15 ms, on two busy cores.
+		defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	}
 	for _, side := range m.Sides {
 		r.budget = max(r.budget, side.Time)
@@ -89,7 +101,8 @@ type run struct {
 	random   *rand.Rand
 	record   *record.Record
 	groups   []*group
-	turns    *stat.Turns
+	limits   limits
+	figures  []figure
 	process  int // number of the next process
 }
 
@@ -97,19 +110,25 @@ type run struct {
 type state struct {
 	planned
 	options   *Options
-	located   map[int]float64 // ns per call, by round
+	located   []map[int]float64 // by figure, by round: ns per call
 	processes int
 	spent     time.Duration
 	failed    bool
 	done      bool
+
+	twin  *state        // empty; nil: nothing is taken off
+	users []*state      // of a twin: the cases that it is taken off
+	said  []record.Line // of a case with a twin, and of a twin: in this round
 }
 
 func (r *run) whole(ctx context.Context, opening record.Run) error {
 	if err := r.add(opening); err != nil {
 		return err
 	}
-	if err := r.add(r.Sides[0].Runtime); err != nil {
-		return err
+	if runtime := r.Sides[0].Runtime; runtime.Path != "" {
+		if err := r.add(runtime); err != nil {
+			return err
+		}
 	}
 	if err := r.plan(ctx); err != nil {
 		return err
@@ -138,25 +157,40 @@ func (r *run) add(l record.Line) error {
 	return r.write(l)
 }
 
-// measure runs one process of a case and files what it says.
+// measure runs one process of a case, or of a twin, and files what it says.
 func (r *run) measure(ctx context.Context, s *state, round int, seed float64) error {
 	job := s.options.job(runtime.ModeMeasure)
 	job.Process, job.Case, job.Index = r.process, s.Case.Case, s.Index
 	job.Name, job.Round, job.Workers = s.nameInVM, round, s.Workers
-	job.Seed = seed
+	job.Seed, job.Untimed = seed, r.warming(round)
 	job.MeasureNS = float64(r.measureTime())
 	job.WarmupNS = float64(warmupLimit)
-	r.process++
-	s.processes++
+	if len(s.users) == 0 {
+		r.process++
+	}
 
 	begun := time.Now()
 	p, err := runtime.Start(ctx, s.options.spec(job))
 	if err != nil {
 		return err
 	}
-	var failure error
+	err = r.file(s, p)
+	if !job.Untimed {
+		s.processes++
+		r.charge(s, time.Since(begun))
+	}
+	if s.twin == nil && len(s.users) == 0 {
+		r.locate(s, job.Process, round)
+	}
+	return err
+}
+
+// file adds the lines of a process to the record, or keeps them for [run.join].
+func (r *run) file(s *state, p *runtime.Process) (failure error) {
 	add := func(line record.Line) {
-		if err := r.add(line); err != nil && failure == nil {
+		if s.twin != nil || len(s.users) > 0 {
+			s.said = append(s.said, line)
+		} else if err := r.add(line); err != nil && failure == nil {
 			failure = err // the process is still read to its end
 		}
 	}
@@ -174,31 +208,27 @@ func (r *run) measure(ctx context.Context, s *state, round int, seed float64) er
 			}
 			line = l
 		case record.Exit:
+			if p.Err() != nil {
+				continue // it did not begin
+			}
 			if crash != nil {
 				add(explainCrash(*crash, l, s.options.MemoryBytes))
 			}
 		}
 		add(line)
 	}
-	s.spent += time.Since(begun)
-	if ns, ok := r.location(s, job.Process); ok {
-		s.located[round] = ns
+	if failure == nil {
+		failure = p.Err()
 	}
 	return failure
 }
 
-// location is what a process found, the mean of its workers.
-func (r *run) location(s *state, process int) (ns float64, ok bool) {
-	var sum, count float64
-	for _, p := range r.record.Of(s.Case.Case) {
-		if p.Process.Process != process || p.Finish == nil {
-			continue
-		}
-		if ns, ok := stat.Location(p); ok {
-			sum, count = sum+ns, count+1
-		}
+// charge takes time off a case's budget; a twin's is shared by those that it runs for.
+func (r *run) charge(s *state, took time.Duration) {
+	s.spent += took
+	for _, user := range s.users {
+		user.spent += took / time.Duration(len(s.users))
 	}
-	return sum / count, count > 0
 }
 
 // processSeed is the draw of the next round: what its processes' math.random and their JIT
@@ -213,5 +243,5 @@ func (r *run) processSeed() float64 {
 // measureTime is how long a process measures: short, so that the budget is spent on
 // many processes.
 func (r *run) measureTime() time.Duration {
-	return min(measureTime, max(r.budget/(2*leastProcesses), leastMeasure))
+	return min(measureTime, max(r.budget/time.Duration(2*r.limits.least), leastMeasure))
 }

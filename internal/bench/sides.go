@@ -22,8 +22,9 @@ func (r *run) plan(ctx context.Context) error {
 		for _, p := range cases {
 			p.Side, p.Commit = side.Name, side.Commit
 			p.Case.Case = len(all)
-			all = append(all, &state{planned: p, options: &side.Options, located: map[int]float64{}})
+			all = append(all, &state{planned: p, options: &side.Options})
 		}
+		addTwins(&side.Options, all[len(all)-len(cases):])
 	}
 	nameApart(all)
 	if err := r.group(all); err != nil {
@@ -70,7 +71,12 @@ func (r *run) group(all []*state) error {
 	for i, s := range states {
 		s.Case.Case = i
 	}
-	r.turns = stat.NewTurns(r.Comparing, linesOf(states))
+	r.figures = figuresOf(r.Comparing, linesOf(states))
+	for _, s := range states {
+		for range r.figures {
+			s.located = append(s.located, map[int]float64{})
+		}
+	}
 	return nil
 }
 

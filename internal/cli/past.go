@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/whole"
 	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -71,8 +71,8 @@ func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmle
 // summarize makes the results of a record, whichever command wrote it.
 func summarize(rec *record.Record) *record.Results {
 	switch rec.Run.Kind {
-	case command.Kind:
-		return command.Summarize(rec).Results
+	case record.KindTime:
+		return whole.Summarize(rec).Results
 	case record.KindLoad:
 		return load.Summarize(rec).Results
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/plot"
@@ -157,7 +156,7 @@ func readSources(ctx context.Context, sys Sys, paths []string) (sources []plot.S
 			}
 			return nil, nil, readErr
 		}
-		if rec.Run.Kind == command.Kind {
+		if rec.Run.Kind == record.KindTime {
 			return nil, nil, fmt.Errorf("%s holds runs of whole commands, which have no plot; 'moonlap report %[1]s' draws it", path)
 		}
 		partial = errors.Join(partial, readErr)

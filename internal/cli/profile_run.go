@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
@@ -14,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/runtime/exec"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -53,7 +53,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	var errs []error
 	who := plainPIDs(pids)
 	if o.command != nil {
-		who = command.Join(o.command)
+		who = exec.Join(o.command)
 		var ended error
 		if all, ended, err = lookAtCommand(ctx, sys, o, by); err != nil {
 			return err
@@ -125,7 +125,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		}
 		cut, left := together.Cut()
 		summary := report.Profile{
-			PIDs: seen, Command: command.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
+			PIDs: seen, Command: exec.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
 			Explanation: shares, Found: found, Evidence: out.Evidence,
 		}

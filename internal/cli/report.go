@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonlap/moonlap/internal/command"
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
 // formats of results, for --format.
@@ -53,8 +53,8 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 		}
 		return err
 	}
-	if rec.Run.Kind == command.Kind {
-		res := command.Summarize(rec)
+	if rec.Run.Kind == record.KindTime {
+		res := whole.Summarize(rec)
 		if reportErr := writeTimeReport(sys, res, format); reportErr != nil {
 			return errors.Join(err, reportErr)
 		}

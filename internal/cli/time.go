@@ -11,15 +11,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/moonlap/moonlap/internal/command"
+	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
-	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/exec"
+	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
 type timeOptions struct {
-	command.Options
+	exec.Options
+	plan                        bench.Options // runs, warm-up, precision, budget, seed
+	comparing                   *record.Comparing
 	lines, names, empty         []string
 	shell, prepare, format, out string
 	rule                        ruleFlags
@@ -65,18 +68,18 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 	f.StringVarP(&o.shell, "shell", "S", "", "run -c, --empty and --prepare by a shell: sh, or =`SHELL`")
 	f.Lookup("shell").NoOptDefVal = "sh"
 	f.StringVar(&o.prepare, "prepare", "", "`COMMAND` to run before each run, untimed")
-	f.IntVar(&o.Warmup, "warmup", 1, "untimed runs before")
+	f.IntVar(&o.plan.Warmup, "warmup", 1, "untimed runs before")
 	f.StringVar(&o.Input, "input", "", "`FILE` that is the commands' stdin")
 	f.BoolVar(&o.show, "show-output", false, "let the commands write to stderr")
 	f.BoolVar(&o.discard, "discard-output", false, "send stdout to /dev/null, which some programs notice")
 	f.BoolVarP(&o.IgnoreFailure, "ignore-failure", "i", false, "time commands that fail, too")
 
-	f.IntVar(&o.Runs, "runs", 0, "exactly `N` runs a command, instead of --time")
-	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a command")
-	f.Float64Var(&o.Precision, "precision", 0.01, "a command alone is done when its interval is ± this share")
+	f.IntVar(&o.plan.Processes, "runs", 0, "exactly `N` runs a command, instead of --time")
+	f.DurationVar(&o.plan.Time, "time", 10*time.Second, "time budget a command")
+	f.Float64Var(&o.plan.Precision, "precision", 0.01, "a command alone is done when its interval is ± this share")
 	o.rule.addFlags(f, "a command")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
-	f.Uint64Var(&o.Seed, "seed", 0, "every random choice follows from it (default: random)")
+	f.Uint64Var(&o.plan.Seed, "seed", 0, "every random choice follows from it (default: random)")
 	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
 	return cmd
@@ -88,38 +91,38 @@ func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case o.Runs < 0 || o.Warmup < 0 || o.Time <= 0 || o.Timeout < 0 || o.Precision <= 0:
+	case o.plan.Processes < 0 || o.plan.Warmup < 0 || o.plan.Time <= 0 || o.Timeout < 0 || o.plan.Precision <= 0:
 		return usageErrorf("--runs, --warmup, --time, --timeout and --precision are not below 0")
 	case o.show && o.discard:
 		return usageErrorf("--show-output or --discard-output, not both")
 	case o.show:
-		o.Output = command.Show
+		o.Output = exec.Show
 	case o.discard:
-		o.Output = command.Discard
+		o.Output = exec.Discard
 	}
 	if !cmd.Flags().Changed("seed") {
-		o.Seed = rand.Uint64N(1 << 53)
+		o.plan.Seed = rand.Uint64N(1 << 53)
 	}
 	var shell []string
 	if o.shell != "" {
 		shell = []string{o.shell}
 	}
 	for _, line := range o.lines {
-		words, err := command.Split(line, shell)
+		words, err := exec.Split(line, shell)
 		if err != nil {
 			return usageErrorf("-c: %w", err)
 		}
-		o.Commands = append(o.Commands, command.Command{Name: line, Args: words})
+		o.Commands = append(o.Commands, exec.Command{Name: line, Args: words})
 	}
 	if len(args) > 0 {
-		o.Commands = append(o.Commands, command.Command{Name: command.Join(args), Args: args})
+		o.Commands = append(o.Commands, exec.Command{Name: exec.Join(args), Args: args})
 	}
 	if len(o.Commands) == 0 {
 		return usageErrorf("which command? moonlap time -- CMD ARGS, or -c 'CMD ARGS'")
 	}
 	if o.prepare != "" {
 		var err error
-		if o.Prepare, err = command.Split(o.prepare, shell); err != nil {
+		if o.Prepare, err = exec.Split(o.prepare, shell); err != nil {
 			return usageErrorf("--prepare: %w", err)
 		}
 	}
@@ -135,7 +138,7 @@ func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 // compared makes several commands a comparison.
 func (o *timeOptions) compared(flags *pflag.FlagSet) (err error) {
 	if len(o.Commands) > 1 {
-		o.Comparing, err = o.rule.rule(o.Runs)
+		o.comparing, err = o.rule.rule(o.plan.Processes)
 		return err
 	}
 	return o.rule.needs(flags, "a second command")
@@ -151,9 +154,9 @@ func (o *timeOptions) twins(shell []string) error {
 		switch empty := o.empty[min(i, len(o.empty)-1)]; empty {
 		case "none":
 		case "auto":
-			c.Empty, c.Guessed = command.Guess(c.Args), true
+			c.Empty, c.Guessed = exec.Guess(c.Args), true
 		default:
-			words, err := command.Split(empty, shell)
+			words, err := exec.Split(empty, shell)
 			if err != nil {
 				return usageErrorf("--empty: %w", err)
 			}
@@ -186,19 +189,23 @@ func (o *timeOptions) named() error {
 
 func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	o.Path = sys.Getenv("PATH")
+	opened, err := exec.Open(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	o.plan.Program, o.plan.Twins, o.plan.Workers = opened, opened.Twins(), []int{1}
+	o.plan.Runtime, o.plan.Timeout = record.Runtime{Kind: record.KindCommand}, o.Timeout
 	sink, err := newSink(sys, o.out)
 	if err != nil {
 		return err
 	}
+	m := bench.Measurement{Sides: []bench.Side{{Options: o.plan}}, Comparing: o.comparing}
 	line := newProgress(sys)
-	rec, err := command.Run(ctx, o.Options, record.Run{
-		Schema: record.Schema, Kind: command.Kind, Moonlap: version, Args: sys.Args,
-		Started: sys.Now().Format(time.RFC3339), Seed: o.Seed, BudgetNS: float64(o.Time),
-		Environment: runtime.Environment(""),
-	}, sink.write, func(p command.Progress) {
-		what := "warming up, " + p.Command
+	rec, err := bench.Run(ctx, m, opening(sys, record.KindTime, ""), sink.write, func(p bench.Progress) {
+		what := "warming up, " + p.Case
 		if p.Round > 0 {
-			what = fmt.Sprintf("round %d, %s", p.Round, p.Command)
+			what = fmt.Sprintf("round %d, %s", p.Round, p.Case)
 		}
 		line.Update(what, p.Elapsed, p.Left)
 	})
@@ -209,7 +216,7 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	if len(rec.Processes) == 0 && err != nil {
 		return err
 	}
-	res := command.Summarize(rec)
+	res := whole.Summarize(rec)
 	if o.out != "-" {
 		reportErr := writeTimeReport(sys, res, o.format)
 		if err == nil || errors.Is(err, context.Canceled) {
@@ -219,7 +226,7 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := gated(o.Comparing, res.Comparisons); err != nil {
+	if err := gated(o.comparing, res.Comparisons); err != nil {
 		return err
 	}
 	return outcome(res.Results)

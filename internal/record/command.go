@@ -11,6 +11,12 @@ const (
 	EmptySystem = "empty_system" //
 )
 
+// KindTime is the kind of a record of whole commands, [Run.Kind]; KindCommand is the runtime of its cases.
+const (
+	KindTime    = "time"
+	KindCommand = "command"
+)
+
 // EmptyParam is the parameter of a case that holds its empty twin's command line.
 const EmptyParam = "empty"
 

@@ -40,6 +40,8 @@ type Job struct {
 	Workers     int     // nginx workers that do the job at once; 0 is 1
 	Phase       string  // nginx phase; "" is PhaseTimer
 
+	Untimed bool // of a [Program]: the run warms up, and does not count
+
 	MeasureNS   float64
 	WarmupNS    float64 // at most
 	TimeoutNS   float64

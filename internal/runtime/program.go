@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -10,35 +9,31 @@ import (
 // A Program is what runs without our harness inside, and is measured from outside: Go's test
 // binaries, whole commands. Each kind of them has a package of its own.
 type Program interface {
-	// Cases are what there is to measure; [Job.Index] counts them.
+	// Cases are what there is to measure; [Job.Index] counts them. It may count more, which are no
+	// cases: empty twins.
 	Cases() []record.Case
 	// Refuse says why a job cannot be done; nil: it can.
 	Refuse(Job) error
 	// Measure runs a process of the case that the job names and hands on its lines. It returns
-	// the last of them, which is sent when all is tidied up.
-	Measure(ctx context.Context, spec Spec, send func(record.Line)) record.Exit
+	// the last of them, and the error for which the whole run must end: see [Process.Err].
+	Measure(ctx context.Context, spec Spec, send func(record.Line)) (record.Exit, error)
 }
 
 // startProgram is Start for a program.
 func (p *Process) startProgram(ctx context.Context) error {
 	program, job := p.spec.Program, p.spec.Job
-	cases := program.Cases()
-	if job.Mode == ModeMeasure && (job.Index >= len(cases) || cases[job.Index].Name != job.Name) {
-		return fmt.Errorf("no case %q", job.Name)
-	}
 	if err := program.Refuse(job); err != nil {
 		return err
 	}
 	go func() {
 		end := record.Exit{Process: job.Process}
 		if job.Mode == ModeList {
-			for _, c := range cases {
+			for _, c := range program.Cases() {
 				p.lines <- c
 			}
 		} else {
-			end = program.Measure(ctx, p.spec, func(line record.Line) { p.lines <- line })
+			end, p.err = program.Measure(ctx, p.spec, func(line record.Line) { p.lines <- line })
 		}
-		p.removeFolder()
 		p.lines <- end
 		close(p.lines)
 	}()

@@ -54,15 +54,13 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if spec.Job.Workers < 1 {
 		spec.Job.Workers = 1
 	}
-	folder, err := newFolder()
-	if err != nil {
-		return nil, fmt.Errorf("no folder for temporary files: %w", err)
+	p := &Process{spec: spec, lines: make(chan record.Line), started: time.Now()}
+	if spec.Program != nil {
+		return p, p.startProgram(ctx)
 	}
-	p := &Process{
-		spec:    spec,
-		folder:  folder,
-		lines:   make(chan record.Line),
-		started: time.Now(),
+	var err error
+	if p.folder, err = newFolder(); err != nil {
+		return nil, fmt.Errorf("no folder for temporary files: %w", err)
 	}
 	if err := p.start(ctx); err != nil {
 		p.removeFolder()
@@ -72,9 +70,6 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 }
 
 func (p *Process) start(ctx context.Context) error {
-	if p.spec.Program != nil {
-		return p.startProgram(ctx)
-	}
 	library, err := library(p.folder)
 	if err != nil {
 		return fmt.Errorf("no place for the Lua library: %w", err)
@@ -120,12 +115,17 @@ type Process struct {
 	conf    *nginxConf // nil for LuaJIT
 	lines   chan record.Line
 	started time.Time
+	err     error
 }
 
 // Lines are the lines of the process: those it wrote, then a Fault where it did not
 // finish, then its Exit. The channel is closed after that, when the process, its
 // children and its folder are gone.
 func (p *Process) Lines() <-chan record.Line { return p.lines }
+
+// Err is why nothing more can be measured: a program that is not there any more, or what was to
+// prepare it has failed. It is nil until Lines has ended.
+func (p *Process) Err() error { return p.err }
 
 // Folder is the process's private folder, for Spec.Keep.
 func (p *Process) Folder() string { return p.folder }

@@ -105,7 +105,10 @@ func (t *Tests) Cases() (cases []record.Case) {
 
 // Refuse says what a Go benchmark cannot do.
 func (t *Tests) Refuse(job runtime.Job) error {
-	if job.Slowdown > 0 {
+	switch {
+	case job.Mode == runtime.ModeMeasure && (job.Index >= len(t.cases) || t.cases[job.Index].declared.Name != job.Name):
+		return fmt.Errorf("no benchmark %q", job.Name)
+	case job.Slowdown > 0:
 		return errors.New("a Go benchmark cannot be slowed down: a gate is proved on Lua code")
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Measure measures a case in a fresh process.
-func (t *Tests) Measure(ctx context.Context, spec runtime.Spec, send func(record.Line)) record.Exit {
+func (t *Tests) Measure(ctx context.Context, spec runtime.Spec, send func(record.Line)) (record.Exit, error) {
 	c, job := t.cases[spec.Job.Index], spec.Job
 	in := record.In{Process: job.Process}
 	end, err := t.runCase(ctx, spec, c)
@@ -18,7 +18,7 @@ func (t *Tests) Measure(ctx context.Context, spec runtime.Spec, send func(record
 		if ctx.Err() == nil {
 			send(record.Fault{In: in, Case: job.Case, Kind: record.FaultStart, Text: err.Error()})
 		}
-		return record.Exit{Process: in.Process, Status: -1}
+		return record.Exit{Process: in.Process, Status: -1}, nil
 	}
 	send(record.Process{
 		In: in, Case: job.Case, Round: job.Round, PID: end.PID,
@@ -41,7 +41,7 @@ func (t *Tests) Measure(ctx context.Context, spec runtime.Spec, send func(record
 	if fault != nil {
 		exit.Stdout = end.Stdout // else it is results for the most part
 	}
-	return exit
+	return exit, nil
 }
 
 // runCase is one process of a case; where the case has failed before, it is that one.

@@ -1,4 +1,5 @@
-package command
+// Package whole turns runs of whole commands into results and comparisons.
+package whole
 
 import (
 	"fmt"

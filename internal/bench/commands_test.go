@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"bytes"
@@ -9,16 +9,30 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime/exec"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
-// measure runs commands and returns the record as read back from its lines.
-func measure(t *testing.T, o Options) *record.Record {
+// wholeCommands are a measurement of commands.
+func wholeCommands(t *testing.T, o Options, of ...exec.Command) Measurement {
 	t.Helper()
-	o.Path = os.Getenv("PATH")
+	o.Timeout = time.Minute
+	opened, err := exec.Open(t.Context(), exec.Options{Commands: of, Path: os.Getenv("PATH"), Timeout: o.Timeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	o.Program, o.Twins, o.Workers, o.Runtime = opened, opened.Twins(), []int{1}, record.Runtime{Kind: record.KindCommand}
+	return Measurement{Sides: []Side{{Options: o}}}
+}
+
+// measured runs a measurement and returns the record as read back from its lines.
+func measured(t *testing.T, m Measurement) *record.Record {
+	t.Helper()
 	var lines bytes.Buffer
 	w := record.NewWriter(&lines)
-	_, err := Run(t.Context(), o, record.Run{Schema: record.Schema, Kind: Kind}, w.Write, func(Progress) {})
+	_, err := Run(t.Context(), m, record.Run{Schema: record.Schema, Kind: record.KindTime}, w.Write, func(Progress) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +43,24 @@ func measure(t *testing.T, o Options) *record.Record {
 	return rec
 }
 
+// batch is the time of a process's one batch of a kind.
+func batch(t *testing.T, p *record.ProcessRecord, kind string) float64 {
+	t.Helper()
+	for _, b := range p.Batches {
+		if b.Kind == kind {
+			return b.NS[0]
+		}
+	}
+	return 0
+}
+
 // A twin that sleeps longer than nothing is taken off; what remains is the difference,
 // and the CPU time knows nothing of either sleep.
 func TestTwinIsTakenOff(t *testing.T) {
-	rec := measure(t, Options{
-		Runs: 6, Timeout: time.Minute, Commands: []Command{{
-			Name: "sleep", Args: []string{"sleep", "0.15"}, Empty: []string{"sleep", "0.05"},
-		}},
-	})
-	res := Summarize(rec)
+	rec := measured(t, wholeCommands(t, Options{Processes: 6, Warmup: 1}, exec.Command{
+		Name: "sleep", Args: []string{"sleep", "0.15"}, Empty: []string{"sleep", "0.05"},
+	}))
+	res := whole.Summarize(rec)
 	c := res.Commands[0]
 	// Sleeps are never shorter than asked for, however busy the machine is.
 	if c.WallNS.Min < 150e6 || c.EmptyNS.Estimate < 50e6 {
@@ -45,9 +68,7 @@ func TestTwinIsTakenOff(t *testing.T) {
 	}
 	sum := 0.0
 	for _, p := range rec.Of(0) {
-		if net := times(p, record.Measure); len(net) > 0 {
-			sum += net[0] - times(p, record.Empty)[0]
-		}
+		sum += batch(t, p, record.Measure) - batch(t, p, record.Empty)
 	}
 	if got := stat.Mean(perProcess(res)); !near(got, sum/6) {
 		t.Errorf("net %v of runs with mean %g, want %g", c.NetNS, got, sum/6)
@@ -74,9 +95,12 @@ func perProcess(res *record.CommandResults) (ns []float64) {
 func TestBalancedOrder(t *testing.T) {
 	log := t.TempDir() + "/log"
 	say := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + log} }
-	measure(t, Options{Runs: 8, Timeout: time.Minute, Seed: 7, Commands: []Command{
-		{Name: "a", Args: say("a"), Empty: say("e")}, {Name: "b", Args: say("b"), Empty: say("e")},
-	}})
+	m := wholeCommands(t, Options{Processes: 8, Seed: 7},
+		exec.Command{Name: "a", Args: say("a"), Empty: say("e")}, exec.Command{Name: "b", Args: say("b"), Empty: say("e")})
+	rule := stat.DefaultComparing()
+	rule.Processes = 8
+	m.Comparing = &rule
+	measured(t, m)
 	text, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -98,21 +122,6 @@ func TestBalancedOrder(t *testing.T) {
 	}
 }
 
-// A guessed twin that fails is dropped; one that was asked for is an error.
-func TestTwinThatFails(t *testing.T) {
-	o := Options{Runs: 1, Timeout: time.Minute, Path: os.Getenv("PATH"), Commands: []Command{
-		{Name: "x", Args: []string{"true"}, Empty: []string{"false"}, Guessed: true},
-	}}
-	if res := Summarize(measure(t, o)); res.Commands[0].EmptyNS != nil || res.Commands[0].Runs != 1 {
-		t.Errorf("guessed: %+v", res.Commands[0])
-	}
-	o.Commands[0].Guessed = false
-	_, err := Run(t.Context(), o, record.Run{Schema: record.Schema}, func(record.Line) error { return nil }, func(Progress) {})
-	if err == nil || !strings.Contains(err.Error(), "exited with status 1") {
-		t.Errorf("asked for: %v", err)
-	}
-}
-
 // Commands that differ are told apart and end early; what was decided live is what the
 // record says. All three figures are judged, as all commands have a twin.
 func TestComparedInTurns(t *testing.T) {
@@ -121,13 +130,11 @@ func TestComparedInTurns(t *testing.T) {
 		return []string{"sh", "-c", "i=0; while [ $i -lt " + turns + " ]; do i=$((i+1)); done"}
 	}
 	empty := []string{"sh", "-c", ""}
-	rec := measure(t, Options{
-		Time: time.Minute, Timeout: time.Minute, Seed: 3, Comparing: &rule, Commands: []Command{
-			{Name: "fails", Args: []string{"false"}, Empty: empty},
-			{Name: "a", Args: spin("10000"), Empty: empty}, {Name: "b", Args: spin("100000"), Empty: empty},
-		},
-	})
-	res := Summarize(rec)
+	m := wholeCommands(t, Options{Time: time.Minute, Seed: 3, Warmup: 1},
+		exec.Command{Name: "fails", Args: []string{"false"}, Empty: empty},
+		exec.Command{Name: "a", Args: spin("10000"), Empty: empty}, exec.Command{Name: "b", Args: spin("100000"), Empty: empty})
+	m.Comparing = &rule
+	res := whole.Summarize(measured(t, m))
 	for name, list := range map[string][]record.Comparison{"net": res.Comparisons, "whole": res.Whole, "CPU": res.CPU} {
 		if len(list) != 1 || list[0].A != "a" || list[0].B != "b" || list[0].Verdict != record.Slower {
 			t.Errorf("%s: %+v", name, list)
@@ -141,9 +148,8 @@ func TestComparedInTurns(t *testing.T) {
 // A run that is cut short keeps its whole rounds and says so.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	rec, err := Run(ctx, Options{Time: time.Hour, Timeout: time.Minute, Precision: 1e-9, Path: os.Getenv("PATH"),
-		Commands: []Command{{Name: "x", Args: []string{"true"}}},
-	}, record.Run{Schema: record.Schema, Kind: Kind}, func(record.Line) error { return nil }, func(p Progress) {
+	m := wholeCommands(t, Options{Time: time.Hour, Precision: 1e-9}, exec.Command{Name: "x", Args: []string{"true"}})
+	rec, err := Run(ctx, m, record.Run{Schema: record.Schema, Kind: record.KindTime}, func(record.Line) error { return nil }, func(p Progress) {
 		if p.Round == 4 {
 			cancel()
 		}
@@ -151,7 +157,7 @@ func TestInterrupted(t *testing.T) {
 	if err != context.Canceled || rec.End == nil || rec.End.Reason != "interrupted" {
 		t.Fatalf("%v, end %v", err, rec.End)
 	}
-	if res := Summarize(rec); res.Commands[0].Runs != 3 || res.Complete {
+	if res := whole.Summarize(rec); res.Commands[0].Runs != 3 || res.Complete {
 		t.Errorf("%d runs", res.Commands[0].Runs)
 	}
 }
