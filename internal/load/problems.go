@@ -18,13 +18,15 @@ func missed(s record.LoadSide) bool {
 	return s.OfferedRate > 0 && offered-float64(s.Requests) > max(1, shortOfRate*offered)
 }
 
+const engineAdvice = "this is a fault of moonlap's engine, or of its LuaJIT: 'moonlap doctor' checks the machine"
+
 // problems are what went wrong, those that decide the exit status first.
 func problems(rec *record.Record, res *record.LoadResults) []record.LoadProblem {
 	var list []record.LoadProblem
 	add := func(p record.LoadProblem) { list = append(list, p) }
 	for _, f := range rec.Faults {
 		code := record.LoadEngineFailed
-		advice := "this is a fault of moonlap's engine, or of its LuaJIT: 'moonlap doctor' checks the machine"
+		advice := engineAdvice
 		if f.Stage == StageServer {
 			code, advice = record.LoadServerDied, "its error log says why; what was measured until then stands"
 		}

@@ -12,6 +12,10 @@ func scriptProblems(rec *record.Record, res *record.LoadResults) []record.LoadPr
 	var list []record.LoadProblem
 	known := map[string]bool{}
 	for _, s := range rec.Load.Scripts {
+		if s.Hook == engineHook { // not the script's fault, but ours
+			list = append(list, record.LoadProblem{Code: record.LoadEngineFailed, Text: s.Text, Advice: engineAdvice, Decides: true})
+			continue
+		}
 		p := record.LoadProblem{
 			Code: record.LoadScriptError, Side: nameOf(res, s.Side), Text: scriptText(s), Advice: scriptAdvice(s), Decides: true,
 		}
@@ -22,6 +26,9 @@ func scriptProblems(rec *record.Record, res *record.LoadResults) []record.LoadPr
 	}
 	return list
 }
+
+// engineHook is the hook of a script's line where the engine itself failed.
+const engineHook = "engine"
 
 // scriptText is what happened in which hook, and where.
 func scriptText(s record.LoadScript) string {

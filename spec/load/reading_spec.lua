@@ -178,7 +178,7 @@ describe("moonlap.load.reading", function()
             [chunks .. "xyz\r\n"] = "a chunk without a size",
             [chunks .. "1\r\nab\r\n"] = "a chunk is longer than its size",
             [chunks .. "ffffffffffffffff\r\n"] = "a chunk's size is out of range",
-            [length .. "1\r\n\r\nabc"] = "bytes after the response, or without a request",
+            [length .. "1\r\n\r\nabc"] = "bytes behind the last response that was asked for",
         }
         for text, words in pairs(cases) do
             local self, conn = new_conn(1, false)

@@ -138,6 +138,93 @@ describe("the load engine", function()
         assert.is_true(run:errors().protocol > 0)
     end)
 
+    it("takes no second answer for that to the next request", function()
+        local chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        for _, text in ipairs { OK .. OK, chunked .. OK, "HTTP/1.1 204 No\r\n\r\n" .. OK } do
+            local run = against(answer(text), { requests = 20, duration_ns = 1e10,
+                connections = 1 })
+            assert.equal(20, run:sum "responses")
+            assert.equal(20, run:errors().protocol)
+            assert.equal("bytes behind the last response that was asked for", run:texts "protocol")
+        end
+    end)
+
+    it("takes a 101 for an answer only where it was asked for", function()
+        local switch = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nframes"
+        local run = against(answer(switch))
+        assert.equal(0, run:sum "responses")
+        assert.equal("the server switches protocols, and was not asked to", run:texts "protocol")
+        run = against(answer(switch), { headers = { { "Upgrade", "x" } }, requests = 5,
+            duration_ns = 1e10 })
+        assert.same({}, run:errors())
+        assert.equal(5, run:sum "responses")
+    end)
+
+    it("counts each request of a batch that fails with its connection", function()
+        local function batch_of_5(serve)
+            return against(serve, { pipeline = 5, connections = 1, timeout_ns = 1e8,
+                duration_ns = 5e7 })
+        end
+        local run = batch_of_5(function(peer)
+            peer:receive()
+            peer:send(OK .. OK)
+            kernel.poll({}, 0, 20000)
+        end)
+        assert.equal(3 * (run:sum "responses" / 2), run:errors().timeout)
+        run = batch_of_5(function(peer)
+            peer:receive()
+            peer:send(OK)
+        end)
+        assert.equal(run:sum "requests", run:sum "responses" + run:errors().reset)
+        run = batch_of_5(answer "nonsense")
+        assert.equal(run:sum "requests", run:errors().protocol)
+    end)
+
+    it("reads no head without end, and waits for no half of one", function()
+        local run = against(function(peer)
+            peer:receive()
+            peer:send "HTTP/1.1 200 OK\r\n"
+            while peer:send(("X-Header: %s\r\n"):format(("x"):rep(8000))) do -- luacheck: ignore
+            end
+        end, { memory_bytes = 200 * 2 ^ 20 })
+        assert.equal("a head of more than 80 KiB", run:texts "protocol")
+        run = against(function(peer)
+            peer:receive()
+            peer:send(("x"):rep(1e7))
+        end)
+        assert.is_truthy(run:texts("protocol"):find("not an HTTP/1 response", 1, true))
+        run = against(function(peer)
+            peer:receive()
+            peer:send "HTTP/1.1 200 OK\r\nContent-Le"
+            kernel.poll({}, 0, 20000)
+        end, { timeout_ns = 1e8 })
+        assert.is_true(run:errors().timeout >= 2)
+        run = against(function(peer)
+            peer:receive()
+            peer:send "HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n"
+        end)
+        assert.equal("Content-Length is no number", run:texts "protocol")
+    end)
+
+    it("tells of a pause while it waited", function()
+        local run = against(answer(OK), { rate = 20, duration_ns = 9e8, connections = 1,
+            stages = nil }, [[
+                local ffi = require "ffi"
+                ffi.cdef "int getpid(void);"
+                function init()
+                    local pid = ffi.C.getpid()
+                    os.execute(("(sleep 0.3; kill -STOP %d; sleep 0.4; kill -CONT %d) &")
+                        :format(pid, pid))
+                end
+            ]])
+        local most = 0
+        for _, line in ipairs(run:all "load_slice") do
+            most = math.max(most, line.lag_max_ns)
+        end
+        assert.is_true(most > 2e8, tostring(most))
+        assert.same({}, run:errors())
+    end)
+
     it("waits no longer than the timeout, and puts that into the histogram", function()
         local run = against(function(peer)
             peer:receive()

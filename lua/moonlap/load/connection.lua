@@ -40,7 +40,7 @@ function _M.new(side, id)
         id = id, side = side, fd = -1, made = 0, state = CLOSED,
         sent = 0, due = 0, pending = 0, since = 0, tries = 0, wake = 0, queued = false,
         phase = HEAD, status = 0, left = 0, keepalive = 1, head_text = "", body_size = 0,
-        is_head = false, heads = false, answered = 0,
+        is_head = false, heads = false, answered = 0, surplus = false,
         chunks = false, stash = false, room = 0, have = 0, pieces = false,
         out = false, out_at = 0, tls = false, tls_bytes = 0, idle = false, pause = false,
         away_since = 0, away = 0,
@@ -67,7 +67,7 @@ local function close(conn)
         conn.side.open = conn.side.open - 1
     end
     conn.state, conn.phase, conn.have, conn.out, conn.pieces = CLOSED, HEAD, 0, false, false
-    conn.idle, conn.wake, conn.tag, conn.pause = false, 0, false, false
+    conn.idle, conn.wake, conn.tag, conn.pause, conn.surplus = false, 0, false, false, false
     conn.made = (conn.made + 1) % 2 ^ 31 -- what else the socket said is not looked at
 end
 
@@ -119,10 +119,17 @@ local function record_wait(conn, t)
 end
 
 
+-- How many requests fail with a connection: all that are under way. The one whose response() threw
+-- is not among these any more.
+local function lost_with(conn, kind)
+    return kind == "script" and conn.phase == HEAD and 1 + conn.pending or math.max(1, conn.pending)
+end
+
+
 --- What was under way failed: counts it, and connects again.
 function _M.fail(self, conn, kind, text, t)
     local side = conn.side
-    count_error(side.counters, kind, text)
+    count_error(side.counters, kind, text, lost_with(conn, kind))
     if conn.tag then
         local tag = counters.tag(side.counters, conn.tag)
         tag.errors = tag.errors + 1

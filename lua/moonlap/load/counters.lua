@@ -42,11 +42,13 @@ end
 
 
 --- Counts an error, and keeps its words.
-function _M.error(counters, kind, text)
+-- @tparam[opt=1] int count how many requests it is an error of
+function _M.error(counters, kind, text, count)
+    count = count or 1
     counters.has_errors = true
-    counters.errors[kind] = (counters.errors[kind] or 0) + 1
+    counters.errors[kind] = (counters.errors[kind] or 0) + count
     local key = kind .. "\0" .. (text or "")
-    counters.texts[key] = (counters.texts[key] or 0) + 1
+    counters.texts[key] = (counters.texts[key] or 0) + count
 end
 
 

@@ -25,6 +25,8 @@ _M.CONTROL = CONTROL
 -- Waiting ends this much early for a request that is due, and the rest is spent asking: a sleep
 -- always ends late. How late is measured as it goes.
 local FIRST_MARGIN, MOST_MARGIN = 3e4, 1.5e5
+-- A wait that ends so many ns late says that this thread was stopped, or had no processor.
+local STOOD_STILL = 1e6
 
 
 --- A loop without connections.
@@ -157,14 +159,18 @@ function _M.run(self)
         end
         local span = target - now()
         local count = wait(epoll, events, MOST_EVENTS, span > 0 and span or 0)
+        local woke = now()
+        if span > 0 and woke - target > STOOD_STILL then
+            self.lag:record(woke - target)
+        end
         if count > 0 then
-            self.woke = now()
+            self.woke = woke
             self.event_at, self.event_count = 0, count
             handle_events(self)
         else
             self.woke = 0
             if span > 0 and count == 0 then
-                local margin = self.margin * 0.95 + (now() - target) * 0.06
+                local margin = self.margin * 0.95 + (woke - target) * 0.06
                 self.margin = margin < MOST_MARGIN and margin or MOST_MARGIN
             end
         end

@@ -121,6 +121,17 @@ local function begin_body(conn, head, p, size, wants_body)
 end
 
 
+-- Whether a connection is kept behind a response with `left` bytes behind it. Bytes behind the last
+-- one that was asked for would pass for the answer to the next request.
+local function keep(conn, keepalive, left)
+    if left > 0 and conn.pending == 1 then
+        conn.surplus = true
+        return 0
+    end
+    return keepalive
+end
+
+
 -- Takes bytes of a body; how many, nil when the connection failed.
 local function read_body(self, conn, p, n)
     local side = conn.side
@@ -147,6 +158,7 @@ local function read_body(self, conn, p, n)
         return nil, "a body of more than 256 MiB for a script"
     end
     if done then
+        conn.keepalive = keep(conn, conn.keepalive, n - used)
         finish(self, conn)
     end
     return used, side
@@ -163,21 +175,32 @@ local function answers_head(conn)
 end
 
 
+-- A server that switches protocols says nothing of HTTP any more.
+local function switch(self, conn, head, p, n, size)
+    if not conn.side.asks_upgrade then
+        fail(self, conn, "protocol", "the server switches protocols, and was not asked to", now())
+    else
+        complete(self, conn, head.status, 0, p - size, size, "")
+    end
+    return n
+end
+
+
 -- What follows a head: all of its body, or what there is of it. How many bytes that is.
 local function feed_body(self, conn, head, p, n, size)
     local side = conn.side
     local status, body = head.status, head.body
-    if status < 200 and status ~= 101 then
-        return 0
+    if status < 200 then
+        return status == 101 and switch(self, conn, head, p, n, size) or 0
     elseif body ~= NONE and (side.is_head or conn.heads) and answers_head(conn) then
         body = NONE
     end
     if body == NONE then
-        complete(self, conn, status, head.keepalive, p - size, size, "")
+        complete(self, conn, status, keep(conn, head.keepalive, n), p - size, size, "")
         return 0
     elseif body == LENGTH and n >= head.length then
         local length = head.length
-        complete(self, conn, status, head.keepalive, p - size, size,
+        complete(self, conn, status, keep(conn, head.keepalive, n - length), p - size, size,
             side.wants_body and ffi.string(p, length) or "")
         return length
     end
@@ -192,7 +215,7 @@ end
 local function feed(self, conn, p, n)
     local made = conn.made
     if conn.pending == 0 then
-        return fail(self, conn, "protocol", "bytes after the response, or without a request", now())
+        return fail(self, conn, "protocol", "bytes behind the last response that was asked for", now())
     elseif conn.phase == HEAD then
         local head = conn.side.head
         local size, err = read_head(head, p, n)

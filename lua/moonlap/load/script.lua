@@ -200,6 +200,7 @@ function _M:attach(side, job)
             text = text:rep(side.batch)
         end
         side.is_head = text:sub(1, 5) == "HEAD "
+        side.asks_upgrade = text:lower():find("\nupgrade:", 1, true) ~= nil
         side.text = text
     else
         side.request = new_request(self)
