@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
+	"github.com/moonlap/moonlap/internal/evidence/turns"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -27,11 +29,11 @@ type Capture struct {
 	AfterNS  int64 `json:"after_ns"`
 	Open     bool  `json:"open"` // it had not ended
 
-	Stall    *explain.Stall    `json:"turn,omitempty"`   // what became of a turn
+	Stall    *turns.Stall      `json:"turn,omitempty"`   // what became of a turn
 	Around   *Around           `json:"around,omitempty"` // what became of the time, where it is not known as exactly
 	Lines    []Change          `json:"lines"`            // of Lua, those that took most of the event first
 	Requests []evidence.Share  `json:"requests"`         // likewise
-	Blocks   []explain.Block   `json:"blocks"`           // sleeps in the event
+	Blocks   []sleeps.Block    `json:"blocks"`           // sleeps in the event
 	InFlight []worker.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
 	Heap     []HeapReading     `json:"lua_heap"`         // over the time kept
 	Also     []string          `json:"also"`             // other events meanwhile
@@ -147,13 +149,13 @@ func of(e Event, in []worker.Sample) []worker.Sample {
 
 // compare tells what the time of the event was spent with, and that before it.
 func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
-	described := func(samples []worker.Sample) explain.Stall {
+	described := func(samples []worker.Sample) turns.Stall {
 		l := t.Looks
 		l.Samples, l.Stalls = samples, []worker.Stall{{PID: c.PID, Start: e.From, Length: e.To - e.From, Samples: samples}}
 		if s := e.Stall; s != nil {
 			l.Stalls[0].Slept, l.Stalls[0].Queued, l.Stalls[0].Events = s.Slept, s.Queued, s.Events
 		}
-		return explain.Stalls(l)[0]
+		return turns.Stalls(l)[0]
 	}
 	stall, old := described(in), described(before)
 	usual := map[string]float64{}
@@ -167,7 +169,7 @@ func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
 	looks := t.Looks
 	looks.Samples = in
 	c.Requests = explain.Shares(looks).Requests
-	c.Blocks = explain.Blocks(in)
+	c.Blocks = sleeps.Blocks(in)
 	if e.Stall != nil {
 		c.Stall, c.Around = &stall, nil
 	}

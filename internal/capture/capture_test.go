@@ -49,7 +49,7 @@ func stalled() (Pending, *worker.Tail) {
 func TestNew(t *testing.T) {
 	p, tail := stalled()
 	c := New(4711, 5*sec, p, tail, "moonlap/1")
-	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.Text != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.QueuedNS != 5e6 {
+	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.Text != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.Queued != 5e6 {
 		t.Errorf("%s, %s, %s, %+v", c.Line, c.Request, c.Text, c.Stall)
 	}
 	if c.BeforeNS != 5e9 || c.AfterNS != 3e9+1 || c.Looks != 100 || c.LooksOf != 50 || len(c.InFlight) != mostInFlight || c.More != 2 {

@@ -10,6 +10,8 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
+	"github.com/moonlap/moonlap/internal/evidence/turns"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
@@ -64,7 +66,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	} else {
 		all = lookAtAll(ctx, sys, pids, o, by)
 	}
-	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which()}
+	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which(), Evidence: evidence.Set{}}
 	if out.Title == "" {
 		out.Title = who + ", " + o.which()
 		if o.command == nil {
@@ -98,20 +100,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	out.Evidence = out.Evidence.Merge(shares.Evidence)
 	chosen.AddTo(out)
 	out.Merge()
-	var found *explain.Found
-	if together.Timed {
-		f := explain.Find(together, o.stalls)
-		found, out.Found = &f, f
-	}
-	if compiled := compiler.Of(chosen); compiled != nil {
-		out.Evidence = out.Evidence.Merge(evidence.Set{compiler.Name: compiled})
-	}
-	if timed := resumes.Of(together.Resumes); timed != nil {
-		out.Evidence = out.Evidence.Merge(evidence.Set{resumes.Name: timed})
-	}
-	if allocated := allocations.Of(chosen, out.Duration, worker.Of); allocated != nil {
-		out.Evidence = out.Evidence.Merge(evidence.Set{allocations.Name: allocated})
-	}
+	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(together))
+	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
+	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
+	evidence.Put(out.Evidence, resumes.Name, resumes.Of(together.Resumes))
+	evidence.Put(out.Evidence, allocations.Name, allocations.Of(chosen, out.Duration, worker.Of))
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -127,7 +120,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		summary := report.Profile{
 			PIDs: seen, Command: exec.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
 			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
-			Explanation: shares, Found: found, Evidence: out.Evidence,
+			Explanation: shares, Evidence: out.Evidence,
 		}
 		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
 			return err

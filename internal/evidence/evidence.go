@@ -84,3 +84,13 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
+
+// Put adds a result, unless it is nil: where a kind has observed nothing.
+func Put[R any, P interface {
+	*R
+	Result
+}](s Set, kind string, result P) {
+	if result != nil {
+		s[kind] = result
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -26,12 +27,11 @@ type Explanation struct {
 	Machines []evidence.Share `json:"machines"`     // http and stream, where both ran Lua, of the same
 	Lines    []evidence.Share `json:"lines"`        // innermost Lua lines
 	Requests []evidence.Share `json:"requests"`
-	Phases   []evidence.Share `json:"phases"`                    // whose Lua ran
-	Plugins  []evidence.Share `json:"plugins"`                   // of Kong or APISIX that ran, else Lua modules
-	Modules  []evidence.Share `json:"modules"`                   // what the innermost function belongs to
-	Served   *Served          `json:"served,omitempty"`          // by nginx; nil: not looked up
-	Stack    []worker.Frame   `json:"stack"`                     // the most frequent one, innermost first
-	Held     *Held            `json:"event_loop_held,omitempty"` // the longest turn of the event loop that was looked into
+	Phases   []evidence.Share `json:"phases"`           // whose Lua ran
+	Plugins  []evidence.Share `json:"plugins"`          // of Kong or APISIX that ran, else Lua modules
+	Modules  []evidence.Share `json:"modules"`          // what the innermost function belongs to
+	Served   *Served          `json:"served,omitempty"` // by nginx; nil: not looked up
+	Stack    []worker.Frame   `json:"stack"`            // the most frequent one, innermost first
 	Heap     uint64           `json:"lua_heap_bytes"`
 	PauseNS  int64            `json:"pause_ns"` // mean time that a look stopped the worker for, at most
 	Evidence evidence.Set     `json:"evidence,omitempty"`
@@ -81,7 +81,6 @@ func Shares(l worker.Looks) Explanation {
 		} else {
 			heap = s.InUse
 		}
-		e.hold(s)
 	}
 	e.Heap = heap + stream
 	all, ofLua := l.Total(l.Samples), l.Total(lua)
@@ -95,12 +94,8 @@ func Shares(l worker.Looks) Explanation {
 	e.Phases = observe.Shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	e.Plugins = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
 	e.Evidence = evidence.Set{}
-	if waits := locks.WaitsOf(l); waits != nil {
-		e.Evidence[locks.InSamples] = waits
-	}
-	if worked := regexes.Of(l); worked != nil {
-		e.Evidence[regexes.Name] = worked
-	}
+	evidence.Put(e.Evidence, locks.InSamples, locks.WaitsOf(l))
+	evidence.Put(e.Evidence, regexes.Name, regexes.Of(l))
 	e.Modules = observe.Shares(l, l.Samples, all, moduleOf)
 	if stack := typical(l.Samples, lua); stack != nil {
 		e.Stack = stack
@@ -179,7 +174,7 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 	return Finding{"blocked",
 		fmt.Sprintf("The event loop was blocked in %.0f %% of the looks: %s put the worker to sleep in %s (%s); no other request is served meanwhile.",
 			100*share, caller.Where(), what, stack[0].Function),
-		nonBlocking(what)}, true
+		sleeps.Advice(what)}, true
 }
 
 // stuck: one and the same request ran Lua all the time, and the event loop did not turn. Without that

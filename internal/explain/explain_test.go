@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -131,13 +132,17 @@ func TestBelongs(t *testing.T) {
 	}
 }
 
-func TestNonBlocking(t *testing.T) {
-	for function, want := range map[string]string{
-		"os.execute": "ngx.pipe", "io.popen": "ngx.pipe", "io.open": "init_by_lua", "socket.sleep": "ngx.sleep", "": "cosockets",
-		"buffer_meth_receive": "ngx.socket.tcp", "getaddrinfo": "resolver",
-	} {
-		if got := nonBlocking(function); !strings.Contains(got, want) {
-			t.Errorf("%s: %q does not speak of %s", function, got, want)
-		}
+// TestWaits: a wait for a lock counts by its time, as lines do.
+func TestWaits(t *testing.T) {
+	wait := worker.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []worker.Frame{handler, main},
+		Sleep: &worker.Sleep{Call: "futex", Cause: worker.Lock, For: 4 * time.Millisecond}}
+	e := Shares(worker.Looks{Timed: true, Every: 52 * time.Millisecond, Samples: []worker.Sample{wait, {Lua: true, Stack: []worker.Frame{handler, main}}}})
+	waits, _ := e.Evidence[locks.InSamples].(*locks.Waits)
+	if waits == nil || len(waits.Lines) != 1 || waits.Lines[0].Zone != "cats" || waits.Lines[0].Line != "handler@app.lua:24" || waits.Lines[0].Samples != 1 ||
+		waits.Lines[0].Share != waits.Lines[0].Asleep || waits.Lines[0].Share < 0.07 || waits.Lines[0].Share > 0.072 { // 4 of 56 ms
+		t.Errorf("%+v", waits)
+	}
+	if e.Lines[0].Name != "handler@app.lua:24" || e.Lines[0].Share < 0.99 {
+		t.Errorf("%+v", e.Lines)
 	}
 }

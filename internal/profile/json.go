@@ -77,7 +77,10 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 	if err := files.CheckJSON("the profile", data); err != nil {
 		return nil, err
 	}
-	var in jsonProfile
+	var in struct {
+		jsonProfile
+		Found *found `json:"found"`
+	}
 	if err := json.Unmarshal(data, &in); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
@@ -94,8 +97,12 @@ func ReadJSON(data []byte, schema string) (*Profile, error) {
 	case in.Unit != "" && in.Unit != Samples && in.Unit != Bytes && in.Unit != Time:
 		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
 	}
+	earlier, err := in.Found.evidence()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
+	}
 	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Found: in.Found, Evidence: in.Evidence, Start: in.Start,
+		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Evidence: earlier.Merge(in.Evidence), Start: in.Start,
 		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
 	}
 	var total int64

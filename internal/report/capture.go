@@ -6,6 +6,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 )
@@ -19,8 +20,8 @@ func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 	p.Fact("line", ui.Clean(c.Line))
 	p.Fact("request", ui.Clean(c.Request))
 	if s := c.Stall; s != nil {
-		p.Fact("turn", p.Join("computed "+p.Time(float64(s.ComputedNS)), "blocked "+p.Time(float64(s.SleptNS)),
-			"without a processor "+p.Time(float64(s.QueuedNS)), ui.Plural(s.Events, "event", "events")+" served"))
+		p.Fact("turn", p.Join("computed "+p.Time(float64(s.Computed)), "blocked "+p.Time(float64(s.Slept)),
+			"without a processor "+p.Time(float64(s.Queued)), ui.Plural(s.Events, "event", "events")+" served"))
 	}
 	if a := c.Around; a != nil {
 		p.Fact("time", p.Join("computed "+p.Time(float64(a.ComputedNS)), "blocked "+p.Time(float64(a.SleptNS)),
@@ -41,7 +42,7 @@ func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 	}
 	p.captureLines(c)
 	evidence.ListShares(p.Page, "requests, of its time", c.Requests)
-	p.blocks(c.Blocks)
+	sleeps.List(p.Page, "what put the worker to sleep", c.Blocks)
 	p.captureHeap(c)
 	p.watchRequests(watch.Snapshot{Workers: []watch.Row{{PID: c.PID, InFlight: len(c.InFlight), Requests: c.InFlight}}})
 	return p.Write(w)

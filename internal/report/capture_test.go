@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/capture"
-	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/evidence/turns"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -17,7 +17,7 @@ func TestCapture(t *testing.T) {
 	c := &capture.Capture{
 		PID: 7, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Condition: "turn>100ms", Text: "a turn of the event loop took 305ms",
 		Line: "f@a.lua:3 os.execute", Request: "GET /x\x1b[31m", Advice: "use ngx.pipe", BeforeNS: 10e9, LengthNS: 305e6, AfterNS: 2e9,
-		Stall: &explain.Stall{ComputedNS: 1e6, SleptNS: 303e6, QueuedNS: 1e6, Events: 3},
+		Stall: &turns.Stall{Computed: 1e6, Slept: 303e6, Queued: 1e6, Events: 3},
 		Lines: []capture.Change{{Name: "f@a.lua:3 os.execute", In: 0.99, Before: 0.001}, {Name: "g@a.lua:9", In: 0.01}},
 		Heap:  []capture.HeapReading{{At: -10e9, Bytes: 1e6}, {At: 0, Bytes: 8e6}}, Also: []string{"Lua's heap reached 8.0 MB"}, More: 4, Missed: 2,
 		InFlight: []worker.InFlight{{Method: "GET", URI: "/waits", Age: time.Second, Phase: "content"}}, Looks: 31, LooksOf: 1200,

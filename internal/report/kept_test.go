@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -54,5 +55,31 @@ func TestKeptEvidence(t *testing.T) {
 	}
 	if _, err := profile.ReadJSON(bytes.Replace(file.Bytes(), []byte(`"lock_waits"`), []byte(`"chess"`), 1), record.Schema); err == nil || !strings.Contains(err.Error(), `"chess"`) {
 		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// TestEarlier: files that earlier versions kept are drawn with what their runs found.
+func TestEarlier(t *testing.T) {
+	data, err := os.ReadFile("testdata/earlier/profile.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := profile.ReadJSON(data, record.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := KeptProfile(&page, kept, "", ui.Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"449 ms   63.4 ms      11  function@init_worker_by_lua(nginx.conf:6):1", "use ngx.pipe",
+		"turns    11 · median 45.1 ms · 99 % 85.9 ms · 99.9 % 85.9 ms · longest 85.9 ms", "turns of 10.0 ms and more: 11",
+		"2.42 s   85.9 ms   2.37 ms   73.1 ms   10.5 ms       0\n            function@init_worker_by_lua(nginx.conf:6):1 os.execute 94 %",
+		"585 ms in all", "cats  waits      734", "calls that end traces",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("no %q in\n%s", want, page.String())
+		}
 	}
 }

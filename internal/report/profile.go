@@ -11,6 +11,8 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
+	"github.com/moonlap/moonlap/internal/evidence/turns"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -18,6 +20,7 @@ import (
 
 // Kinds of evidence in the order in which a page has them: before its shares of samples, and after.
 var (
+	first     = []string{turns.Name, sleeps.Name, allocations.Name}
 	ofSamples = []string{locks.InSamples, regexes.Name}
 	details   = []string{compiler.Name, locks.Name, resumes.Name}
 )
@@ -41,8 +44,7 @@ type Profile struct {
 	LeftOut     int           // functions of Lua that are not in those stacks, together
 	Used        time.Duration // CPU time of all workers
 	Explanation explain.Explanation
-	Found       *explain.Found // what the kernel told of their time; nil: nothing
-	Evidence    evidence.Set   // that was asked for besides
+	Evidence    evidence.Set // that was asked for besides
 }
 
 // Write draws the summary. Its only error is that of w.
@@ -58,18 +60,20 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	}
 	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+who+p.Dot+s.Which))
 	_, allocated := s.Evidence[allocations.Name]
+	slept, timed := s.Evidence[sleeps.Name].(*sleeps.Result)
 	switch {
 	case allocated:
 		s.missing(p)
-	case s.Found != nil:
-		s.times(p)
+	case timed:
+		slept.Facts(p.Page, s.Duration)
+		s.missing(p)
 	case s.By == "ebpf":
 		s.ticks(p)
 	default:
 		s.stops(p)
 	}
 	p.Fact("CPU", ui.Percent(s.Used.Seconds()/s.Duration.Seconds())+" of one processor")
-	if e.Samples == 0 && s.Found == nil && !allocated {
+	if e.Samples == 0 && !timed && !allocated {
 		p.Fact("result", "nothing: no look found a worker "+s.Which)
 	}
 	if s.Note != "" {
@@ -78,11 +82,8 @@ func (s Profile) Write(w io.Writer, opt ui.Options) error {
 	if s.File != "" {
 		p.Fact("file", ui.Clean(s.File))
 	}
-	if s.Found != nil {
-		p.found(*s.Found)
-	}
+	s.Evidence.Text(p.Page, "", first...)
 	if allocated {
-		s.Evidence.Text(p.Page, "", allocations.Name)
 		e.Lines, e.Modules = nil, nil // told already; LuaJIT
 	}
 	p.allShares(e)
@@ -115,9 +116,6 @@ func (s Profile) ticks(p *page) {
 		fmt.Sprintf("%s in %s", ui.Count(s.Looks+s.Lost), p.Time(float64(s.Duration))),
 		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.Time(1e9/s.Hz))))
 	s.missing(p)
-	if h := s.Explanation.Held; h != nil {
-		p.Fact("loop", fmt.Sprintf("one turn of the event loop had taken at least %s, in %s; --stalls 10ms tells of each", p.Time(float64(h.NS)), ui.Clean(h.Line)))
-	}
 }
 
 // missing is about looks that came to nothing, or not to all of it.
@@ -155,7 +153,7 @@ func KeptProfile(w io.Writer, kept *profile.Profile, file string, opt ui.Options
 	if file != "" {
 		p.Fact("file", ui.Clean(file))
 	}
-	kept.Evidence.Text(p.Page, "", allocations.Name)
+	kept.Evidence.Text(p.Page, "", first...)
 	kept.Evidence.Text(p.Page, "", ofSamples...)
 	for _, list := range []struct {
 		title string

@@ -1,9 +1,9 @@
-package explain
+package sleeps
 
 import "strings"
 
-// nonBlocking is what to use in nginx instead of a function that puts the worker to sleep.
-func nonBlocking(function string) string {
+// Advice is what to use in nginx instead of a function that puts the worker to sleep.
+func Advice(function string) string {
 	const luaSocket = "use cosockets (ngx.socket.tcp) instead of LuaSocket, and ngx.sleep instead of socket.sleep"
 	const names = "let cosockets look names up, which nginx's directive resolver makes them do without blocking, or use lua-resty-dns"
 	for _, known := range []struct{ prefix, instead string }{

@@ -1,0 +1,121 @@
+// Package sleeps is evidence of what put workers to sleep, so that their event loops stood still, and of what became of their time.
+package sleeps
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// Name is that of the kind.
+const Name = "sleeps"
+
+// A Result is what the kernel reported of workers' time.
+type Result struct {
+	Times  Times   `json:"times"`
+	Blocks []Block `json:"blocks"` // that which took longest in total first
+}
+
+// Times are what became of the workers' time: of their main threads, which serve requests.
+type Times struct {
+	Began     time.Duration `json:"began_ns"` // CLOCK_MONOTONIC
+	Elapsed   time.Duration `json:"elapsed_ns"`
+	Computed  time.Duration `json:"computed_ns"`
+	Idle      time.Duration `json:"idle_ns"`   // waited for events
+	Slept     time.Duration `json:"slept_ns"`  // was put to sleep by something else
+	Queued    time.Duration `json:"queued_ns"` // waited for a processor
+	Halted    time.Duration `json:"halted_ns,omitempty"`
+	Unknown   time.Duration `json:"unknown_ns"` // the rest
+	Sleeps    int           `json:"sleeps"`
+	Unseen    int           `json:"sleeps_without_stack"` // begun before, or more in a second than are sampled
+	UnseenFor time.Duration `json:"slept_without_stack_ns"`
+}
+
+// A Block is a line of Lua that puts the worker to sleep in one way, for one URI: all such sleeps.
+type Block struct {
+	Line    string        `json:"line"`                // function@file:line; "" where nginx itself does it
+	Called  string        `json:"called"`              // function that the line calls
+	Call    string        `json:"system_call"`         // that it slept in
+	Cause   string        `json:"cause"`               // what for: "a program", "the disk"
+	URI     string        `json:"uri,omitempty"`       // "" without a request: a timer, say
+	Phase   string        `json:"phase,omitempty"`     // "" where it is not known
+	Count   int           `json:"count"`               // sleeps
+	Total   time.Duration `json:"total_ns"`            // until it was woken each time
+	Longest time.Duration `json:"longest_ns"`          //
+	Queued  time.Duration `json:"queued_ns,omitempty"` // that it waited for a processor after that
+	Advice  string        `json:"advice"`
+}
+
+func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+
+// Of is that of samples; nil where the kernel did not report sleeps.
+func Of(l worker.Looks) *Result {
+	if !l.Timed {
+		return nil
+	}
+	r := l.Rest
+	return &Result{
+		Blocks: Blocks(l.Samples),
+		Times: Times{
+			Began: l.Began, Elapsed: l.Elapsed, Computed: r.Computed, Idle: r.Idle, Slept: r.Slept, Queued: r.Queued, Halted: r.Halted,
+			Unknown: max(0, l.Elapsed-r.Computed-r.Idle-r.Slept-r.Queued-r.Halted), Sleeps: r.Sleeps, Unseen: r.Unseen, UnseenFor: r.UnseenFor,
+		},
+	}
+}
+
+// Blocks are the sleeps among samples by what made the worker sleep.
+func Blocks(samples []worker.Sample) []Block {
+	var all []Block
+	for _, s := range samples {
+		if s.Sleep == nil {
+			continue
+		}
+		one := Block{
+			Called: worker.Called(s.Stack), Call: s.Sleep.Call, Cause: string(s.Sleep.Cause), URI: s.Request.URI, Phase: s.Phase,
+			Count: 1, Total: s.Sleep.For, Longest: s.Sleep.For, Queued: s.Sleep.Queued,
+		}
+		if s.Lua {
+			one.Line = worker.Asker(s.Stack).Where()
+			if one.Advice = Advice(one.Called); s.Lock != "" {
+				one.Advice = locks.Advice
+			}
+		}
+		all = append(all, one)
+	}
+	return grouped(all)
+}
+
+func grouped(all []Block) []Block {
+	type key struct{ line, called, call, cause, uri, phase string }
+	groups := evidence.Group(all, func(b Block) key { return key{b.Line, b.Called, b.Call, b.Cause, b.URI, b.Phase} },
+		func(to *Block, one Block) {
+			to.Count += one.Count
+			to.Total += one.Total
+			to.Longest = max(to.Longest, one.Longest)
+			to.Queued += one.Queued
+		})
+	slices.SortStableFunc(groups, func(a, b Block) int { return cmp.Compare(b.Total, a.Total) })
+	return groups
+}
+
+// Merge is both together.
+func (r *Result) Merge(other evidence.Result) evidence.Result {
+	o := other.(*Result)
+	t, u := r.Times, o.Times
+	return &Result{
+		Blocks: grouped(slices.Concat(r.Blocks, o.Blocks)),
+		Times: Times{
+			Began: min(t.Began, u.Began), Elapsed: t.Elapsed + u.Elapsed, Computed: t.Computed + u.Computed, Idle: t.Idle + u.Idle,
+			Slept: t.Slept + u.Slept, Queued: t.Queued + u.Queued, Halted: t.Halted + u.Halted, Unknown: t.Unknown + u.Unknown,
+			Sleeps: t.Sleeps + u.Sleeps, Unseen: t.Unseen + u.Unseen, UnseenFor: t.UnseenFor + u.UnseenFor,
+		},
+	}
+}
+
+// Metrics writes nothing: it is a question of a while, not of all the time.
+func (r *Result) Metrics(*metrics.Page, ...string) {}
