@@ -150,7 +150,9 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	case file == "":
 		after, missed, err = lookAtHeaps(ctx, sys, o)
 	case process.IsCore(file):
-		after, err = awaited(ctx, sys, "looking at the heap in "+file, func() (*heap.Snapshot, error) { return heapInCore(file, o.root, o.copying()) })
+		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(step func(string)) (*heap.Snapshot, error) {
+			return heapInCore(file, o.root, o.copying(step))
+		})
 	default:
 		after, err = readHeap(file)
 	}
@@ -179,8 +181,8 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	s = &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: sys.Now().Round(time.Second)}
 	var errs []error
 	for _, pid := range pids {
-		all, err := awaited(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func() ([]heap.Heap, error) { return heapsOf(pid, o.copying()) })
+		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
+			func(step func(string)) ([]heap.Heap, error) { return heapsOf(pid, o.copying(step)) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -196,8 +198,8 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func (o *heapOptions) copying() worker.HeapOptions {
-	return worker.HeapOptions{Pause: o.pause, Spill: o.spill}
+func (o *heapOptions) copying(step func(string)) worker.HeapOptions {
+	return worker.HeapOptions{Pause: o.pause, Spill: o.spill, Progress: step}
 }
 
 func heapsOf(pid int, o worker.HeapOptions) ([]heap.Heap, error) {

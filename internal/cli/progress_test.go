@@ -109,6 +109,15 @@ func TestAwaited(t *testing.T) {
 	if !strings.HasPrefix(screen.shown[0], "reading r.jsonl · ") || len(screen.line) > 0 {
 		t.Errorf("the terminal showed %q", screen.shown)
 	}
+	seen = make(chan struct{})
+	screen = &shown{once: sync.OnceFunc(func() { close(seen) })}
+	sys.Stderr = screen
+	if _, err := awaitedSteps(t.Context(), sys, "looking", func(step func(string)) (int, error) { step("paths"); <-seen; return 0, nil }); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(screen.shown[0], "looking: paths · ") {
+		t.Errorf("the terminal showed %q", screen.shown)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	forever := make(chan struct{})
 	defer close(forever)

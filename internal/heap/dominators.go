@@ -17,59 +17,48 @@ const none = -1
 // dominators computes the immediate dominator of every vertex: the last one that every path from vertex
 // 0 goes through before it. Vertex 0 and those that no path leads to have none.
 //
-// This is the simple version of the algorithm of Lengauer and Tarjan, "A Fast Algorithm for Finding
-// Dominators in a Flowgraph" (1979), of O(m log n) steps, without its recursion: a list of a million
-// objects is a path of a million vertices.
+// Semidominators are those of Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979),
+// without the recursion: a list of a million objects is a path of a million vertices. The dominator of a vertex is
+// the nearest ancestor, in the tree of dominators, of its parent and its semidominator: the second half of the
+// algorithm SEMI-NCA of Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems" (2005). It takes
+// O(m log n) steps.
 //
-// The arrays lie in a space, and are given back as soon as they are not needed: the graph's edges, too, which
-// are of no use afterwards.
+// The arrays lie in a space, and are given back as soon as they are not needed: the graph, too, which is of no use
+// afterwards.
 func dominators(g *digraph, space *memory.Space) []int32 {
 	size := g.size()
 	vertices, parent, number := depthFirst(g, space)
 	n := len(vertices)
 	predecessors := reversed(g, vertices, number, space)
-	memory.Release(space, number)
-	memory.Release(space, g.to)
-	g.to = nil
+	memory.Release(space, number, g.to)
+	memory.Release(space, g.first)
+	g.first, g.to = nil, nil
 
 	// From here on, vertices are their numbers.
-	t := &forest{ancestor: parent, label: memory.Make[int32](space, n), semi: memory.Make[int32](space, n), linked: int32(n), space: space}
+	t := &forest{ancestor: memory.Make[int32](space, n), label: memory.Make[int32](space, n), semi: memory.Make[int32](space, n), linked: int32(n), space: space}
+	copy(t.ancestor, parent)
 	for i := range t.label {
 		t.label[i], t.semi[i] = int32(i), int32(i)
 	}
-	dominator := memory.Filled[int32](space, n, none)
-	bucket, next := memory.Filled[int32](space, n, none), memory.Filled[int32](space, n, none) // lists of vertices by their semidominator
 	for w := int32(n) - 1; w > 0; w-- {
 		for _, v := range predecessors.successors(w) {
-			if u := t.eval(v); t.semi[u] < t.semi[w] {
-				t.semi[w] = t.semi[u]
-			}
+			t.semi[w] = min(t.semi[w], t.semi[t.eval(v)])
 		}
-		next[w], bucket[t.semi[w]] = bucket[t.semi[w]], w
-		p := parent[w] // not compressed yet
 		t.linked = w
-		for v := bucket[p]; v != none; v = next[v] {
-			if u := t.eval(v); t.semi[u] < t.semi[v] {
-				dominator[v] = u
-			} else {
-				dominator[v] = p
-			}
-		}
-		bucket[p] = none
-	}
-	for w := 1; w < n; w++ {
-		if dominator[w] != t.semi[w] {
-			dominator[w] = dominator[dominator[w]]
-		}
 	}
 	memory.Release(space, predecessors.first)
-	memory.Release(space, predecessors.to)
-	memory.Release(space, t.ancestor, t.label, t.semi, t.path, bucket, next)
+	memory.Release(space, predecessors.to, t.ancestor, t.label, t.path)
+	tree := newAncestry(n, space)
+	for w := int32(1); int(w) < n; w++ {
+		tree.add(w, tree.nearest(parent[w], t.semi[w]))
+	}
+	memory.Release(space, parent, t.semi)
 	all := memory.Filled[int32](space, size, none)
 	for w := 1; w < n; w++ {
-		all[vertices[w]] = vertices[dominator[w]]
+		all[vertices[w]] = vertices[tree.up[w]]
 	}
-	memory.Release(space, vertices, dominator)
+	tree.release()
+	memory.Release(space, vertices)
 	return all
 }
 
@@ -77,25 +66,25 @@ func dominators(g *digraph, space *memory.Space) []int32 {
 // to them, the number in that order of each one's parent in the search's tree, and by vertex its number.
 func depthFirst(g *digraph, space *memory.Space) (vertices, parent, number []int32) {
 	number = memory.Filled[int32](space, g.size(), none)
-	position := memory.Make[uint32](space, g.size()) // of the next successor to look at
-	defer memory.Release(space, position)
 	vertices, parent = memory.Make[int32](space, g.size())[:1], memory.Make[int32](space, g.size())[:1]
 	parent[0], number[0] = none, 0
+	next := memory.Push(space, nil, g.first[0]) // edge to follow, of each vertex on the path to where the search is
 	for at := int32(0); at != none; {
-		v := vertices[at]
-		i := g.first[v] + position[v]
-		if i == g.first[v+1] {
-			at = parent[at]
+		top := len(next) - 1
+		i := next[top]
+		if i == g.first[vertices[at]+1] {
+			at, next = parent[at], next[:top]
 			continue
 		}
-		position[v]++
+		next[top]++
 		if w := g.to[i]; number[w] == none {
 			number[w] = int32(len(vertices))
 			vertices = append(vertices, w)
 			parent = append(parent, at)
-			at = number[w]
+			at, next = number[w], memory.Push(space, next, g.first[w])
 		}
 	}
+	memory.Release(space, next)
 	return vertices, parent, number
 }
 

@@ -2,12 +2,18 @@
 // path, and what has grown between two snapshots. It knows objects by their numbers alone.
 package heap
 
-import "github.com/moonlap/moonlap/internal/memory"
+import (
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/memory"
+)
 
 // Objects are those of a heap, numbered from 0 in the order in which they lie in memory.
 type Objects interface {
 	Len() int
 	Size(object int) int64 // bytes
+	// Leaf tells that an object holds no others, as a string does. All leaves are of one class.
+	Leaf(object int) bool
 	// Roots and References call found with what is alive by itself, and what an object keeps alive. A reference
 	// that makes no sense leads to -1. They find the same each time.
 	Roots(found func(to int, how uint64))
@@ -24,78 +30,163 @@ type Classes interface {
 	ObjectClass(object int) uint64
 }
 
-// A Graph is the objects that are alive, and who keeps them so. Objects are called by their rank here: the
-// order in which a search comes to them, from 1 on. 0 stands for all roots together.
+// A Graph is the objects that are alive, and who keeps them so. Those that are no leaves are called by their rank here:
+// the order in which a search follows their references, from 1 on. 0 stands for all roots together.
 type Graph struct {
-	edges  *edges
-	object []int32  // by rank; of 0 none
-	rank   []int32  // by object; 0: nothing holds it
-	parent []int32  // by rank: the object before it on a short path from the roots
-	edge   []uint32 // by rank: that object's reference to it, among the edges
-	holder []int32  // by rank: its immediate dominator
-	held   []int64  // by rank: bytes that would be free without it, its own included
-	broken int64    // references of objects that are alive, which make no sense
+	edges   *edges
+	space   *memory.Space
+	vertex  []uint32  // by rank
+	rank    []int32   // by vertex; 0: nothing holds it
+	parent  []int32   // by rank: the object before it on a short path from the roots
+	step    []int32   // by rank: the class of that object's reference to it
+	class   []int32   // by rank: its own
+	size    []uint32  // by rank
+	holders *ancestry // by rank: its immediate dominator
+	held    []int64   // by rank: bytes that would be free without it, its own included
+	leaves  bits      // those that are alive
+	broken  int64     // references of objects that are alive, which make no sense
 }
 
 // Build finds for every object a short path from the roots, and the object that all paths to it go
 // through last: its immediate dominator, without which it would be garbage. The path is a shortest one of
 // those that do not go through a passing object; where there is none, it is a short one.
-// The objects are asked for their references once, in the order in which they lie in memory: that may be a file.
+//
+// The objects are asked for their references once, in the order in which they lie in memory: that may be a file. Only
+// the search goes to and fro in the arrays. It brings the objects into an order in which those that belong together
+// lie together, and what follows is done in that order.
 // The arrays lie in the space: call it within memory.Run.
 func Build(objects Objects, space *memory.Space) *Graph {
-	g := &Graph{edges: collect(objects, space)}
-	g.search(objects, space)
-	dominator := dominators(&g.edges.digraph, space)
-	g.holder = memory.Filled[int32](space, len(g.object), none)
-	for r := 1; r < len(g.object); r++ {
-		g.holder[r] = 0
-		if d := dominator[g.object[r]+1]; d > 0 {
-			g.holder[r] = g.rank[d-1]
-		}
+	space.Say("references of its objects")
+	g := &Graph{edges: collect(objects, space), space: space}
+	space.Say("paths to its objects")
+	followed := g.search()
+	g.describe(objects)
+	space.Say("who holds its objects")
+	dominator := dominators(followed, space)
+	n := len(g.vertex)
+	g.holders = newAncestry(n, space)
+	for r := int32(1); int(r) < n; r++ { // a holder's rank is lower: it is on the path, too
+		g.holders.add(r, dominator[r])
 	}
 	memory.Release(space, dominator)
-	g.held = memory.Make[int64](space, len(g.object))
-	for r := len(g.object) - 1; r > 0; r-- { // a holder's rank is lower: it is on the path, too
-		g.held[r] += objects.Size(int(g.object[r]))
-		g.held[g.holder[r]] += g.held[r]
+	g.held = memory.Make[int64](space, n)
+	g.leaves = newBits(space, objects.Len())
+	g.eachLeaf(func(l leaf) {
+		g.leaves.add(uint32(l.object))
+		g.held[l.holder] += objects.Size(l.object)
+	})
+	for r := n - 1; r > 0; r-- {
+		g.held[r] += int64(g.size[r])
+		g.held[g.holders.up[r]] += g.held[r]
 	}
 	return g
 }
 
-// search ranks the objects in the order of their distance from the roots.
-func (g *Graph) search(objects Objects, space *memory.Space) {
-	most := objects.Len() + 1
-	g.rank, g.object = memory.Make[int32](space, objects.Len()), memory.Make[int32](space, most)[:1]
-	g.parent, g.edge = memory.Make[int32](space, most)[:1], memory.Make[uint32](space, most)[:1]
-	g.object[0], g.parent[0] = none, none
-	follow := func(from int32) {
-		v := g.object[from] + 1
-		for i := g.edges.first[v]; i < g.edges.first[v+1]; i++ {
-			to := g.edges.to[i]
-			switch {
-			case to == 0:
+// search ranks the objects in the order of their distance from the roots, and returns them with their references
+// to one another.
+func (g *Graph) search() *digraph {
+	e, space := g.edges, g.space
+	most := e.vertices.count + 1
+	g.vertex, g.parent, g.step = memory.Long[uint32](space, most)[:1], memory.Long[int32](space, most)[:1], memory.Long[int32](space, most)[:1]
+	g.parent[0] = none
+	found := newBits(space, most)
+	followed := &digraph{first: memory.Long[uint32](space, most+1)[:0], to: memory.Long[int32](space, len(e.edge))[:0]}
+	type reached struct {
+		vertex       uint32
+		parent, step int32
+	}
+	add := func(v reached) {
+		g.vertex, g.parent, g.step = append(g.vertex, v.vertex), append(g.parent, v.parent), append(g.step, v.step)
+	}
+	var later []reached // passing objects
+	for next := int32(0); ; next++ {
+		if int(next) == len(g.vertex) {
+			if len(later) == 0 {
+				break
+			}
+			add(later[0])
+			later = later[1:]
+		}
+		v := g.vertex[next]
+		followed.first = append(followed.first, uint32(len(followed.to)))
+		for _, edge := range e.edge[e.first[v]:e.first[v+1]] {
+			to := uint32(edge)
+			if to == 0 {
 				g.broken++
-			case g.rank[to-1] == 0:
-				g.rank[to-1] = int32(len(g.object))
-				g.object, g.parent, g.edge = append(g.object, to-1), append(g.parent, from), append(g.edge, i)
+				continue
+			}
+			followed.to = append(followed.to, int32(to)) // its rank is not known yet
+			if !found.add(to) {
+				continue
+			}
+			if r := (reached{to, next, int32(edge >> 32)}); e.passing.has(to) {
+				later = append(later, r)
+			} else {
+				add(r)
 			}
 		}
 	}
-	follow(0)
-	var later []int32 // passing objects
-	for next := int32(1); int(next) < len(g.object) || len(later) > 0; {
-		switch {
-		case int(next) == len(g.object):
-			follow(later[0])
-			later = later[1:]
-			continue
-		case objects.Passing(int(g.object[next])):
-			later = append(later, next)
-		default:
-			follow(next)
-		}
-		next++
+	followed.first = append(followed.first, uint32(len(followed.to)))
+	memory.Release(space, found)
+	memory.Release(space, e.first)
+	memory.Release(space, e.edge)
+	e.first, e.edge = nil, nil
+	g.rank = memory.Make[int32](space, most)
+	for r, v := range g.vertex {
+		g.rank[v] = int32(r)
 	}
+	for i, v := range followed.to {
+		followed.to[i] = g.rank[v]
+	}
+	return followed
+}
+
+// describe notes what the objects are by their rank.
+func (g *Graph) describe(objects Objects) {
+	g.class, g.size = memory.Make[int32](g.space, len(g.vertex)), memory.Make[uint32](g.space, len(g.vertex))
+	for v, r := range g.rank {
+		if r != 0 {
+			g.class[r], g.size[r] = g.edges.class[v], uint32(objects.Size(int(g.edges.object[v])))
+		}
+	}
+	memory.Release(g.space, g.edges.class)
+	g.edges.class = nil
+}
+
+// A leaf is one that is alive, and how.
+type leaf struct {
+	object       int
+	parent, step int32 // the rank before it on a short path, and the class of the reference
+	holder       int32 // rank of its immediate dominator
+}
+
+// eachLeaf calls found with all leaves that are alive, in the order in which they lie in memory.
+func (g *Graph) eachLeaf(found func(leaf)) {
+	var all []leaf
+	g.edges.leaves.Each(func(from, to int, records func(func(object, vertex, step uint32))) {
+		all = slices.Grow(all[:0], to-from)[:to-from]
+		for i := range all {
+			all[i].parent = none
+		}
+		records(func(object, vertex, step uint32) {
+			l, r := &all[int(object)-from], g.rank[vertex]
+			switch {
+			case r == 0 && vertex != 0: // garbage itself
+			case l.parent == none:
+				*l = leaf{object: int(object), parent: r, step: int32(step), holder: r}
+			default:
+				if r < l.parent {
+					l.parent, l.step = r, int32(step)
+				}
+				l.holder = g.holders.nearest(l.holder, r)
+			}
+		})
+		for _, l := range all {
+			if l.parent != none {
+				found(l)
+			}
+		}
+	})
 }
 
 // Needed estimates how many bytes Build takes for a number of objects, at most: 32 for those of the graph, 24
@@ -103,37 +194,57 @@ func (g *Graph) search(objects Objects, space *memory.Space) {
 func Needed(objects int64) int64 { return 104 * objects }
 
 // Alive tells whether anything holds an object.
-func (g *Graph) Alive(object int) bool { return g.rank[object] != 0 }
+func (g *Graph) Alive(object int) bool {
+	v, leaf := g.edges.vertices.of(object)
+	if leaf {
+		return g.leaves.has(uint32(object))
+	}
+	return g.rank[v] != 0
+}
 
-// Held is how many bytes would be free without the object.
+// Held is how many bytes would be free without the object, which is no leaf.
 func (g *Graph) Held(object int) int64 {
-	if r := g.rank[object]; r != 0 {
+	if r := g.rankOf(object); r != 0 {
 		return g.held[r]
 	}
 	return 0
 }
 
-// from is the object before a rank on its path, or -1.
-func (g *Graph) from(r int32) int { return int(g.object[g.parent[r]]) }
+// rankOf is the rank of an object that is no leaf; 0: nothing holds it.
+func (g *Graph) rankOf(object int) int32 {
+	v, _ := g.edges.vertices.of(object)
+	return g.rank[v]
+}
 
-// hows finds out by which reference each of some ranks is reached. An object is asked once for all of its own.
+// object is that of a rank; of 0 there is none.
+func (g *Graph) object(r int32) int {
+	if r == 0 {
+		return none
+	}
+	return int(g.edges.object[g.vertex[r]])
+}
+
+// from is the object before a rank on its path, or -1.
+func (g *Graph) from(r int32) int { return g.object(g.parent[r]) }
+
+// hows finds out by which reference each of some ranks is reached: the first one of the object before it. An object is
+// asked once for all of its own.
 func (g *Graph) hows(objects Objects, ranks []int32) map[int32]uint64 {
-	wanted := map[int]map[uint32]int32{} // by object before it, and by edge
+	wanted := map[int]map[int]int32{} // by object before it, and by object
 	for _, r := range ranks {
 		from := g.from(r)
 		if wanted[from] == nil {
-			wanted[from] = map[uint32]int32{}
+			wanted[from] = map[int]int32{}
 		}
-		wanted[from][g.edge[r]] = r
+		wanted[from][g.object(r)] = r
 	}
 	all := map[int32]uint64{}
-	for from, edges := range wanted {
-		at := g.edges.first[from+1]
-		found := func(_ int, how uint64) {
-			if r, ok := edges[at]; ok {
+	for from, reached := range wanted {
+		found := func(to int, how uint64) {
+			if r, ok := reached[to]; ok {
 				all[r] = how
+				delete(reached, to)
 			}
-			at++
 		}
 		if from == none {
 			objects.Roots(found)

@@ -58,32 +58,44 @@ func (g *Graph) Holders(objects Objects, names Names, space *memory.Space) *Hold
 		holders: []holder{{parent: none, name: none}},
 		text:    map[uint64]int32{}, known: map[string]int32{}, child: map[[2]int32]int32{},
 	}
-	of := memory.Make[int32](space, len(g.object)) // holder of a rank's object
+	of := memory.Make[int32](space, len(g.vertex)) // holder of a rank's object
 	defer memory.Release(space, of)
-	for r := int32(1); int(r) < len(g.object); r++ {
-		h := t.below(of[g.holder[r]], t.name(r))
-		of[r] = h
-		t.holders[h].count++
-		t.holders[h].bytes += objects.Size(int(g.object[r]))
+	for r := int32(1); int(r) < len(of); r++ {
+		up := g.holders.up[r]
+		of[r] = t.below(of[up], t.name(held{class: g.class[r], step: g.step[r], parent: g.parent[r], holder: up}))
+		t.count(of[r], int64(g.size[r]))
 	}
+	g.eachLeaf(func(l leaf) {
+		name := t.name(held{class: g.edges.leaf, step: l.step, parent: l.parent, holder: l.holder})
+		t.count(t.below(of[l.holder], name), objects.Size(l.object))
+	})
 	return t.result()
 }
 
+func (t *tree) count(holder int32, bytes int64) {
+	t.holders[holder].count++
+	t.holders[holder].bytes += bytes
+}
+
+// A held is an object to be named: its class, the step to it, and the ranks of what is before it on its path and of
+// its holder.
+type held struct{ class, step, parent, holder int32 }
+
 // name numbers the words for how an object is held by its holder.
-func (t *tree) name(r int32) int32 {
+func (t *tree) name(o held) int32 {
 	g := t.graph
-	class, up, steps := hash(0, g.edges.class[g.object[r]]), r, 0
-	for ; steps < maxSteps && (steps == 0 || up != g.holder[r]); steps++ {
-		class = hash(class, g.edges.step[g.edge[up]])
+	class, up := hash(hash(0, o.class), o.step), o.parent
+	for steps := 1; steps < maxSteps && up != o.holder; steps++ {
+		class = hash(class, g.step[up])
 		up = g.parent[up]
 	}
-	if up != g.holder[r] { // the beginning of the path is left out
+	if up != o.holder { // the beginning of the path is left out
 		class = hash(class, none)
 	}
 	if n, ok := t.text[class]; ok {
 		return n
 	}
-	n := t.intern(t.words1(r))
+	n := t.intern(t.words1(o))
 	t.text[class] = n
 	return n
 }
@@ -96,28 +108,28 @@ func hash(of uint64, class int32) uint64 {
 
 // words1 puts it into words: the steps from the holder to the object, and what that is. Strings that
 // several hold have no place worth telling.
-func (t *tree) words1(r int32) string {
-	g := t.graph
-	what := t.names.Describe(int(g.edges.classes[g.edges.class[g.object[r]]]))
+func (t *tree) words1(o held) string {
+	what := t.names.Describe(int(t.graph.edges.classes[o.class]))
+	last := t.step(o.step)
 	switch {
-	case g.parent[r] == 0: // a root has a name
-		return t.step(r)
-	case g.parent[r] != g.holder[r] && what == "string":
+	case o.parent == 0: // a root has a name
+		return last
+	case o.parent != o.holder && what == "string":
 		return "strings held in several ways"
 	}
-	return describe(g.path(r, g.holder[r], maxSteps, t.step), what)
+	step := func(r int32) string { return t.step(t.graph.step[r]) }
+	return describe(joined(append(t.graph.path(o.parent, o.holder, maxSteps-1, step), last)), what)
 }
 
-// step puts into words how a rank is held by the one before it, by what stands for all that are held alike.
-func (t *tree) step(r int32) string {
-	s := t.graph.edges.steps[t.graph.edges.step[t.graph.edge[r]]]
+// step puts a step into words, by what stands for all that are alike.
+func (t *tree) step(class int32) string {
+	s := t.graph.edges.steps[class]
 	return t.names.Step(s.from, s.how, false)
 }
 
-// path joins the steps from one rank to another that the shortest path to it goes through; the first are
+// path are the steps from one rank to another that the shortest path to it goes through; the first are
 // left out where there are too many.
-func (g *Graph) path(r, holder int32, most int, step func(r int32) string) string {
-	var steps []string
+func (g *Graph) path(r, holder int32, most int, step func(r int32) string) (steps []string) {
 	for up := r; up != holder; up = g.parent[up] {
 		if len(steps) == most {
 			steps = append(steps, "…")
@@ -126,7 +138,7 @@ func (g *Graph) path(r, holder int32, most int, step func(r int32) string) strin
 		steps = append(steps, step(up))
 	}
 	slices.Reverse(steps)
-	return joined(steps)
+	return steps
 }
 
 // joined writes a path as a program would: a.b["c"], with arrows where it could not.
@@ -252,12 +264,12 @@ func (h *Holder) Prune(least int64) {
 	h.Inner = kept
 }
 
-// Paths are shortest paths to some objects, with all their keys, and what they are.
+// Paths are shortest paths to some objects that are no leaves, with all their keys, and what they are.
 func (g *Graph) Paths(objects Objects, names Names, of []int) []string {
 	const most = 40 // steps
 	var ranks []int32
 	for _, object := range of {
-		for r, n := g.rank[object], 0; r != 0 && n < most; r, n = g.parent[r], n+1 {
+		for r, n := g.rankOf(object), 0; r != 0 && n < most; r, n = g.parent[r], n+1 {
 			ranks = append(ranks, r)
 		}
 	}
@@ -266,8 +278,8 @@ func (g *Graph) Paths(objects Objects, names Names, of []int) []string {
 	paths := make([]string, len(of))
 	for i, object := range of {
 		paths[i] = "nothing holds it"
-		if r := g.rank[object]; r != 0 {
-			paths[i] = g.path(r, 0, most, exact)
+		if r := g.rankOf(object); r != 0 {
+			paths[i] = joined(g.path(r, 0, most, exact))
 		}
 	}
 	return paths

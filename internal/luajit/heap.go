@@ -139,7 +139,7 @@ func (h *Heap) discover() {
 // measure numbers the objects and computes their sizes.
 func (h *Heap) measure() {
 	count := h.index.number()
-	h.at, h.sizes = memory.Make[uint64](h.space, count), memory.Make[uint32](h.space, count)
+	h.at, h.sizes = memory.Long[uint64](h.space, count), memory.Long[uint32](h.space, count)
 	kinds := memory.Make[uint8](h.space, count)
 	h.Broken = 0
 	h.index.each(func(i int, at uint64) {
@@ -240,6 +240,9 @@ func (h *Heap) Type(object int) ObjectType { return ObjectType(h.kind(object)) }
 
 // Size is how many bytes an object takes, with what belongs to it alone.
 func (h *Heap) Size(object int) int64 { return int64(h.sizes[object]) }
+
+// Leaf tells that an object is a string: it holds no others, and half of a heap are some.
+func (h *Heap) Leaf(object int) bool { return h.kinds[object] == typeString }
 
 // Entries is how many values a table holds.
 func (h *Heap) Entries(table int) (n int64) {

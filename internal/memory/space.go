@@ -19,6 +19,9 @@ type Space struct {
 	Checked bool   // memory is taken only where it can be spared
 	PID     int    // process that is looked at: what it pays for is not taken either; 0: none
 
+	// Progress is told what is being done, where it is set.
+	Progress func(what string)
+
 	buffer []byte // of Fill
 
 	lock  sync.Mutex
@@ -53,12 +56,25 @@ func Run(work func() error) (err error) {
 	return work()
 }
 
-// Make makes an array of zeros. It is to be called within Run.
-func Make[T Numbers](s *Space, n int) []T {
+// Say tells what is being done.
+func (s *Space) Say(what string) {
+	if s != nil && s.Progress != nil {
+		s.Progress(what)
+	}
+}
+
+// Make makes an array of zeros that is used in no order. Such an array of a file takes long where memory is short, so
+// it lies in memory even where there is a folder, as long as that leaves as much to spare. It is to be called within Run.
+func Make[T Numbers](s *Space, n int) []T { return made[T](s, n, false) }
+
+// Long is Make for an array that is gone through from one end to the other. It lies in a file where there is a folder.
+func Long[T Numbers](s *Space, n int) []T { return made[T](s, n, true) }
+
+func made[T Numbers](s *Space, n int, long bool) []T {
 	if s == nil || n == 0 {
 		return make([]T, n)
 	}
-	b, err := s.take(int64(n) * int64(unsafe.Sizeof(*new(T))))
+	b, err := s.take(int64(n)*int64(unsafe.Sizeof(*new(T))), long)
 	if err != nil {
 		panic(failure{err})
 	}
@@ -103,7 +119,7 @@ func grown[T Numbers](s *Space, all []T, room int) []T {
 	var b []byte
 	var err error
 	if cap(all) == 0 {
-		b, err = s.take(size)
+		b, err = s.take(size, true)
 	} else {
 		b, err = s.grow(unsafe.Pointer(unsafe.SliceData(all)), size)
 	}
@@ -114,11 +130,14 @@ func grown[T Numbers](s *Space, all []T, room int) []T {
 }
 
 // take maps zeros.
-func (s *Space) take(size int64) ([]byte, error) {
-	if err := s.Check(size); err != nil {
+func (s *Space) take(size int64, long bool) ([]byte, error) {
+	folder := s.Folder
+	if folder != "" && !long && s.Checked && (System{}).Check(Need{Own: 2 * size, PID: s.PID}) == nil {
+		folder = ""
+	} else if err := s.Check(size); err != nil {
 		return nil, err
 	}
-	m, err := newMapping(s.Folder, size)
+	m, err := newMapping(folder, size)
 	if err != nil {
 		return nil, s.explain(err, size)
 	}

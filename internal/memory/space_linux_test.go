@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -49,6 +50,24 @@ func TestSpace(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestWhere: with a folder, a long array lies in a file. One that is used in no order does not, where memory can be spared.
+func TestWhere(t *testing.T) {
+	s := &Space{Folder: t.TempDir(), Checked: true}
+	defer s.Close()
+	inFile := func(array []uint8) bool { return s.held[unsafe.Pointer(&array[0])].file != nil }
+	if err := Run(func() error {
+		if !inFile(Long[uint8](s, 5000)) {
+			t.Error("a long array lies in memory")
+		}
+		if inFile(Make[uint8](s, 5000)) {
+			t.Error("one that is used in no order lies in a file, and there is memory")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 			if err := o.Space.CheckAll(room+room/indexShare+o.Extra, u.swapped); err != nil {
 				return nil, err
 			}
-			arena = memory.Make[byte](o.Space, int(room))
+			arena = memory.Long[byte](o.Space, int(room))
 			began = time.Now()
 			p.used(always) // its time counts, that of making room does not
 		}

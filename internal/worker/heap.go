@@ -18,6 +18,9 @@ const looks = 3
 type HeapOptions struct {
 	Pause time.Duration // how long the worker may stand still; 0: not at all
 	Spill string        // folder for a file without a name that holds the copy; "": it is held in memory
+
+	// Progress is told what is being done, where it is set.
+	Progress func(step string)
 }
 
 // Heaps are those of all machines of the worker; see Heap.
@@ -76,7 +79,7 @@ const meanObject = 64
 
 // heap looks once.
 func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
-	space := &memory.Space{Folder: o.Spill, Checked: true}
+	space := &memory.Space{Folder: o.Spill, Checked: true, Progress: o.Progress}
 	defer space.Close()
 	if w.Core == nil {
 		space.PID = w.PID
@@ -86,10 +89,12 @@ func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
 		return heap.Heap{}, err
 	}
 	extra := heap.Needed(int64(min(gc.InUse, mostHeap)) / meanObject)
+	space.Say("copy of its memory")
 	s, err := w.Snapshot(process.SnapshotOptions{Pause: o.Pause, Space: space, Extra: extra})
 	if err != nil {
 		return heap.Heap{}, err
 	}
+	space.Say("its objects")
 	objects, err := vm.ReadHeap(s.Copy, s.Registers, space)
 	if err != nil {
 		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
