@@ -45,11 +45,11 @@ func (s *Store) fault(err error) error {
 	switch {
 	case errors.Is(err, errNewer):
 		f.Advice = "use that moonlap, or " + elsewhere
-	case errors.Is(err, errForeign):
+	case errors.Is(err, errForeign), errors.Is(err, errNoFile):
 		f.Advice = elsewhere
 	case code == sqlite3.SQLITE_NOTADB:
 		f.Text, f.Advice, f.damaged = "it is no database, or damaged", rebuildAdvice, true
-	case errors.Is(err, errDamaged), code == sqlite3.SQLITE_CORRUPT:
+	case errors.Is(err, errDamaged), code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_TOOBIG:
 		f.Text, f.Advice, f.damaged = "it is damaged", rebuildAdvice, true
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED:
 		f.Text, f.Advice = "another program has locked it", "try again when that has ended"

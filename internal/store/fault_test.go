@@ -24,6 +24,11 @@ func spoil(t *testing.T, s *Store, statements string) {
 	}
 }
 
+// elsewhere opens the index as another program does, where ours refuses it.
+func elsewhere(s *Store) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(s.Path))
+}
+
 // Whatever is wrong with the index, each use says what and how to go on, the record of a
 // run is kept, and the index knows it when it is usable again.
 func TestSpoiltIndex(t *testing.T) {
@@ -59,10 +64,37 @@ func TestSpoiltIndex(t *testing.T) {
 			spoil(t, s, "DROP TABLE cases")
 			return nil
 		}, "it is damaged; 'moonlap history --rebuild' makes it again", true},
+		{"a terabyte", func(t *testing.T, s *Store) func() {
+			if err := os.Truncate(s.Path, 1<<40); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}, "it is damaged; 'moonlap history --rebuild' makes it again", true},
+		{"a view without an end", func(t *testing.T, s *Store) func() {
+			spoil(t, s, `DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE r(record) AS (SELECT '1' UNION ALL SELECT record || '1' FROM r)
+				SELECT record, record AS name FROM r`)
+			return nil
+		}, "it is damaged; 'moonlap history --rebuild' makes it again", true},
+		{"a trigger", func(t *testing.T, s *Store) func() {
+			spoil(t, s, "CREATE TRIGGER x AFTER INSERT ON runs BEGIN DELETE FROM cases; END")
+			return nil
+		}, "it is damaged; 'moonlap history --rebuild' makes it again", true},
+		{"a pipe", func(t *testing.T, s *Store) func() {
+			if err := errors.Join(os.Remove(s.Path), syscall.Mkfifo(s.Path, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(s.Path) }
+		}, "it is neither a plain file nor missing; name another file with --history", false},
+		{"a device", func(t *testing.T, s *Store) func() {
+			if err := errors.Join(os.Remove(s.Path), os.Symlink("/dev/zero", s.Path)); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(s.Path) }
+		}, "it is neither a plain file nor missing; name another file with --history", false},
 		{"newer", func(t *testing.T, s *Store) func() {
 			spoil(t, s, "PRAGMA user_version = 99")
 			return func() { // with another program, as ours refuses it
-				db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(s.Path))
+				db, err := elsewhere(s)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -272,5 +304,29 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "are gone from "+s.folder()+": "+filepath.Base(missing)) {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// TestLongValues: a value that no moonlap writes is refused before there is memory for it.
+func TestLongValues(t *testing.T) {
+	s := newStore(t)
+	keep(t, s, made{name: "main", at: 1, cases: map[string]float64{"a": 1}})
+	db, err := elsewhere(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE settings SET facts = CAST(zeroblob(3000000) AS TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	var f *Fault
+	if _, err := s.History(background, ""); !errors.As(err, &f) || !strings.Contains(err.Error(), "it is damaged; 'moonlap history --rebuild'") {
+		t.Errorf("%v", err)
+	}
+	if runs, err := s.Rebuild(background); err != nil || runs != 1 {
+		t.Errorf("made again it has %d runs, %v", runs, err)
+	}
+	if h, err := s.History(background, ""); err != nil || len(h.Series) != 1 {
+		t.Errorf("%+v, %v", h, err)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // and the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -72,6 +74,9 @@ func (s *Store) connect() (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := vet(path); err != nil {
+		return nil, err
+	}
 	patience := s.Patience
 	if patience == 0 {
 		patience = 5 * time.Second
@@ -86,15 +91,54 @@ func (s *Store) connect() (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
-	if err := prepare(db); err != nil {
+	db.SetMaxOpenConns(1) // it stays open, and keeps its bounds
+	err = bound(db)
+	if err == nil {
+		err = prepare(db)
+	}
+	if err != nil {
 		db.Close()
 		return nil, err
 	}
 	return db, nil
 }
 
+// Bounds of an index, which may come from anybody. Ours has a few hundred bytes a case; settings are its longest values.
+const (
+	mostIndex = 512 << 20
+	mostValue = 1 << 20
+)
+
+// vet refuses what can be no index before it is opened: a pipe would be waited for, and a device may have no end.
+func vet(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir():
+		return nil // SQLite says it
+	case !info.Mode().IsRegular():
+		return errNoFile
+	case info.Size() > mostIndex:
+		return fmt.Errorf("%w: it is larger than %d MB", errDamaged, mostIndex>>20)
+	}
+	return nil
+}
+
+// bound has SQLite refuse values that are longer than ours, and functions in a schema.
+func bound(db *sql.DB) error {
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, mostValue); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(context.Background(), "PRAGMA trusted_schema = 0")
+	return err
+}
+
 var (
+	errNoFile  = errors.New("it is neither a plain file nor missing")
 	errNewer   = errors.New("it was written by a newer moonlap")
 	errForeign = errors.New("it is a database of another program")
 	errDamaged = errors.New("it is damaged")
@@ -154,7 +198,27 @@ func isCurrent(db queryer) (bool, error) {
 	case ours != 3:
 		return false, fmt.Errorf("%w: it lacks a table", errDamaged)
 	}
-	return true, nil
+	return true, checkSchema(db)
+}
+
+// checkSchema refuses what has the names of our tables and is something else, as a view without an end, and what would run when
+// they are used, as a trigger.
+func checkSchema(db queryer) error {
+	rows, err := db.Query("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL") // SQLite's own indexes have none
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return err
+		}
+		if !strings.Contains(tables, text+";") {
+			return fmt.Errorf("%w: %q is not moonlap's", errDamaged, name)
+		}
+	}
+	return rows.Err()
 }
 
 // inTransaction does all of work or nothing.
