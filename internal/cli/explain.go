@@ -106,7 +106,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		Explanation: explain.Explain(looks),
 	}
 	if err == nil {
-		out.Served = explain.Serves(w)
+		out.Serves(w)
 	}
 	if err != nil {
 		out.Error = err.Error()
@@ -138,7 +138,7 @@ func explainCore(sys Sys, o explainOptions, file string) error {
 		Schema: record.Schema, Kind: "explain", PID: w.PID, LuaJIT: w.VM.Library,
 		Explanation: explain.Core(file, w.Core.Signal, s),
 	}
-	out.Served = explain.Serves(w)
+	out.Serves(w)
 	return out.write(sys, o.json)
 }
 

@@ -30,6 +30,15 @@ var known = map[string]func() Result{}
 // Register makes results of a kind known, so that kept ones can be read. empty is a pointer to none.
 func Register(kind string, empty func() Result) { known[kind] = empty }
 
+// Empty is a result of each kind that is known, without anything in it.
+func Empty() Set {
+	all := Set{}
+	for kind, empty := range known {
+		all[kind] = empty()
+	}
+	return all
+}
+
 // Merge is both together. Neither changes.
 func (s Set) Merge(o Set) Set {
 	if len(o) == 0 {

@@ -76,3 +76,10 @@ func ListShares(p *ui.Page, title string, list []Share) {
 		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
 	}
 }
+
+// Latest is what is known of each worker, in the order of their process IDs: of one that both have, the later.
+func Latest[T any](earlier, later []T, pid func(T) int) []T {
+	all := Group(slices.Concat(earlier, later), pid, func(to *T, one T) { *to = one })
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(pid(a), pid(b)) })
+	return all
+}

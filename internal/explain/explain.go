@@ -27,16 +27,16 @@ type Explanation struct {
 	Machines []evidence.Share `json:"machines"`     // http and stream, where both ran Lua, of the same
 	Lines    []evidence.Share `json:"lines"`        // innermost Lua lines
 	Requests []evidence.Share `json:"requests"`
-	Phases   []evidence.Share `json:"phases"`           // whose Lua ran
-	Plugins  []evidence.Share `json:"plugins"`          // of Kong or APISIX that ran, else Lua modules
-	Modules  []evidence.Share `json:"modules"`          // what the innermost function belongs to
-	Served   *Served          `json:"served,omitempty"` // by nginx; nil: not looked up
-	Stack    []worker.Frame   `json:"stack"`            // the most frequent one, innermost first
+	Phases   []evidence.Share `json:"phases"`  // whose Lua ran
+	Plugins  []evidence.Share `json:"plugins"` // of Kong or APISIX that ran, else Lua modules
+	Modules  []evidence.Share `json:"modules"` // what the innermost function belongs to
+	Stack    []worker.Frame   `json:"stack"`   // the most frequent one, innermost first
 	Heap     uint64           `json:"lua_heap_bytes"`
 	PauseNS  int64            `json:"pause_ns"` // mean time that a look stopped the worker for, at most
 	Evidence evidence.Set     `json:"evidence,omitempty"`
-	Failed   int              `json:"failed"`  // looks that came to nothing
-	Partial  int              `json:"partial"` // looks whose C frames are incomplete
+	Unknown  []string         `json:"unknown,omitempty"` // what could not be read, with the reason
+	Failed   int              `json:"failed"`            // looks that came to nothing
+	Partial  int              `json:"partial"`           // looks whose C frames are incomplete
 }
 
 // A Finding is one thing to know, with what to try.

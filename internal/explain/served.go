@@ -3,33 +3,27 @@ package explain
 import (
 	"fmt"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Served is what a worker of nginx has begun and not finished, after the looks: requests, with the light threads of each,
-// and timers.
-type Served struct {
-	Requests []worker.InFlight `json:"requests"`
-	Timers   *worker.LuaTimers `json:"timers"` // nil: not known
-	Unknown  []string          `json:"unknown,omitempty"`
+// Serves adds what a worker of nginx has begun and not finished, after the samples: requests and timers. It is not stopped.
+func (e *Explanation) Serves(w *worker.Worker) {
+	if w.Nginx == nil {
+		return
+	}
+	inFlight, err := w.InFlight()
+	e.Evidence[requests.Name] = requests.Of(w.PID, inFlight, len(inFlight))
+	e.unknown("requests in flight", err)
+	set, err := timers.Of(w, inFlight)
+	evidence.Put(e.Evidence, timers.Name, set)
+	e.unknown("timers", err)
 }
 
-// Serves reads what the worker serves; nil where it is no nginx. It is not stopped.
-func Serves(w *worker.Worker) *Served {
-	if w.Nginx == nil {
-		return nil
-	}
-	var s Served
-	requests, err := w.InFlight()
-	if s.Requests = requests; err != nil {
-		s.Unknown = append(s.Unknown, fmt.Sprintf("requests in flight: %v", err))
-	}
-	timers, err := w.LuaTimers()
+func (e *Explanation) unknown(what string, err error) {
 	if err != nil {
-		s.Unknown = append(s.Unknown, fmt.Sprintf("timers: %v", err))
-		return &s
+		e.Unknown = append(e.Unknown, fmt.Sprintf("%s: %v", what, err))
 	}
-	timers.Count(requests)
-	s.Timers = &timers
-	return &s
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/watch"
 )
 
 // Capture draws what is kept of an event. Its only error is that of w.
@@ -44,7 +44,7 @@ func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 	evidence.ListShares(p.Page, "requests, of its time", c.Requests)
 	sleeps.List(p.Page, "what put the worker to sleep", c.Blocks)
 	p.captureHeap(c)
-	p.watchRequests(watch.Snapshot{Workers: []watch.Row{{PID: c.PID, InFlight: len(c.InFlight), Requests: c.InFlight}}})
+	requests.Of(c.PID, c.InFlight, len(c.InFlight)).Text(p.Page, "")
 	return p.Write(w)
 }
 

@@ -8,6 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -34,7 +36,15 @@ func Explain(w io.Writer, pid int, e explain.Explanation, opt ui.Options) error 
 		p.Para("  ", ui.Clean(f.Text), p.Strong)
 		p.Para("  "+p.Arrow+" ", ui.Sentence(ui.Clean(f.Advice)), lipgloss.NewStyle())
 	}
-	p.served(e.Served)
+	if r, ok := e.Evidence[requests.Name].(*requests.Result); ok {
+		r.List(p.Page, "requests in flight, after the samples", ui.MostLines, mostFrames)
+	}
+	if t, ok := e.Evidence[timers.Name].(*timers.Result); ok {
+		t.Whole(p.Page)
+	}
+	for _, u := range e.Unknown {
+		p.FaintLine("not known: " + u)
+	}
 	title := "stack, innermost first"
 	if e.Core == nil {
 		p.allShares(e)

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/jsontext"
@@ -32,6 +33,10 @@ func spoil(v reflect.Value, depth int) {
 	case reflect.String:
 		v.SetString(evil)
 	case reflect.Pointer:
+		if !v.CanSet() { // an evidence.Result
+			spoil(v.Elem(), depth+1)
+			return
+		}
 		v.Set(reflect.New(v.Type().Elem()))
 		spoil(v.Elem(), depth+1)
 	case reflect.Struct:
@@ -55,6 +60,14 @@ func spoil(v reflect.Value, depth int) {
 			spoil(v.Index(i), depth+1)
 		}
 	case reflect.Map:
+		if v.Type() == reflect.TypeFor[evidence.Set]() {
+			all := evidence.Empty()
+			for _, result := range all {
+				spoil(reflect.ValueOf(result), 0)
+			}
+			v.Set(reflect.ValueOf(all))
+			return
+		}
 		v.Set(reflect.MakeMap(v.Type()))
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		spoil(key, depth+1)

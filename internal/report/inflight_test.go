@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -24,16 +27,15 @@ func TestServed(t *testing.T) {
 	fresh.Kind = "coroutine"
 	entry := thread("waits", "ngx.thread.wait", at("tree", 5), sleep, thread("ended", "", nil, sleep), sleep, fresh)
 	next, last := 3*time.Second, 90*time.Second
-	e := explain.Explanation{Served: &explain.Served{
-		Requests: []worker.InFlight{
+	e := explain.Explanation{Unknown: []string{"timers: none\x1b[31m"}, Evidence: evidence.Set{
+		requests.Name: requests.Of(7, []worker.InFlight{
 			{Method: "GET", URI: "/tree", Phase: "content", Age: time.Second, Lua: at("inner", 9), Waits: "ngx.sleep", Threads: &entry},
 			{Phase: "timer", Lua: at("tick", 7), Waits: "ngx.sleep"},
-		},
-		Timers: &worker.LuaTimers{Pending: 7, Running: 1, MostPending: 1024, MostRunning: 256, Unread: 2, Functions: []worker.TimerGroup{
+		}, 2),
+		timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: worker.LuaTimers{Pending: 7, Running: 1, MostPending: 1024, MostRunning: 256, Unread: 2, Functions: []worker.TimerGroup{
 			{Function: *at("tick", 6), Pending: 5, Running: 1, Next: &next, Last: &last},
 			{Function: *at("once", 2), Running: 1},
-		}},
-		Unknown: []string{"timers: none\x1b[31m"},
+		}}}}},
 	}}
 	var b strings.Builder
 	if err := Explain(&b, 7, e, ui.Options{Width: 100}); err != nil {

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Watch draws what was seen of workers over an interval: a line for each in two tables, then lists of
@@ -29,8 +31,7 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p.watchLua(s)
 	p.watchCollector(s)
 	p.watchStream(s)
-	p.watchRequests(s)
-	p.watchTimers(s)
+	p.evidenceOf(s, requests.Name, timers.Name)
 	p.watchPools(s)
 	p.watchZones(s)
 	p.watchDicts(s)
@@ -78,11 +79,11 @@ func (p *page) watchServing(s watch.Snapshot) {
 	headers := []string{"worker", "in flight", "oldest", "connections", "most", "limit", "loop p50", "p99", "longest", "timers", "next due"}
 	p.rows(s, headers, func(r watch.Row) []string {
 		row := []string{fmt.Sprint(r.PID), p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None, p.None}
-		if r.InFlight >= 0 {
-			row[1] = fmt.Sprint(r.InFlight)
-		}
-		if len(r.Requests) > 0 && r.Requests[0].Age > 0 {
-			row[2] = p.Time(float64(r.Requests[0].Age))
+		if q, ok := r.Evidence[requests.Name].(*requests.Result); ok {
+			row[1] = fmt.Sprint(q.Workers[0].Count)
+			if age := q.Age(); age > 0 {
+				row[2] = p.Time(float64(age))
+			}
 		}
 		if c := r.Connections; c != nil {
 			row[3], row[4], row[5] = fmt.Sprintf("%.1f", c.Average), fmt.Sprint(c.Most), fmt.Sprint(c.Limit)
@@ -90,14 +91,23 @@ func (p *page) watchServing(s watch.Snapshot) {
 		if l := r.Loop; l != nil {
 			row[6], row[7], row[8] = p.Millis(l.P50), p.Millis(l.P99), p.Millis(l.Most)
 		}
-		if t := r.Timers; t != nil {
-			row[9] = fmt.Sprint(t.Pending)
-			if t.Next != nil {
-				row[10] = p.Time(float64(*t.Next))
+		if t, ok := r.Evidence[timers.Name].(*timers.Result); ok {
+			row[9] = fmt.Sprint(t.Workers[0].Pending)
+			if next := t.Workers[0].Next; next != nil {
+				row[10] = p.Time(float64(*next))
 			}
 		}
 		return row
 	})
+}
+
+// evidenceOf draws some kinds of what was seen of all workers together.
+func (p *page) evidenceOf(s watch.Snapshot, kinds ...string) {
+	var all evidence.Set
+	for _, r := range s.Workers {
+		all = all.Merge(r.Evidence)
+	}
+	all.Text(p.Page, "", kinds...)
 }
 
 // rows draws a table with a line for each worker that was seen.
@@ -130,66 +140,6 @@ func (p *page) watchMasters(s watch.Snapshot) {
 			}
 			p.Para("    ", "a request took "+p.Join(parts...), p.Faint)
 		}
-	}
-}
-
-// watchRequests lists the oldest requests in flight.
-func (p *page) watchRequests(s watch.Snapshot) {
-	type one struct {
-		pid int
-		worker.InFlight
-	}
-	var all []one
-	count := 0 // of each worker only the oldest are in the snapshot
-	for _, r := range s.Workers {
-		for _, q := range r.Requests {
-			all = append(all, one{r.PID, q})
-		}
-		count += max(r.InFlight, len(r.Requests))
-	}
-	if len(all) == 0 {
-		return
-	}
-	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Age, a.Age) })
-	p.Section("requests in flight")
-	var table [][]string
-	for _, q := range all[:min(len(all), ui.MostListed)] {
-		for i, row := range p.inFlight(q.InFlight, ui.MostListed) {
-			pid := ""
-			if i == 0 {
-				pid = fmt.Sprint(q.pid)
-			}
-			table = append(table, append([]string{pid}, row...))
-		}
-	}
-	headers := append([]string{"worker"}, inFlightHeaders...)
-	p.ShortenLast(headers, table)
-	p.Fitted(headers, table, 2, 3, 4)
-	p.More(count)
-}
-
-// watchTimers lists the functions that timers call, in each worker those with the most timers.
-func (p *page) watchTimers(s watch.Snapshot) {
-	var table [][]string
-	count := 0
-	for _, r := range s.Workers {
-		if r.Timers == nil {
-			continue
-		}
-		for _, row := range p.timerGroups(r.Timers, ui.MostListed) {
-			table = append(table, append([]string{fmt.Sprint(r.PID)}, row...))
-		}
-		count += max(0, len(r.Timers.Functions)-ui.MostListed)
-	}
-	if len(table) == 0 {
-		return
-	}
-	p.Section("timers of Lua, by what they call")
-	headers := append([]string{"worker"}, timerHeaders...)
-	p.ShortenLast(headers, table)
-	p.Fitted(headers, table, 5)
-	if count > 0 {
-		p.More(count + ui.MostListed)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/probe"
@@ -23,7 +25,7 @@ import (
 func seen() watch.Snapshot {
 	next, over := 59*time.Second, -time.Second
 	at := worker.Frame{Kind: luajit.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
-	requests := []worker.InFlight{
+	inFlight := []worker.InFlight{
 		{Method: "GET", URI: "/slow", Age: 2500 * time.Millisecond, Phase: "access", Lua: &at, Waits: "ngx.sleep"},
 		{Method: "POST", URI: "/busy", Age: time.Millisecond, Phase: "content", Running: true},
 		{Method: "GET", URI: "/\x1b[2Jevil" + strings.Repeat("/long", 50)},
@@ -42,9 +44,12 @@ func seen() watch.Snapshot {
 			Share: watch.Share{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []watch.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
 			Lowest: 3e6, Highest: 5e6, Allocated: watch.Share{Estimate: 3e5}, Longest: &watch.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
 		},
-		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512}, InFlight: 207, Requests: requests,
-		Loop:    &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
-		Timers:  &worker.LuaTimers{Pending: 3, Next: &next},
+		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512},
+		Loop:        &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
+		Evidence: evidence.Set{
+			requests.Name: &requests.Result{Workers: []requests.Worker{{PID: 42, Count: 207, Oldest: inFlight}}},
+			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: worker.LuaTimers{Pending: 3, Next: &next}}}},
+		},
 		Unknown: []string{"compiler: no idea"},
 		Recent: []watch.Recent{
 			{Heap: 183_500}, {States: map[string]float64{"interpreted": 0.01, "recording": 0.5, "assembling": 0.5}, Heap: 275_250},
@@ -106,7 +111,7 @@ func TestWatch(t *testing.T) {
 		"worker allocates cycles/s collects longest step last cycle freed heap",
 		"42 300 kB/s ≥ 2.0 25 % (17 %–35 %) 3.00 ms–4.00 ms 40.0 ms 4.00 MB → 3.00 MB 3.00 MB–5.00 MB",
 		"requests in flight",
-		"42 2.50 s access GET /slow",
+		" 2.50 s access GET /slow",
 		"_M.sleep app.lua:11 in ngx.sleep",
 		"2.00 ms GET /proxied unix:/b, answer; try 2 after 502",
 		"runs",

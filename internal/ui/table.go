@@ -95,8 +95,11 @@ func (p *Page) ShortenLast(headers []string, table [][]string) {
 }
 
 // More says how many entries a list of MostListed leaves out.
-func (p *Page) More(count int) {
-	if count > MostListed {
-		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", count-MostListed)))
+func (p *Page) More(count int) { p.Rest(MostListed, count) }
+
+// Rest says how many entries of a list are not among so many that are shown.
+func (p *Page) Rest(shown, count int) {
+	if count > shown {
+		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", count-shown)))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/moonlap/moonlap/internal/metrics"
 )
@@ -77,6 +76,9 @@ func (e *exposition) workers(rows []Row, since map[int]*totals) {
 	e.lua(gauge)
 	e.collector(gauge, counter, since)
 	e.nginx(gauge)
+	for _, r := range rows {
+		r.Evidence.Metrics(&e.Page, "pid", strconv.Itoa(r.PID))
+	}
 	e.Family("worker_event_loop_wait_seconds", "histogram",
 		"How long an event that comes at a random moment waits for the event loop; sampled since the worker is watched.")
 	for _, r := range rows {
@@ -136,34 +138,6 @@ func (e *exposition) nginx(gauge func(name, help string, values func(Row, put)))
 	connections("worker_connections_max", "Most connections in use at a turn seen in the last interval.",
 		func(c *Connections) float64 { return float64(c.Most) })
 	connections("worker_connections_limit", "worker_connections.", func(c *Connections) float64 { return float64(c.Limit) })
-	gauge("worker_requests_in_flight", "Requests begun and not finished, by phase whose Lua runs or waits; none: outside of Lua.",
-		func(r Row, v put) {
-			phases := map[string]int{}
-			for _, q := range r.Requests {
-				phases[q.Phase]++
-			}
-			phases[""] += max(0, r.InFlight-len(r.Requests))
-			for _, phase := range slices.Sorted(maps.Keys(phases)) {
-				name := phase
-				if name == "" {
-					name = "none"
-				}
-				if r.InFlight >= 0 {
-					v(float64(phases[phase]), "phase", name)
-				}
-			}
-		})
-	gauge("worker_oldest_request_seconds", "Age of the oldest request in flight.", func(r Row, v put) {
-		if r.InFlight >= 0 {
-			v(oldest(r).Seconds())
-		}
-	})
-	gauge("worker_timers", "Timers that Lua has set: pending and running.", func(r Row, v put) {
-		if r.Timers != nil {
-			v(float64(r.Timers.Pending), "state", "pending")
-			v(float64(r.Timers.Running), "state", "running")
-		}
-	})
 	gauge("worker_cosocket_pool_connections", "Connections of a pool of cosockets: in use, idle; and connects that wait for one.", func(r Row, v put) {
 		for _, p := range r.Pools {
 			v(float64(p.Busy), "pool", p.Name, "state", "busy")
@@ -176,13 +150,6 @@ func (e *exposition) nginx(gauge func(name, help string, values func(Row, put)))
 			v(float64(p.Size), "pool", p.Name)
 		}
 	})
-}
-
-func oldest(r Row) time.Duration {
-	if len(r.Requests) == 0 {
-		return 0
-	}
-	return r.Requests[0].Age
 }
 
 func (e *exposition) masters(masters []Master) {

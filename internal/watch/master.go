@@ -56,7 +56,7 @@ func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
 	for _, r := range rows {
 		m.Dicts = append(m.Dicts, r.moment.span.dicts...) // one of them has them
-		m.Evidence = m.Evidence.Merge(r.Evidence)
+		m.Evidence = m.Evidence.Merge(r.asked)
 	}
 	if there, err := workers(m.PID); err == nil {
 		m.All = !slices.ContainsFunc(there, func(pid int) bool {

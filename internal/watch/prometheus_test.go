@@ -11,6 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
@@ -111,8 +114,13 @@ func snapshotOf(pid int, zone string) Snapshot {
 	r := Row{
 		PID: pid, Master: 1, Lua: 0.5, States: map[string]float64{"compiled": 1}, Phases: map[string]Share{"access": {0.4, 0.3, 0.5}},
 		Heap: 4096, GC: &GC{Threshold: 8192}, JIT: &JIT{Root: 3, Side: 2, Blacklisted: []Abort{{}}},
-		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}, InFlight: 3, Timers: &worker.LuaTimers{Pending: 2},
-		Requests: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
+		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{},
+		Evidence: evidence.Set{
+			requests.Name: &requests.Result{Workers: []requests.Worker{{
+				PID: pid, Count: 3, Oldest: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
+			}}},
+			timers.Name: &timers.Result{Workers: []timers.Worker{{PID: pid, LuaTimers: worker.LuaTimers{Pending: 2}}}},
+		},
 	}
 	r.collector(worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
 		Seen: 9 * time.Second, Missed: time.Second, Resolution: time.Millisecond, Cycles: 18, Allocated: 3e6, Guessed: 1e6, Lowest: 1000, Highest: 5000,

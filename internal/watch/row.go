@@ -44,18 +44,16 @@ type Row struct {
 
 	Events map[process.Event]float64 `json:"events"` // of the main thread, as far as the machine counts them
 
-	Connections *Connections      `json:"connections"`
-	Loop        *Loop             `json:"event_loop"`
-	InFlight    int               `json:"requests_in_flight"` // -1: not known
-	Requests    []worker.InFlight `json:"requests"`           // the oldest of them, at the end of the interval
-	Timers      *worker.LuaTimers `json:"timers"`
-	Pools       []worker.Pool     `json:"cosocket_pools"`     // at the end of the interval
-	Evidence    evidence.Set      `json:"evidence,omitempty"` // what was asked for besides
-	Unknown     []string          `json:"unknown,omitempty"`
+	Connections *Connections  `json:"connections"`
+	Loop        *Loop         `json:"event_loop"`
+	Pools       []worker.Pool `json:"cosocket_pools"` // at the end of the interval
+	Evidence    evidence.Set  `json:"evidence"`
+	Unknown     []string      `json:"unknown,omitempty"`
 
 	// Recent is what Lua did over the last intervals, the oldest first and this one last.
 	Recent []Recent `json:"-"`
 
+	asked  evidence.Set // what was observed because it was asked for
 	moment moment
 }
 

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/observe"
@@ -64,14 +67,14 @@ func (r *Row) observed(o *observe.Observing) {
 		return
 	}
 	var err error
-	if r.Evidence, err = o.Results(); err != nil {
+	if r.asked, err = o.Results(); err != nil {
 		r.Unknown = append(r.Unknown, err.Error())
 	}
 }
 
 // Interval watches the worker for an interval.
 func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
-	r := Row{PID: w.w.PID, Master: process.Parent(w.w.PID)}
+	r := Row{PID: w.w.PID, Master: process.Parent(w.w.PID), Evidence: evidence.Set{}}
 	before, err := w.w.Usage()
 	if err != nil {
 		return Row{PID: w.w.PID, Error: err.Error()}
@@ -205,7 +208,7 @@ func loopOf(l worker.Loop) *Loop {
 	}
 }
 
-// mostRequests is how many requests a row lists.
+// mostRequests is how many requests of a worker are listed.
 const mostRequests = 100
 
 // state fills in what is there at the interval's end.
@@ -217,20 +220,18 @@ func (r *Row) state(w *Watcher) {
 		other := r.machine(m, &w.health[1+i])
 		r.Stream = &other
 	}
-	requests, err := w.w.InFlight()
-	r.InFlight, r.Requests = len(requests), requests[:min(len(requests), mostRequests)]
-	if err != nil {
-		r.InFlight = -1
-		r.unknown("requests in flight", err)
-	}
 	r.Pools = w.w.Pools()
-	timers, err := w.w.LuaTimers()
+	inFlight, err := w.w.InFlight()
+	if err != nil {
+		r.unknown("requests in flight", err)
+	} else {
+		r.Evidence[requests.Name] = requests.Of(w.w.PID, inFlight, mostRequests)
+	}
+	set, err := timers.Of(w.w, inFlight)
 	if err != nil {
 		r.unknown("timers", err)
-	} else {
-		timers.Count(requests)
-		r.Timers = &timers
 	}
+	evidence.Put(r.Evidence, timers.Name, set)
 }
 
 // machine is the state of one of the worker's Lua machines.

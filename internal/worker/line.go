@@ -22,6 +22,21 @@ func (f Frame) Where() string {
 	return fmt.Sprintf("%s@%s:%d", name, path.Base(f.File), line)
 }
 
+// In is where a Lua function waits, in words: function file:line in what. There may be no frame.
+func (f *Frame) In(what string) string {
+	if f == nil {
+		return "in " + what
+	}
+	at := fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
+	if f.Function != "" {
+		at = f.Function + " " + at
+	}
+	if what != "" {
+		at += " in " + what
+	}
+	return at
+}
+
 // InnermostLua is the innermost Lua frame of a stack.
 func InnermostLua(stack []Frame) Frame {
 	for _, f := range stack {

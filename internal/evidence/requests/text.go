@@ -1,8 +1,7 @@
-package report
+package requests
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -10,12 +9,44 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// inFlightHeaders are of the columns of inFlight.
-var inFlightHeaders = []string{"age", "phase", "request", "waits at"}
+// Text lists the oldest requests.
+func (r *Result) Text(p *ui.Page, whose string) {
+	r.List(p, "requests in flight"+whose, ui.MostListed, ui.MostListed)
+}
 
-// inFlight is a line for a request, and below it one for each of its light threads and coroutines, as far as they
+// List draws so many of the oldest requests, and so many lines below each, under a title.
+func (r *Result) List(p *ui.Page, title string, most, below int) {
+	all, count := r.all()
+	if len(all) == 0 {
+		return
+	}
+	p.Section(title)
+	headers, left := []string{"age", "phase", "request", "waits at"}, []int{1, 2, 3}
+	several := len(r.Workers) > 1
+	if several {
+		headers, left = append([]string{"worker"}, headers...), []int{2, 3, 4}
+	}
+	var table [][]string
+	for _, q := range all[:min(len(all), most)] {
+		for i, row := range lines(p, q.InFlight, below) {
+			if several {
+				pid := ""
+				if i == 0 {
+					pid = fmt.Sprint(q.pid)
+				}
+				row = append([]string{pid}, row...)
+			}
+			table = append(table, row)
+		}
+	}
+	p.ShortenLast(headers, table)
+	p.Fitted(headers, table, left...)
+	p.Rest(most, count)
+}
+
+// lines are a line for a request, and below it one for each of its light threads and coroutines, as far as they
 // differ, up to so many.
-func (p *page) inFlight(q worker.InFlight, most int) [][]string {
+func lines(p *ui.Page, q worker.InFlight, most int) [][]string {
 	age := p.None
 	if q.Age > 0 {
 		age = p.Time(float64(q.Age))
@@ -37,13 +68,13 @@ func (p *page) inFlight(q worker.InFlight, most int) [][]string {
 	if q.Threads == nil {
 		return rows
 	}
-	lines := threadLines(q.Threads.Children)
-	for _, line := range lines[:min(len(lines), most)] {
+	threads := threadLines(q.Threads.Children)
+	for _, line := range threads[:min(len(threads), most)] {
 		text := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(text)]
 		rows = append(rows, []string{"", "", "", "  " + indent + ui.Clean(text)})
 	}
-	if left := len(lines) - most; left > 0 {
+	if left := len(threads) - most; left > 0 {
 		rows = append(rows, []string{"", "", "", fmt.Sprintf("  and %d more", left)})
 	}
 	return rows
@@ -84,26 +115,11 @@ func threadLines(threads []worker.Thread) []string {
 func threadAt(t worker.Thread) string {
 	switch t.State {
 	case "waits":
-		return placeAt(t.Lua, t.Waits)
+		return t.Lua.In(t.Waits)
 	case "new":
-		return placeAt(t.Lua, "") + ", not resumed yet"
+		return t.Lua.In("") + ", not resumed yet"
 	}
 	return t.State
-}
-
-// placeAt is where a Lua function waits: function file:line in what.
-func placeAt(f *worker.Frame, in string) string {
-	if f == nil {
-		return "in " + in
-	}
-	at := fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
-	if f.Function != "" {
-		at = f.Function + " " + at
-	}
-	if in != "" {
-		at += " in " + in
-	}
-	return at
 }
 
 func waitsAt(q worker.InFlight) string {
@@ -115,22 +131,7 @@ func waitsAt(q worker.InFlight) string {
 	case q.Lua == nil:
 		return "outside of Lua"
 	}
-	return placeAt(q.Lua, q.Waits)
-}
-
-var timerHeaders = []string{"pending", "running", "next due", "last due", "function"}
-
-// timerGroups is a line for each function that timers call, the one with the most timers first, up to so many.
-func (p *page) timerGroups(t *worker.LuaTimers, most int) [][]string {
-	var rows [][]string
-	for _, g := range t.Functions[:min(len(t.Functions), most)] {
-		next, last := p.None, p.None
-		if g.Next != nil && g.Last != nil {
-			next, last = p.Time(float64(max(0, *g.Next))), p.Time(float64(max(0, *g.Last)))
-		}
-		rows = append(rows, []string{fmt.Sprint(g.Pending), fmt.Sprint(g.Running), next, last, ui.Clean(placeAt(&g.Function, ""))})
-	}
-	return rows
+	return q.Lua.In(q.Waits)
 }
 
 // upstream is what the last try at an upstream server waits for, and that others failed before it.
