@@ -117,6 +117,8 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 		return usageErrorf("one of --ab, --ab-conf, --ab-header and --self-test")
 	case len(o.abConf) == 1:
 		return usageErrorf("--ab-conf compares two configurations: --ab-conf A.conf B.conf")
+	case o.unix != "" && len(o.abConf) > 0:
+		return usageErrorf("--ab-conf gives each configuration a place of its own to listen; --unix goes with --start")
 	case o.start != "" && len(o.abConf) > 0:
 		return usageErrorf("--ab-conf starts nginx itself; --start goes with the others")
 	case compared && (o.ramp != "" || len(o.steps) > 0):

@@ -29,7 +29,7 @@ func (s *loadServers) start(ctx context.Context, sys Sys, o *loadOptions) error 
 	}
 	for _, conf := range confs {
 		server, err := load.StartServer(ctx, load.ServerPlan{
-			Runtime: nginx, Conf: conf, Prefix: o.prefix, URL: target, Move: move, CPUs: o.serverCPUs,
+			Runtime: nginx, Conf: conf, Prefix: o.prefix, URL: target, Unix: o.unix, Move: move, CPUs: o.serverCPUs,
 		})
 		if err != nil {
 			return err

@@ -57,6 +57,14 @@ func ParseLimit(text string) (Limit, error) {
 	return l, nil
 }
 
+// timed tells whether any limit is of what a client without CPU time measures wrongly: rates and latencies, not errors.
+func timed(limits []string) bool {
+	return slices.ContainsFunc(limits, func(text string) bool {
+		l, err := ParseLimit(text)
+		return err == nil && l.metric != "errors" && l.metric != stat.MetricCPU
+	})
+}
+
 // of is what a side has of the limit's metric; false where it has none.
 func (l Limit) of(s record.LoadSide) (float64, bool) {
 	switch l.metric {

@@ -105,10 +105,10 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 			Advice: "latencies count from when a request was due, so they tell it too; use more -c, or a lower -R"})
 	}
 	if c := s.Client; c.Saturated && !res.Load.Searching {
-		add(record.LoadProblem{Code: record.LoadClientSaturated, Text: c.Verdict, Decides: len(res.Load.Limits) > 0,
+		add(record.LoadProblem{Code: record.LoadClientSaturated, Text: c.Verdict, Decides: timed(res.Load.Limits),
 			Advice: "use more threads (-t) on more cores, fewer connections, or a rate (-R) below the maximum"})
 	}
-	if n := s.LatencyNS.Count; n > 0 && n < 1000 {
+	if n := s.Responses; n > 0 && n < 1000 {
 		add(record.LoadProblem{Code: record.LoadFewRequests, Text: fmt.Sprintf("%d answers are few for a p99", n),
 			Advice: "run longer: -d"})
 	}

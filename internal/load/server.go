@@ -26,6 +26,7 @@ type ServerPlan struct {
 	Conf    string
 	Prefix  string // "": the folder of Conf, or the one above a folder conf
 	URL     *url.URL
+	Unix    string // the socket that it listens at, in place of URL's host and port; ""
 	// Move gives it places of its own to listen, so that several can run side by side.
 	Move  bool
 	CPUs  []int
@@ -48,7 +49,7 @@ const startTime = 15 * time.Second
 // StartServer starts nginx and waits until it listens.
 func StartServer(ctx context.Context, plan ServerPlan) (s *Server, err error) {
 	if !plan.Move {
-		if err := free(plan.URL); err != nil {
+		if err := free(plan.addressOf(plan.URL)); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +74,7 @@ func StartServer(ctx context.Context, plan ServerPlan) (s *Server, err error) {
 	if s.Server, err = runtime.StartServer(spec); err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx); err != nil {
+	if err := s.await(ctx, plan.addressOf(s.URL)); err != nil {
 		s.Server.Stop()
 		return nil, fmt.Errorf("%s: %w", plan.Conf, err)
 	}
@@ -90,24 +91,35 @@ func (s *Server) Stop() {
 func (s *Server) Workers() []int { return Family(s.PID) }
 
 // free refuses an address where somebody listens already: that would be loaded in place of the new server.
-func free(u *url.URL) error {
-	address := net.JoinHostPort(u.Hostname(), portOf(u))
-	c, err := net.DialTimeout("tcp", address, time.Second)
+func free(a address) error {
+	c, err := a.dial()
 	if err != nil {
 		return nil
 	}
 	c.Close()
-	return fmt.Errorf("something listens at %s already: stop it, or leave out --start to load that", address)
+	return fmt.Errorf("something listens at %s already: stop it, or leave out --start to load that", a.place)
+}
+
+// An address is where a server listens.
+type address struct{ network, place string }
+
+func (a address) dial() (net.Conn, error) { return net.DialTimeout(a.network, a.place, time.Second) }
+
+// addressOf is where a server listens for a URL.
+func (p ServerPlan) addressOf(u *url.URL) address {
+	if p.Unix != "" {
+		return address{"unix", p.Unix}
+	}
+	return address{"tcp", net.JoinHostPort(u.Hostname(), portOf(u))}
 }
 
 // await waits until the server accepts connections.
-func (s *Server) await(ctx context.Context) error {
-	address := net.JoinHostPort(s.URL.Hostname(), portOf(s.URL))
+func (s *Server) await(ctx context.Context, at address) error {
 	for end := time.Now().Add(startTime); ; {
 		if err := s.Gone(); err != nil {
 			return err
 		}
-		c, err := net.DialTimeout("tcp", address, time.Second)
+		c, err := at.dial()
 		if err == nil {
 			c.Close()
 			s.awaitWorkers(ctx)
@@ -117,7 +129,7 @@ func (s *Server) await(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("nginx runs, and nothing listens at %s: is that where the configuration listens?", address)
+			return fmt.Errorf("nginx runs, and nothing listens at %s: is that where the configuration listens?", at.place)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -129,7 +129,9 @@ func TestSummarize(t *testing.T) {
 		"some errors":      {run: func(f *fakeRun) { f.errors.Timeout = 1 }, outcome: record.LoadOK, says: "30 timeouts"},
 		"busy":             {run: func(f *fakeRun) { f.busy = 0.98 }, outcome: record.LoadOK, says: "no CPU time left"},
 		"busy with limits": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"p99>1s"} }, outcome: record.LoadClientSaturated},
-		"late":             {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
+		"busy with a limit of errors": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"errors>0", "cpu>1s"} },
+			outcome: record.LoadOK, says: "no CPU time left"},
+		"late": {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
 		"script": {spoil: func(r *record.Record) {
 			r.Load.Scripts = []record.LoadScript{{Hook: "request", Text: "a nil value", Source: record.Source{File: "x.lua", Line: 3}}}
 		}, outcome: record.LoadScriptError, says: "failed in request(): x.lua:3: a nil value"},

@@ -138,6 +138,14 @@ describe("the load engine", function()
         assert.is_true(run:errors().protocol > 0)
     end)
 
+    it("asks for no more requests than it may, also where nobody listens", function()
+        local run = load.run(load.job("/nonexistent/socket", { requests = 6, duration_ns = 3.6e12 }))
+        assert.equal("requests", run:all("load_done")[1].stop)
+        run = against(function() end, { requests = 6, duration_ns = 3.6e12 })
+        assert.equal("requests", run:all("load_done")[1].stop)
+        assert.is_true(run:errors().reset >= 6)
+    end)
+
     it("takes no second answer for that to the next request", function()
         local chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         for _, text in ipairs { OK .. OK, chunked .. OK, "HTTP/1.1 204 No\r\n\r\n" .. OK } do

@@ -138,6 +138,11 @@ function _M.fail(self, conn, kind, text, t)
         record_wait(conn, t)
     end
     local fruitless = conn.answered == 0 or conn.state < OPEN
+    if side.quota and side.sending and conn.answered == 0 and conn.pending == 0 then
+        -- A request that no connection could be had for is one of the number that was asked for.
+        side.quota = side.quota - 1
+        side.sending = side.quota > 0
+    end
     close(conn)
     if side.on_failure then
         side.on_failure(conn, kind, text)

@@ -242,7 +242,8 @@ local function complete(self, conn, status, keepalive, head, head_size, body)
     -- frames of HTTP/2, may wait until the server takes them.
     if keepalive == 0 or conn.out and pending == 0 and side.streams == 0 then
         if conn.surplus then
-            return fail(self, conn, "protocol", "bytes behind the last response that was asked for", t)
+            return fail(self, conn, "protocol",
+                "bytes behind the last response that was asked for", t)
         end
         if pending > 0 then
             -- The server closes before it has answered all: the rest of the batch is lost.

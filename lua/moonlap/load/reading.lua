@@ -215,7 +215,8 @@ end
 local function feed(self, conn, p, n)
     local made = conn.made
     if conn.pending == 0 then
-        return fail(self, conn, "protocol", "bytes behind the last response that was asked for", now())
+        return fail(self, conn, "protocol", "bytes behind the last response that was asked for",
+            now())
     elseif conn.phase == HEAD then
         local head = conn.side.head
         local size, err = read_head(head, p, n)
