@@ -224,7 +224,7 @@ func pause(ctx context.Context, d time.Duration) {
 // watchAll watches the workers side by side for an interval. open keeps those that are known.
 func watchAll(ctx context.Context, open *watchers, pids []int, o watchOptions) []watch.Row {
 	rows := make([]watch.Row, len(pids))
-	masters := map[int]bool{} // whose dictionaries are read, which their workers share
+	masters := map[int]bool{} // whose shared dicts are read, which their workers share
 	var wait sync.WaitGroup
 	for i, pid := range pids {
 		w, err := open.open(pid)
@@ -232,10 +232,10 @@ func watchAll(ctx context.Context, open *watchers, pids []int, o watchOptions) [
 			rows[i] = watch.Row{PID: pid, Error: err.Error()}
 			continue
 		}
-		w.Dictionaries = nil
+		w.Dicts, w.Largest = false, o.top
 		if master := process.Parent(pid); o.dicts && !masters[master] {
 			masters[master] = true
-			w.Dictionaries = &watch.Dictionaries{Largest: o.top}
+			w.Dicts = true
 		}
 		wait.Go(func() { rows[i] = w.Interval(ctx, o.every) })
 	}

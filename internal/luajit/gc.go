@@ -1,6 +1,9 @@
 package luajit
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Phase is what the garbage collector is at (gc.state).
 type Phase int
@@ -18,6 +21,15 @@ func (p Phase) String() string {
 		return "unknown"
 	}
 	return phaseNames[p]
+}
+
+// MarshalText is its name.
+func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads its name.
+func (p *Phase) UnmarshalText(name []byte) error {
+	*p = Phase(slices.Index(phaseNames[:], string(name))) // -1: unknown
+	return nil
 }
 
 // Of the collector's state (GCState in lj_obj.h), which begins with gc.total.

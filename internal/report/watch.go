@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/collector"
+	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
@@ -29,18 +31,17 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p.watchServing(s)
 	p.watchMasters(s)
 	p.watchLua(s)
-	p.watchCollector(s)
+	p.evidenceOf(s, collector.Name)
 	p.watchStream(s)
 	p.evidenceOf(s, requests.Name, timers.Name)
 	p.watchPools(s)
 	p.watchZones(s)
-	p.watchDicts(s)
 	for _, m := range s.Masters {
 		whose := ""
 		if len(s.Masters) > 1 {
 			whose = fmt.Sprintf(" of nginx %d", m.PID)
 		}
-		m.Evidence.Text(p.Page, whose, locks.Name)
+		m.Evidence.Text(p.Page, whose, dicts.Name, locks.Name)
 	}
 	p.watchCompiler(s)
 	p.watchNotes(s)

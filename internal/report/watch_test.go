@@ -8,6 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/collector"
+	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
@@ -35,18 +37,18 @@ func seen() watch.Snapshot {
 	}
 	r := watch.Row{
 		PID: 42, Master: 40, CPU: 0.36, Wait: 0.62, Lua: 0.5, States: map[string]float64{"compiled": 1}, Busiest: "/busy",
-		Phases: map[string]watch.Share{"access": {Estimate: 0.1, Low: 0.05, High: 0.2}, "content": {Estimate: 0.4, Low: 0.3, High: 0.5}},
+		Phases: map[string]record.Interval{"access": {Estimate: 0.1, Low: 0.05, High: 0.2}, "content": {Estimate: 0.4, Low: 0.3, High: 0.5}},
 		Heap:   367_000, GC: &watch.GC{Threshold: 500_000}, Traces: 20, RSS: 6_580_000, Sockets: 6, Voluntary: 6534, Read: 7e6,
 		JIT: &watch.JIT{Blacklisted: []watch.Abort{
 			{Function: "bad", File: "/srv/app.lua", Line: 4, Loop: true, Reason: "NYI: bytecode"}, {File: "/srv/app.lua", Line: 9},
 		}, Aborts: []watch.Abort{{Function: "main chunk", File: "/srv/app.lua", Line: 12, Loop: true, Reason: "inner loop in root trace"}}},
-		Collector: &watch.Collector{
-			Share: watch.Share{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []watch.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
-			Lowest: 3e6, Highest: 5e6, Allocated: watch.Share{Estimate: 3e5}, Longest: &watch.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
-		},
 		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512},
 		Loop:        &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
 		Evidence: evidence.Set{
+			collector.Name: &collector.Result{Workers: []collector.Worker{{
+				PID: 42, Share: record.Interval{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []worker.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
+				Lowest: 3e6, Highest: 5e6, Allocated: record.Interval{Estimate: 3e5}, Longest: &worker.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
+			}}},
 			requests.Name: &requests.Result{Workers: []requests.Worker{{PID: 42, Count: 207, Oldest: inFlight}}},
 			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: worker.LuaTimers{Pending: 3, Next: &next}}}},
 		},
@@ -66,25 +68,27 @@ func seen() watch.Snapshot {
 				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
 			},
-			Evidence: evidence.Set{locks.Name: &locks.Result{
-				Duty: probe.Duty{Elapsed: time.Second, Probed: 125 * time.Millisecond, Bursts: 3, Cost: 9 * time.Millisecond, Budget: 0.01}, Taken: 1003, Each: 9000,
-				Zones: []locks.Zone{
-					{Zone: "empty", Rate: 12, Waits: probe.Durations{Count: 3, Median: 512, P99: 900, Longest: 1000, Total: 2412}},
-					{Zone: "full\x1b[2J", Rate: 4567, Waits: probe.Durations{Count: 1000, Median: 512, P99: 20_000, Longest: 3_000_000, Total: 9_000_000},
-						Holds: probe.Durations{Count: 1000, Median: 4_000, P99: 30_000, Longest: 400_000, Total: 4_000_000}},
-				},
-			}},
-			Dicts: []watch.Dict{
-				{Zone: "empty"},
-				{
-					Zone: "full", Entries: record.Interval{Estimate: 924881, Low: 924659, High: 925102}, Expired: record.Interval{Estimate: 12, Low: 12, High: 12},
-					Bytes: record.Interval{Estimate: 182e6}, PagesUsed: 60000, PagesRead: 1200, NoRoom: 1500,
-					Evicted: watch.Evicted{PerSecond: 1400, AtLeast: true}, Next: &nginx.Entry{Key: "user:\x1b[2J7", Left: &next},
-					Largest: []nginx.Entry{
-						{Key: "page\n1", Type: "string", Bytes: 10_000}, {Key: "queue", Type: "list", Bytes: 17, Left: &next}, {Key: "old", Type: "number", Bytes: 8, Left: &over},
+			Evidence: evidence.Set{
+				locks.Name: &locks.Result{
+					Duty: probe.Duty{Elapsed: time.Second, Probed: 125 * time.Millisecond, Bursts: 3, Cost: 9 * time.Millisecond, Budget: 0.01}, Taken: 1003, Each: 9000,
+					Zones: []locks.Zone{
+						{Zone: "empty", Rate: 12, Waits: probe.Durations{Count: 3, Median: 512, P99: 900, Longest: 1000, Total: 2412}},
+						{Zone: "full\x1b[2J", Rate: 4567, Waits: probe.Durations{Count: 1000, Median: 512, P99: 20_000, Longest: 3_000_000, Total: 9_000_000},
+							Holds: probe.Durations{Count: 1000, Median: 4_000, P99: 30_000, Longest: 400_000, Total: 4_000_000}},
 					},
 				},
-				{Zone: "odd", Unknown: "this nginx's layout is unknown: the dictionary"},
+				dicts.Name: &dicts.Result{Dicts: []dicts.Dict{
+					{Zone: "empty"},
+					{
+						Zone: "full", Entries: record.Interval{Estimate: 924881, Low: 924659, High: 925102}, Expired: record.Interval{Estimate: 12, Low: 12, High: 12},
+						Bytes: record.Interval{Estimate: 182e6}, PagesUsed: 60000, PagesRead: 1200, NoRoom: 1500,
+						Evicted: dicts.Evicted{PerSecond: 1400, AtLeast: true}, Next: &nginx.Entry{Key: "user:\x1b[2J7", Left: &next},
+						Largest: []nginx.Entry{
+							{Key: "page\n1", Type: "string", Bytes: 10_000}, {Key: "queue", Type: "list", Bytes: 17, Left: &next}, {Key: "old", Type: "number", Bytes: 8, Left: &over},
+						},
+					},
+					{Zone: "odd", Unknown: "this nginx's layout is unknown: the dictionary"},
+				}},
 			},
 		}},
 		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "no such counter on this machine"},
@@ -121,10 +125,10 @@ func TestWatch(t *testing.T) {
 		"shared memory",
 		"full 100 %",
 		"empty 0 %",
-		"dictionary entries expired thrown out /s no room /s size read next out nginx",
-		"full 924881 ± 222 12 ≥ 1.40 k 1.50 k 182 MB 2 % user:7 (for 59.0 s) 40",
-		"empty 0 0 0 0 0 B all – 40",
-		"odd – – – – – – – 40",
+		"dict entries expired evicted /s no room /s size read evicted next",
+		"full 924881 ± 222 12 ≥ 1.40 k 1.50 k 182 MB 2 % user:7 (for 59.0 s)",
+		"empty 0 0 0 0 0 B all –",
+		"odd – – – – – – –",
 		"largest entries of full, of those that were read",
 		"10.0 kB string – page",
 		"17 elements list 59.0 s queue",

@@ -74,10 +74,11 @@ func (e *exposition) workers(rows []Row, since map[int]*totals) {
 		}
 	})
 	e.lua(gauge)
-	e.collector(gauge, counter, since)
 	e.nginx(gauge)
 	for _, r := range rows {
-		r.Evidence.Metrics(&e.Page, "pid", strconv.Itoa(r.PID))
+		if t := since[r.PID]; t != nil {
+			t.evidence.Metrics(&e.Page, "pid", strconv.Itoa(r.PID))
+		}
 	}
 	e.Family("worker_event_loop_wait_seconds", "histogram",
 		"How long an event that comes at a random moment waits for the event loop; sampled since the worker is watched.")
@@ -191,5 +192,4 @@ func (e *exposition) masters(masters []Master) {
 		func(m Master, i int) uint64 { return m.Zones[i].Pieces })
 	zone("zone_failed_allocations_total", "counter", "Pieces that a zone had no room for; a dictionary then drops other entries.",
 		func(m Master, i int) uint64 { return m.Zones[i].Failed })
-	e.dicts(counted)
 }

@@ -19,9 +19,8 @@ type Master struct {
 	Requests   float64         `json:"requests_per_second"`
 	PerRequest *PerRequest     `json:"per_request"` // nil: no requests, or not all workers were watched
 	Zones      []nginx.Zone    `json:"zones"`
-	Dicts      []Dict          `json:"dictionaries,omitempty"` // where they were asked for
-	Evidence   evidence.Set    `json:"evidence,omitempty"`     // of the workers that are watched, together
-	Unknown    string          `json:"unknown,omitempty"`      // why there are no counters
+	Evidence   evidence.Set    `json:"evidence,omitempty"` // that was asked for, of the workers that are watched together
+	Unknown    string          `json:"unknown,omitempty"`  // why there are no counters
 }
 
 // PerRequest is what all workers together took for one request, on average over the interval.
@@ -55,7 +54,6 @@ func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	first := rows[0].moment
 	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
 	for _, r := range rows {
-		m.Dicts = append(m.Dicts, r.moment.span.dicts...) // one of them has them
 		m.Evidence = m.Evidence.Merge(r.asked)
 	}
 	if there, err := workers(m.PID); err == nil {

@@ -23,9 +23,8 @@ type Metrics struct {
 
 // totals are what was seen of a worker since it is watched.
 type totals struct {
-	loop      histogram
-	cycles    int     // of the collector
-	allocated float64 // bytes
+	loop     histogram
+	evidence evidence.Set
 }
 
 // waitBounds are the upper bounds of the histogram's buckets; nginx's clock ticks by 1 to 10 ms.
@@ -78,8 +77,7 @@ func (m *Metrics) Observe(s Snapshot) {
 			t = &totals{}
 		}
 		t.loop.add(r.moment.waits)
-		t.cycles += r.moment.cycles
-		t.allocated += r.moment.allocated
+		t.evidence = t.evidence.Merge(r.Evidence)
 		all[r.PID] = t
 	}
 	m.last, m.totals = s, all       // workers that ended are forgotten

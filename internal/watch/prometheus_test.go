@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/collector"
+	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -112,7 +114,7 @@ func find(metrics []metric, name string, labels ...string) float64 {
 func snapshotOf(pid int, zone string) Snapshot {
 	start := time.Unix(1000, 0)
 	r := Row{
-		PID: pid, Master: 1, Lua: 0.5, States: map[string]float64{"compiled": 1}, Phases: map[string]Share{"access": {0.4, 0.3, 0.5}},
+		PID: pid, Master: 1, Lua: 0.5, States: map[string]float64{"compiled": 1}, Phases: map[string]record.Interval{"access": {Estimate: 0.4, Low: 0.3, High: 0.5}},
 		Heap: 4096, GC: &GC{Threshold: 8192}, JIT: &JIT{Root: 3, Side: 2, Blacklisted: []Abort{{}}},
 		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{},
 		Evidence: evidence.Set{
@@ -122,7 +124,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 			timers.Name: &timers.Result{Workers: []timers.Worker{{PID: pid, LuaTimers: worker.LuaTimers{Pending: 2}}}},
 		},
 	}
-	r.collector(worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
+	r.Evidence[collector.Name] = collector.Of(pid, worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
 		Seen: 9 * time.Second, Missed: time.Second, Resolution: time.Millisecond, Cycles: 18, Allocated: 3e6, Guessed: 1e6, Lowest: 1000, Highest: 5000,
 		Last: []worker.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: worker.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
 	}})
@@ -134,10 +136,10 @@ func snapshotOf(pid int, zone string) Snapshot {
 		to:    nginx.Counters{Accepted: 7, Requests: 1 << 40, Active: 6, Reading: 1, Writing: 2, Waiting: 3},
 		zones: []nginx.Zone{{Name: zone, Module: "ngx_http_lua_module", Size: 1 << 20, Capacity: 1000, Free: 10, Failed: 4}},
 	}
-	r.moment.span.dicts = []Dict{{
+	r.asked = evidence.Set{dicts.Name: &dicts.Result{Dicts: []dicts.Dict{{
 		Zone: zone, Entries: record.Interval{Estimate: 1234.5}, Expired: record.Interval{Estimate: 17}, Bytes: record.Interval{Estimate: 1e6},
-		PagesUsed: 8, PagesRead: 2, Evicted: Evicted{PerSecond: 2.5},
-	}, {Zone: zone + " unknown", Unknown: "another layout"}}
+		PagesUsed: 8, PagesRead: 2, Evicted: dicts.Evicted{PerSecond: 2.5},
+	}, {Zone: zone + " unknown", Unknown: "another layout"}}}}
 	return NewSnapshot(start, []Row{r, {PID: pid + 1, Error: "ended"}}, func(int) ([]int, error) { return []int{pid}, nil })
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -15,17 +16,15 @@ type Row struct {
 	Master int    `json:"master,omitempty"` // process ID of nginx's master
 	Error  string `json:"error,omitempty"`  // why the other fields are empty
 
-	CPU     float64            `json:"cpu_share"`
-	Wait    float64            `json:"run_queue_share"` // wanted to run, but other processes did
-	Lua     float64            `json:"lua_share"`       // Lua was on the stack
-	States  map[string]float64 `json:"states"`          // of that time: compiled, interpreted, …
-	Phases  map[string]Share   `json:"phases"`          // of the interval, by phase of the request whose Lua ran
-	Busiest string             `json:"busiest_request"` // URI that Lua ran for most often; "": none
+	CPU     float64                    `json:"cpu_share"`
+	Wait    float64                    `json:"run_queue_share"` // wanted to run, but other processes did
+	Lua     float64                    `json:"lua_share"`       // Lua was on the stack
+	States  map[string]float64         `json:"states"`          // of that time: compiled, interpreted, …
+	Phases  map[string]record.Interval `json:"phases"`          // of the interval, by phase of the request whose Lua ran
+	Busiest string                     `json:"busiest_request"` // URI that Lua ran for most often; "": none
 
 	Heap uint64 `json:"lua_heap_bytes"`
 	GC   *GC    `json:"gc"`
-
-	Collector *Collector `json:"collector"` // of that machine, over the interval
 
 	Traces int  `json:"traces"`
 	JIT    *JIT `json:"jit"`
@@ -78,15 +77,6 @@ type moment struct {
 	missing             map[process.Event]error
 	waits               []time.Duration // for the event loop, at single moments
 	span                span
-	cycles              int // of the collector, and bytes that were allocated, in the interval
-	allocated           float64
-}
-
-// A Share is an estimate with its interval at 95 %.
-type Share struct {
-	Estimate float64 `json:"estimate"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
 }
 
 // GC is the state of Lua's garbage collector.

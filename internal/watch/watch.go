@@ -11,20 +11,24 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/collector"
+	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A Watcher watches one worker, interval after interval.
 type Watcher struct {
-	// Dictionaries are read of the nginx that the worker belongs to; nil: they are not.
-	Dictionaries *Dictionaries
+	// Dicts has the shared dicts read of the nginx that the worker belongs to, with up to so many of their Largest entries.
+	Dicts   bool
+	Largest int
 
 	w         *worker.Worker
 	events    *process.EventCounts
@@ -61,14 +65,21 @@ func (w *Watcher) Observe(kinds []observe.Kind, budget float64) {
 	w.observing = observe.Begin(w.w, kinds, budget)
 }
 
-// observed fills in what was observed since the interval before.
-func (r *Row) observed(o *observe.Observing) {
-	if o == nil {
-		return
+// observed fills in what was asked for and observed since the interval before.
+func (r *Row) observed(o *observe.Observing, shared *dicts.Observer) {
+	r.asked = evidence.Set{}
+	if o != nil {
+		var err error
+		if r.asked, err = o.Results(); err != nil {
+			r.Unknown = append(r.Unknown, err.Error())
+		}
 	}
-	var err error
-	if r.asked, err = o.Results(); err != nil {
-		r.Unknown = append(r.Unknown, err.Error())
+	if shared != nil {
+		result, err := shared.Result()
+		if err != nil {
+			r.unknown("shared dicts", err)
+		}
+		evidence.Put(r.asked, dicts.Name, result)
 	}
 }
 
@@ -82,9 +93,9 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	eventsBefore := w.events.Read()
 	var s span
 	s.from, s.err = w.w.Nginx.Counters()
-	var dicts []dictSpan
-	if w.Dictionaries != nil {
-		dicts = beginDicts(w.w.Nginx)
+	var shared *dicts.Observer
+	if w.Dicts {
+		shared = dicts.Observe(w.w.Nginx, w.Largest)
 	}
 	glances := w.w.Glance(ctx, duration)
 	after, err := w.w.Usage()
@@ -98,14 +109,11 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	if s.zones, err = w.w.Nginx.Zones(); err != nil {
 		r.unknown("shared memory", err)
 	}
-	if w.Dictionaries != nil {
-		s.dicts = w.Dictionaries.endDicts(dicts, s.zones, after.At.Sub(before.At))
-	}
 	r.usage(before, after)
 	r.count(eventsBefore, w.events.Read())
 	r.glances(glances)
 	r.state(w)
-	r.observed(w.observing)
+	r.observed(w.observing, shared)
 	r.Recent = w.remember(r)
 	r.moment.span, r.moment.missing = s, w.events.Missing
 	return r
@@ -130,7 +138,6 @@ type span struct {
 	from, to nginx.Counters
 	err      error
 	zones    []nginx.Zone
-	dicts    []Dict
 }
 
 func (r *Row) unknown(what string, err error) {
@@ -170,7 +177,7 @@ func (r *Row) count(before, after map[process.Event]uint64) {
 
 // glances fills in what was seen during the interval.
 func (r *Row) glances(g worker.Glances) {
-	r.States, r.Phases, r.Busiest = map[string]float64{}, map[string]Share{}, most(g.Requests)
+	r.States, r.Phases, r.Busiest = map[string]float64{}, map[string]record.Interval{}, most(g.Requests)
 	if g.Count > 0 {
 		r.Lua = float64(g.Lua) / float64(g.Count)
 	}
@@ -178,8 +185,7 @@ func (r *Row) glances(g worker.Glances) {
 		r.States[state.String()] = float64(n) / float64(g.Lua)
 	}
 	for phase, n := range g.Phases {
-		i := stat.Share(n, g.Count)
-		r.Phases[phase] = Share{i.Estimate, i.Low, i.High}
+		r.Phases[phase] = stat.Share(n, g.Count)
 	}
 	if err := g.Connections.Err; err != nil {
 		r.unknown("connections", err)
@@ -192,7 +198,10 @@ func (r *Row) glances(g worker.Glances) {
 		r.Loop = loopOf(g.Loop)
 	}
 	r.moment.waits = g.Loop.Wait
-	r.collector(g)
+	if err := g.Collections.Err; err != nil {
+		r.unknown("what the garbage collector did", err)
+	}
+	evidence.Put(r.Evidence, collector.Name, collector.Of(r.PID, g))
 }
 
 func loopOf(l worker.Loop) *Loop {

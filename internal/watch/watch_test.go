@@ -11,6 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -34,7 +35,7 @@ func TestRow(t *testing.T) {
 	})
 	want := Row{
 		PID: 42, CPU: 0.25, Wait: 0.1, Lua: 0.25, States: map[string]float64{"compiled": 0.8, "C": 0.2}, Busiest: "/a",
-		Phases: map[string]Share{"access": {0.25, 0.1917, 0.3159}}, // Clopper & Pearson's, for 50 of 200
+		Phases: map[string]record.Interval{"access": {Estimate: 0.25, Low: 0.1917, High: 0.3159}}, // Clopper & Pearson's, for 50 of 200
 		RSS:    1 << 20, Sockets: 3, Voluntary: 10, Read: 2000, Write: 100, DiskRead: 2,
 		Events:      map[process.Event]float64{process.Migrations: 2},
 		Connections: &Connections{2.5, 4, 512},
@@ -99,31 +100,6 @@ func TestMasters(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
-	}
-}
-
-// TestCollector: rates are those of the time in which no cycle can have been missed; what is not known of the bytes stands in
-// their bounds.
-func TestCollector(t *testing.T) {
-	var r Row
-	r.collector(worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
-		Seen: 8 * time.Second, Missed: 2 * time.Second, Cycles: 16, Allocated: 3e6, Guessed: 1e6,
-		Last: []worker.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: worker.Step{Least: 3, Most: 4, Phase: 2},
-	}})
-	c := r.Collector
-	if c == nil || c.Cycles != 2 || c.Missed != 0.2 || c.Allocated != (Share{3e5, 2e5, 4e5}) || c.Last[0] != (Cycle{time.Second, 4000, 3000}) {
-		t.Errorf("%+v", c)
-	}
-	if s := c.Share; s.Estimate != 0.25 || s.Low > 0.2 || s.Low < 0.15 || s.High < 0.3 || s.High > 0.36 {
-		t.Errorf("%+v", s)
-	}
-	if *c.Longest != (Step{3, 4, "atomic"}) {
-		t.Errorf("%+v", c.Longest)
-	}
-	var none Row
-	none.collector(worker.Glances{Collections: worker.Collections{Err: errors.New("gone")}})
-	if none.Collector != nil || len(none.Unknown) != 1 {
-		t.Errorf("%+v", none)
 	}
 }
 

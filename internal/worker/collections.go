@@ -26,16 +26,17 @@ type Collections struct {
 // A Cycle is one of the collector's, from its first step to its last. Times are known to the resolution of the readings, and
 // bytes to what was allocated in it.
 type Cycle struct {
-	Length time.Duration
-	Marked uint64 // bytes in use when all was marked
-	Left   uint64 // of these, what was not freed
+	Length time.Duration `json:"length_ns"`
+	Marked uint64        `json:"marked_heap_bytes"` // in use when all that is in use was marked
+	Left   uint64        `json:"left_bytes"`        // of these, what was not freed
 }
 
 // A Step is what the collector does without a break: between two steps the program allocates. Where that is known its CPU time
 // is told, so that a worker that waits for a processor meanwhile is not the collector's fault.
 type Step struct {
-	Least, Most time.Duration // that it took, at least and at most
-	Phase       luajit.Phase  // at its end
+	Least time.Duration `json:"at_least_ns"`
+	Most  time.Duration `json:"at_most_ns"`
+	Phase luajit.Phase  `json:"phase"` // at its end
 }
 
 // cycles follows the collector's cycles and steps.

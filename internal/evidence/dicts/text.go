@@ -1,4 +1,4 @@
-package report
+package dicts
 
 import (
 	"cmp"
@@ -8,33 +8,22 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/watch"
 )
 
-// watchDicts tells what is in shared dicts, that first which evicts most.
-func (p *page) watchDicts(s watch.Snapshot) {
-	type one struct {
-		master int
-		watch.Dict
-	}
-	var all []one
-	for _, m := range s.Masters {
-		for _, d := range m.Dicts {
-			all = append(all, one{m.PID, d})
-		}
-	}
-	if len(all) == 0 {
+// Text shows what is in the dicts, that first which evicts most.
+func (r *Result) Text(p *ui.Page, whose string) {
+	if len(r.Dicts) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b one) int {
+	all := slices.SortedStableFunc(slices.Values(r.Dicts), func(a, b Dict) int {
 		return cmp.Or(cmp.Compare(b.Evicted.PerSecond, a.Evicted.PerSecond), cmp.Compare(b.Entries.Estimate, a.Entries.Estimate))
 	})
-	p.Section("dictionaries")
+	p.Section("shared dicts" + whose)
 	var table [][]string
 	for _, d := range all[:min(len(all), ui.MostListed)] {
 		next, read := p.None, "all"
 		if d.Next != nil {
-			next = p.key(*d.Next)
+			next = key(p, *d.Next)
 		}
 		if d.PagesRead < d.PagesUsed {
 			read = ui.Percent(float64(d.PagesRead) / float64(d.PagesUsed))
@@ -43,27 +32,27 @@ func (p *page) watchDicts(s watch.Snapshot) {
 		if d.Evicted.AtLeast {
 			out = p.AtLeast + out
 		}
-		row := []string{p.Shorten(ui.Clean(d.Zone), 30), p.within(d.Entries), p.within(d.Expired), out, p.Rate(d.NoRoom),
-			p.Size(d.Bytes.Estimate), read, next, fmt.Sprint(d.master)}
+		row := []string{p.Shorten(ui.Clean(d.Zone), 30), within(p, d.Entries), within(p, d.Expired), out, p.Rate(d.NoRoom),
+			p.Size(d.Bytes.Estimate), read, next}
 		if d.Unknown != "" {
-			row = []string{row[0], p.None, p.None, p.None, p.None, p.None, p.None, p.None, row[8]}
+			row = []string{row[0], p.None, p.None, p.None, p.None, p.None, p.None, p.None}
 		}
 		table = append(table, row)
 	}
-	p.Fitted([]string{"dictionary", "entries", "expired", "thrown out /s", "no room /s", "size", "read", "next out", "nginx"}, table, 7)
+	p.Fitted([]string{"dict", "entries", "expired", "evicted /s", "no room /s", "size", "read", "evicted next"}, table, 7)
 	p.More(len(all))
 	for _, d := range all {
 		if d.Unknown != "" {
 			p.FaintLine("not known: " + d.Unknown)
 		}
 		if len(d.Largest) > 0 {
-			p.largest(d.Dict)
+			largest(p, d)
 		}
 	}
 }
 
 // within writes a number, with how far it may be off where it was estimated.
-func (p *page) within(i record.Interval) string {
+func within(p *ui.Page, i record.Interval) string {
 	text := fmt.Sprintf("%.0f", i.Estimate)
 	if half := (i.High - i.Low) / 2; half >= 0.5 {
 		text += fmt.Sprintf(" %s %.0f", p.PlusMinus, half)
@@ -71,7 +60,7 @@ func (p *page) within(i record.Interval) string {
 	return text
 }
 
-func (p *page) key(e nginx.Entry) string {
+func key(p *ui.Page, e nginx.Entry) string {
 	left := ""
 	if e.Expired() {
 		left = " (expired)"
@@ -81,8 +70,8 @@ func (p *page) key(e nginx.Entry) string {
 	return p.Shorten(ui.Clean(e.Key), 40) + left
 }
 
-// largest lists the largest entries of a dictionary.
-func (p *page) largest(d watch.Dict) {
+// largest lists the largest entries of a dict.
+func largest(p *ui.Page, d Dict) {
 	title := "largest entries of " + ui.Clean(d.Zone)
 	if d.PagesRead < d.PagesUsed {
 		title += ", of those that were read"
