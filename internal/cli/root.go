@@ -36,6 +36,7 @@ var commands = []func(Sys) *cobra.Command{
 	newWatchCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
+	newManualCommand,
 	newVersionCommand,
 }
 
@@ -77,6 +78,7 @@ Every flag can be set in the environment too: MOONLAP_ and the flag's name in
 capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.
 Colours are left out where NO_COLOR is set, and all escape sequences where TERM is dumb.
 Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that is not UTF-8.`,
+		Version:       version,
 		SilenceErrors: true, // Main prints them
 		SilenceUsage:  true,
 		Args:          knownCommand,
@@ -93,6 +95,7 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	root.SetIn(sys.Stdin)
 	root.SetOut(sys.Stdout)
 	root.SetErr(sys.Stderr)
+	root.SetVersionTemplate(versionLine())
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitText)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(wrongValue(err)) })
 	for _, newCommand := range commands {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,10 +15,22 @@ func newVersionCommand(sys Sys) *cobra.Command {
 		Short: "Print moonlap's version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(sys.Stdout, "moonlap %s %s/%s %s%s\n",
-				version, runtime.GOOS, runtime.GOARCH, runtime.Version(), revision())
+			_, err := fmt.Fprint(sys.Stdout, versionLine())
 			return err
 		},
+	}
+}
+
+// versionLine is what 'moonlap version' and 'moonlap --version' print.
+func versionLine() string {
+	return fmt.Sprintf("moonlap %s %s/%s %s%s\n",
+		version, runtime.GOOS, runtime.GOARCH, runtime.Version(), revision())
+}
+
+// init takes the module's version where the linker set none, as after 'go install …@v1.2.3'.
+func init() {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "dev" && strings.HasPrefix(info.Main.Version, "v") {
+		version = strings.TrimPrefix(info.Main.Version, "v")
 	}
 }
 

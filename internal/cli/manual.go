@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newManualCommand writes the man pages; packages run it when they are built.
+func newManualCommand(sys Sys) *cobra.Command {
+	return &cobra.Command{
+		Use:    "manual FOLDER",
+		Short:  "Write a man page for each command into a folder",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			pages := append([]*cobra.Command{cmd.Root()}, cmd.Root().Commands()...)
+			for _, page := range pages {
+				if page.Hidden {
+					continue
+				}
+				name := strings.ReplaceAll(page.CommandPath(), " ", "-") + ".1"
+				if err := os.WriteFile(filepath.Join(args[0], name), manPage(page), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// manPage is a command's help in the language of man(7). The help's sections become the page's. Paragraphs
+// are filled to the reader's terminal, and what the help lays out itself stays as it is.
+func manPage(cmd *cobra.Command) []byte {
+	var help bytes.Buffer
+	out, errs := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	cmd.SetOut(&help)
+	cmd.InitDefaultHelpFlag()
+	_ = cmd.Help() // writes into a buffer
+	cmd.SetOut(out)
+	cmd.SetErr(errs)
+
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	var page bytes.Buffer
+	fmt.Fprintf(&page, ".TH %s 1 \"\" \"moonlap %s\" \"Moonlap\"\n", strings.ToUpper(name), roff(version))
+	fmt.Fprintf(&page, ".ad l\n.SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
+	fmt.Fprintf(&page, ".SH SYNOPSIS\n.nh\n%s\n.hy\n.SH DESCRIPTION\n", roff(cmd.UseLine()))
+	for _, paragraph := range strings.Split(strings.Trim(help.String(), "\n"), "\n\n") {
+		title, rest, _ := strings.Cut(paragraph, "\n")
+		switch section := manSections[title]; section {
+		case "SYNOPSIS":
+			continue
+		case "":
+		default:
+			fmt.Fprintf(&page, ".SH %s\n", section)
+			paragraph = rest
+		}
+		laidOut := strings.HasPrefix(paragraph, " ") || strings.Contains(paragraph, "\n ")
+		if laidOut {
+			fmt.Fprintf(&page, ".PP\n.in 2n\n.nf\n%s\n.fi\n.in\n", roff(paragraph))
+		} else {
+			fmt.Fprintf(&page, ".PP\n%s\n", roff(paragraph))
+		}
+	}
+	if cmd.HasParent() {
+		fmt.Fprintf(&page, ".SH SEE ALSO\n.BR %s (1)\n", roff(cmd.Root().Name()))
+	}
+	return page.Bytes()
+}
+
+// manSections are the sections of a help text, as man pages call them.
+var manSections = map[string]string{
+	"Usage:": "SYNOPSIS", "Examples:": "EXAMPLES", "Available Commands:": "COMMANDS",
+	"Flags:": "OPTIONS", "Exit status:": "EXIT STATUS",
+}
+
+// roff escapes what roff would read as its own: backslashes, hyphens that are to stay ASCII, and lines
+// that begin as requests do.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
