@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench prove clean
+.PHONY: help build test fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -47,6 +47,12 @@ lint: ## the checks without the tests
 
 bench: build ## the figures that benchmarks/bench claims, measured here (6 minutes)
 	benchmarks/bench/all
+
+release: ## packages, checksums and the bill of materials into dist/: make release VERSION=1.2.3
+	script/release $(if $(VERSION),--version $(VERSION))
+
+prove-packages: ## each package built twice, installed in bare roots, used, removed (as root; 5 minutes)
+	script/prove-packages
 
 prove: ## both commands of the README on a fresh minimal Debian (as root)
 	script/prove-bare
