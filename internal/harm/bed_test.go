@@ -30,6 +30,9 @@ type bed struct {
 
 	programs map[uint32]bool // BPF programs that were there before
 	freezer  freezer         // that moonlap was started in, see freezable
+	group    *memoryGroup    // that nginx was started in, see starvable; nil: none
+	built    string          // moonlap as script/build makes it; "": this program
+	early    bool            // the accident has begun before moonlap
 }
 
 const workers = 2

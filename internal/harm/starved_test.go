@@ -21,29 +21,80 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// starved: all of moonlap's processes and the workers are in one memory cgroup, in which there is next to nothing left. The
-// kernel may end moonlap, and nobody else. That does not hold yet for commands with eBPF: the kernel frees their maps some time after
-// it has ended moonlap, and may end a worker meanwhile that needs memory. So the short form has the others alone.
-func starved(b *bed, l *look, _ *rand.Rand) error {
+// starvable has nginx start in a memory cgroup of its own.
+func starvable(t *testing.T) (*memoryGroup, []string) {
 	g, err := newMemoryGroup("starved")
 	if err != nil {
-		b.Skip(err)
+		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
-	defer g.remove()
-	for _, pid := range append(b.workers(), l.processes()...) {
-		g.add(pid) // it may have ended
+	t.Cleanup(func() {
+		if err := g.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	// It is as any other program for the kernel, whatever this test is.
+	return g, []string{"sh", "-c", `echo 0 >/proc/self/oom_score_adj; echo $$ >"$0"; exec "$@"`, filepath.Join(g.folder, "cgroup.procs")}
+}
+
+// startsStarved has moonlap start in the cgroup of the workers, as script/build makes it. Half the time there is too little left
+// for it from the beginning on.
+func startsStarved(b *bed, r *rand.Rand) []string {
+	program := filepath.Join(b.folder, "moonlap")
+	if b.built == "" {
+		b.built = program
+		os.Remove(program)
+		build := exec.Command("go", "build", "-ldflags", "-s -w -E moonlap_entry", "-o", program, "../../cmd/moonlap")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
 	}
-	if err := g.limit(24 << 20); err != nil {
-		return err
+	if b.early = r.IntN(2) == 0; b.early {
+		const enough = 72 << 20
+		if err := b.leave(r.Int64N(enough)); err != nil {
+			b.Fatal(err)
+		}
 	}
+	return []string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, filepath.Join(b.group.folder, "cgroup.procs")}
+}
+
+// leave has so much left for the group, beyond what its processes have taken lately.
+func (b *bed) leave(left int64) error {
+	most := int64(0)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		usage, err := b.group.usage()
+		if err != nil {
+			return err
+		}
+		most = max(most, usage)
+	}
+	return b.group.limit(most + left)
+}
+
+// starved: there is next to nothing left in the memory cgroup of the workers and moonlap, as where a worker grows. The kernel may
+// end moonlap, and nobody else; or moonlap says that there is too little.
+func starved(b *bed, l *look, r *rand.Rand) error {
 	before := b.workers()
-	if err := l.finish(); err != nil {
-		return err
+	var err error
+	if !b.early {
+		err = b.leave(r.Int64N(2 << 20))
+		if errors.Is(err, syscall.EBUSY) { // moonlap has grown meanwhile
+			err = nil
+		}
 	}
+	err = errors.Join(err, l.finish(), b.group.limit(-1))
 	if now := b.workers(); fmt.Sprint(now) != fmt.Sprint(before) {
-		return fmt.Errorf("the workers were %v, and are %v", before, now)
+		err = errors.Join(err, fmt.Errorf("the workers were %v, and are %v", before, now))
 	}
-	return nil
+	out := l.output.String()
+	if code := l.ProcessState.ExitCode(); code > 0 && !strings.Contains(out, "to spare") && !strings.Contains(out, "cannot allocate") &&
+		!strings.Contains(out, "its own holder of it") || strings.Contains(out, "goroutine ") {
+		err = errors.Join(err, fmt.Errorf("exit status %d: %s", code, out))
+	}
+	return err
 }
 
 // A memoryGroup is a cgroup of the test's own that limits memory.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -84,12 +83,4 @@ func (s System) expendable(pid int) bool {
 	text, err := s.read(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
 	n, err2 := strconv.Atoi(strings.TrimSpace(text))
 	return err == nil && err2 == nil && n >= mostExpendable
-}
-
-const mostExpendable = 1000
-
-// EndFirst has the kernel end this process before all others where memory runs out: who looks at a process
-// must not cost it its life. It costs nothing and needs no right; where it fails, nothing is different.
-func EndFirst() {
-	os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(mostExpendable)), 0)
 }

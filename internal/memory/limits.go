@@ -26,6 +26,8 @@ type Limit struct {
 	Bytes int64  // the bound
 	Spare int64  // that may be taken: what is free, less what is left for others
 	Err   error  // why it is not known; then Spare is 0
+
+	Together bool // where the kernel ends one process of the group, it ends all (memory.oom.group)
 }
 
 func (l Limit) String() string {
@@ -59,7 +61,7 @@ func (s System) Machine() Limit {
 }
 
 // Groups are the memory cgroups that a process is in, from its own up to the root, as far as they have
-// limits. "self" is this process.
+// limits, or end together. "self" is this process.
 func (s System) Groups(process string) []Limit {
 	unknown := func(name string, err error) Limit { return Limit{Name: name, Err: err} }
 	file := "/proc/" + process + "/cgroup"
@@ -126,6 +128,7 @@ type version struct {
 	limits             []string // the lowest counts
 	usages             []string // of each limit
 	inactive           string   // in memory.stat: cached files that the kernel drops first
+	together           string   // 1: see Limit.Together
 }
 
 var (
@@ -134,6 +137,7 @@ var (
 		limits:   []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"},
 		usages:   []string{"memory.usage_in_bytes", "memory.memsw.usage_in_bytes"},
 		inactive: "total_inactive_file",
+		together: "memory.oom.group", // which it does not have
 	}
 	// Beyond memory.high a group is not ended, but made to wait, which hurts as much.
 	version2 = &version{
@@ -141,6 +145,7 @@ var (
 		limits:     []string{"memory.max", "memory.high"},
 		usages:     []string{"memory.current", "memory.current"},
 		inactive:   "inactive_file",
+		together:   "memory.oom.group",
 	}
 )
 
@@ -221,7 +226,9 @@ func (s System) group(v *version, folder string) (l Limit, limited bool) {
 		l.Bytes = min(l.Bytes, limit)
 		l.Spare = min(l.Spare, max(0, limit-max(0, usage-inactive)-reserve(limit)))
 	}
-	return l, l.Bytes < math.MaxInt64
+	together, _, _ := s.number(path.Join(folder, v.together))
+	l.Together = together == 1
+	return l, l.Bytes < math.MaxInt64 || l.Together
 }
 
 // number reads a file of one number. known is false where there is no such file, or it says that there is

@@ -9,6 +9,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
+
+	"github.com/moonlap/moonlap/internal/memory"
 )
 
 // mostWorkers is how many workers one session can sample, those of reloads included.
@@ -31,8 +33,11 @@ type Session struct {
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
-// this process; see Check.
+// this process (see Check), or is a memory.TightError.
 func Open() (*Session, error) {
+	if err := memory.RoomToProbe(); err != nil {
+		return nil, err
+	}
 	_ = rlimit.RemoveMemlock() // kernels before 5.11 count the memory of maps; if it was needed, loading fails
 	spec, err := loadSample()
 	if err != nil {

@@ -81,7 +81,9 @@ func OpenCore(path, root string) (*Worker, error) {
 }
 
 func openAs(pid int, find func(*Worker) error) (*Worker, error) {
-	memory.EndFirst()
+	if err := memory.Beside(pid); err != nil {
+		return nil, err
+	}
 	p, err := process.Open(pid)
 	if err != nil {
 		return nil, err
