@@ -1,7 +1,7 @@
 -- Moonlap's Lua is LuaJIT's, and may run inside nginx.
 std = "luajit+ngx_lua"
 max_line_length = 100
-exclude_files = { ".*/**", "bin/**", "**/testdata/**" }
+exclude_files = { ".*/**", "bin/**", "**/testdata/**", "lua/moonlap/lint/luacheck/**" }
 
 files["spec"] = { std = "+busted" }
 
