@@ -288,7 +288,7 @@ func (o *benchOptions) comparing() bool {
 
 // measure runs a measurement and reports what there is, whatever ended the run.
 func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement, kind string) error {
-	past, err := o.past.begin(ctx, sys, pastName(o.File, o.Program != nil), o.judging)
+	past, err := o.past.begin(ctx, sys, "bench", pastName(o.File, o.Program != nil), o.judging)
 	if err != nil {
 		return err
 	}

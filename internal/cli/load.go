@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/stat"
 )
 
 type loadOptions struct {
@@ -173,7 +174,7 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 	if err != nil {
 		return err
 	}
-	past, err := o.past.begin(ctx, sys, o.pastName(), o.rule)
+	past, err := o.past.begin(ctx, sys, record.KindLoad, o.pastName(), o.rule)
 	if err != nil {
 		return err
 	}
@@ -217,6 +218,11 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 func (o loadOptions) finish(ctx context.Context, sys Sys, past *past, rec *record.Record, err error) error {
 	res := load.Summarize(rec)
 	past.compare(res.Results)
+	for i, c := range res.Comparisons {
+		if c.Metric == "" { // the baseline's
+			res.Comparisons[i].Metric = stat.MetricMean
+		}
+	}
 	if o.out != "-" {
 		if reportErr := writeLoadReport(sys, res, o.format, o.latency); reportErr != nil {
 			return errors.Join(err, reportErr)

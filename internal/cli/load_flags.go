@@ -205,8 +205,10 @@ func (o *loadOptions) completeRule(compared, chosen bool) error {
 			return usageErrorf("--fail-if-slower and --metrics are for comparisons: --ab URL, --ab-conf, --ab-header")
 		}
 		rule := stat.DefaultComparing()
-		o.rule = &rule
-		return nil
+		o.rule, o.metrics = &rule, []string{stat.MetricMean} // with a baseline the mean latency is compared
+		err := o.completeGates()
+		o.metrics = nil
+		return err
 	}
 	if !chosen {
 		o.metrics = []string{stat.MetricRate, stat.MetricCPU, "p50", "p99"}
@@ -225,6 +227,11 @@ func (o *loadOptions) completeRule(compared, chosen bool) error {
 	rule := stat.DefaultComparing()
 	rule.MinEffect = float64(o.minEffect)
 	o.rule = &rule
+	return o.completeGates()
+}
+
+// completeGates reads --fail-if-slower.
+func (o *loadOptions) completeGates() error {
 	o.gates = map[string]float64{}
 	for _, text := range o.slower {
 		metric, value, one := strings.Cut(text, "=")

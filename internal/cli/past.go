@@ -103,9 +103,9 @@ type matched struct {
 	differs []record.Difference
 }
 
-// begin looks for the baseline of a bench file. Without --save and --baseline there is
+// begin looks for the baseline of a bench file, or of what load is put on. Without --save and --baseline there is
 // nothing to do, then or later.
-func (p pastFlags) begin(ctx context.Context, sys Sys, bench string, rule *record.Comparing) (*past, error) {
+func (p pastFlags) begin(ctx context.Context, sys Sys, kind, bench string, rule *record.Comparing) (*past, error) {
 	run := &past{pastFlags: p, sys: sys, bench: bench, rule: rule, matched: map[int]*matched{}}
 	if p.save == "" && p.baseline == "" {
 		return run, nil
@@ -118,7 +118,7 @@ func (p pastFlags) begin(ctx context.Context, sys Sys, bench string, rule *recor
 		run.draft = store.NewDraft()
 	}
 	if p.baseline != "" {
-		run.baseline, err = run.store.Baseline(ctx, p.baseline, bench)
+		run.baseline, err = run.store.Baseline(ctx, p.baseline, bench, kind)
 	}
 	return run, err
 }

@@ -92,6 +92,8 @@ type group struct {
 	offered   float64
 	errors    record.LoadErrors
 	values    *lap.Histogram
+	// Of values, where these were left out: the sum of corrected latencies, and how many there are.
+	corrected, latencies float64
 }
 
 type tag struct {
@@ -200,6 +202,8 @@ func (g *group) join(o *group) {
 	g.late += o.late
 	g.offered += o.offered
 	g.errors.Add(o.errors)
+	g.corrected += o.corrected
+	g.latencies += o.latencies
 	if o.values == nil {
 		return
 	}
@@ -212,6 +216,17 @@ func (g *group) join(o *group) {
 	}
 	g.values.Merge(o.values)
 }
+
+// latency is the sum of corrected latencies, and how many there are.
+func (g *group) latency() (sum, count float64) {
+	if g.values == nil {
+		return 0, 0
+	}
+	count = float64(g.values.Count())
+	return g.values.Mean() * count, count
+}
+
+func (g *group) meanNS() float64 { return g.corrected / max(1, g.latencies) }
 
 func (g *group) rate() float64 {
 	if g.ns == 0 {
@@ -250,24 +265,30 @@ func (s *side) result(name, url string) record.LoadSide {
 	return side
 }
 
-// over is the interval of a mean over time, from stretches that are long enough to differ by chance alone.
+// over is the interval of a mean over time.
 func (s *side) over(of func(*group) float64) record.Interval {
-	const stretches = 20
-	var values []float64
-	each := max(1, (len(s.groups)+stretches-1)/stretches)
+	values := s.stretches(of)
+	if len(values) == 0 {
+		return record.Interval{}
+	}
+	return stat.MeanInterval(values)
+}
+
+// stretches are the values of parts of the run that are long enough to differ by chance alone.
+func (s *side) stretches(of func(*group) float64) (values []float64) {
+	const most = 20
+	each := max(1, (len(s.groups)+most-1)/most)
 	for from := 0; from+each <= len(s.groups); from += each {
 		stretch := group{}
 		for _, g := range s.groups[from : from+each] {
 			light := *g
 			light.values = nil
+			light.corrected, light.latencies = g.latency()
 			stretch.join(&light)
 		}
 		values = append(values, of(&stretch))
 	}
-	if len(values) == 0 {
-		return record.Interval{}
-	}
-	return stat.MeanInterval(values)
+	return values
 }
 
 func latencyOf(h *lap.Histogram) record.LoadLatency {
@@ -316,10 +337,13 @@ func (s *side) asCase(c record.Case, rec *record.Record, side record.LoadSide) r
 	if side.LatencyNS.Count == 0 {
 		return out
 	}
-	iv := s.over(func(g *group) float64 { return g.sum / max(1, float64(g.responses)) })
+	iv := s.over((*group).meanNS)
 	scale := 1.0
 	if iv.Estimate > 0 {
 		scale = side.LatencyNS.Mean / iv.Estimate
+	}
+	for i, ns := range s.stretches((*group).meanNS) {
+		out.PerProcess = append(out.PerProcess, record.ProcessResult{Process: i, NS: ns, MinNS: side.LatencyNS.Min, Steady: record.SteadyFlat})
 	}
 	out.Processes = 1
 	out.Steady = record.SteadyFlat

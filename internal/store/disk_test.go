@@ -51,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 	if h, err := s.History(background, "a"); err != nil || len(h.Series) != 1 {
 		t.Errorf("reading: %+v, %v", h, err)
 	}
-	if rec, err := s.Baseline(background, "main", ""); err != nil || rec == nil {
+	if rec, err := s.Baseline(background, "main", "", "bench"); err != nil || rec == nil {
 		t.Errorf("the baseline: %v", err)
 	}
 	const want = "it cannot be written; allow it, or name another file with --history"

@@ -138,7 +138,7 @@ func TestSpoiltIndex(t *testing.T) {
 			}
 			_, err := s.History(background, "")
 			check("history", err)
-			_, err = s.Baseline(background, "main", "")
+			_, err = s.Baseline(background, "main", "", "bench")
 			check("baseline", err)
 			_, err = s.Delete(background, "main")
 			check("delete", err)

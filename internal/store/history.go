@@ -150,16 +150,16 @@ func steps(points []record.Point) []record.Step {
 	return found
 }
 
-// Baseline returns the newest record of bench of a file that was saved under a name; file
+// Baseline returns the newest record of a kind and a file that was saved under a name; file
 // is "" for code of the command line. Without one the error names what there is.
-func (s *Store) Baseline(ctx context.Context, name, file string) (*record.Record, error) {
+func (s *Store) Baseline(ctx context.Context, name, file, kind string) (*record.Record, error) {
 	var rec *record.Record
 	err := s.read(ctx, func(db *sql.DB) error {
 		var newest string
-		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ? AND kind = 'bench'
-			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file)).Scan(&newest)
+		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ? AND kind = ?
+			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file), kind).Scan(&newest)
 		if err == sql.ErrNoRows {
-			return noBaseline(db, name, file)
+			return noBaseline(db, name, file, kind)
 		}
 		if err == nil {
 			rec, err = s.ReadRecord(newest)
@@ -169,7 +169,7 @@ func (s *Store) Baseline(ctx context.Context, name, file string) (*record.Record
 	return rec, err
 }
 
-func noBaseline(db queryer, name, file string) error {
+func noBaseline(db queryer, name, file, kind string) error {
 	names, err := column(db, "SELECT DISTINCT name FROM runs")
 	switch {
 	case err != nil:
@@ -179,7 +179,7 @@ func noBaseline(db queryer, name, file string) error {
 	case file == "":
 		return &UnknownError{fmt.Sprintf("the baseline %q has no run of -e CODE; make one with --save %s", name, name)}
 	}
-	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> '' AND kind = 'bench'", name)
+	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> '' AND kind = ?", name, kind)
 	if err != nil {
 		return err
 	}

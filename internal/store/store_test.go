@@ -163,13 +163,13 @@ func TestStepsInHistory(t *testing.T) {
 
 func TestBaseline(t *testing.T) {
 	s := newStore(t)
-	if _, err := s.Baseline(background, "main", "app.lua"); !errors.Is(err, ErrEmpty) {
+	if _, err := s.Baseline(background, "main", "app.lua", "bench"); !errors.Is(err, ErrEmpty) {
 		t.Errorf("an empty store: %v", err)
 	}
 	keep(t, s, made{name: "main", file: "app.lua", at: 2, commit: "new", cases: map[string]float64{"a": 1}})
 	keep(t, s, made{name: "main", file: "app.lua", at: 1, commit: "old", cases: map[string]float64{"a": 1}})
 	keep(t, s, made{name: "main", file: "other.lua", at: 3, commit: "other", cases: map[string]float64{"a": 1}})
-	rec, err := s.Baseline(background, "main", "./bench/app.lua")
+	rec, err := s.Baseline(background, "main", "./bench/app.lua", "bench")
 	if err != nil || rec.Run.Environment.GitCommit != "new" {
 		t.Errorf("not the newest run of the file: %+v, %v", rec, err)
 	}
@@ -178,7 +178,7 @@ func TestBaseline(t *testing.T) {
 		{"main", "b.lua", `the baseline "main" has no run of b.lua, but of app.lua, other.lua; make one with --save main`},
 		{"main", "", `the baseline "main" has no run of -e CODE; make one with --save main`},
 	} {
-		if _, err := s.Baseline(background, c.name, c.file); err == nil || err.Error() != c.want {
+		if _, err := s.Baseline(background, c.name, c.file, "bench"); err == nil || err.Error() != c.want {
 			t.Errorf("%s of %q: %v", c.name, c.file, err)
 		}
 	}

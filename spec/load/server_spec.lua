@@ -139,7 +139,8 @@ describe("the load engine", function()
     end)
 
     it("asks for no more requests than it may, also where nobody listens", function()
-        local run = load.run(load.job("/nonexistent/socket", { requests = 6, duration_ns = 3.6e12 }))
+        local run = load.run(load.job("/nonexistent/socket",
+            { requests = 6, duration_ns = 3.6e12 }))
         assert.equal("requests", run:all("load_done")[1].stop)
         run = against(function() end, { requests = 6, duration_ns = 3.6e12 })
         assert.equal("requests", run:all("load_done")[1].stop)
