@@ -150,8 +150,8 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	case file == "":
 		after, missed, err = lookAtHeaps(ctx, sys, o)
 	case process.IsCore(file):
-		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(step func(string)) (*heap.Snapshot, error) {
-			return heapInCore(file, o.root, o.copying(step))
+		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(told *steps) (*heap.Snapshot, error) {
+			return heapInCore(file, o.root, o.copying(told))
 		})
 	default:
 		after, err = readHeap(file)
@@ -182,7 +182,7 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	var errs []error
 	for _, pid := range pids {
 		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func(step func(string)) ([]heap.Heap, error) { return heapsOf(pid, o.copying(step)) })
+			func(told *steps) ([]heap.Heap, error) { return heapsOf(pid, o.copying(told)) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -198,8 +198,8 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func (o *heapOptions) copying(step func(string)) worker.HeapOptions {
-	return worker.HeapOptions{Pause: o.pause, Spill: o.spill, Progress: step}
+func (o *heapOptions) copying(told *steps) worker.HeapOptions {
+	return worker.HeapOptions{Pause: o.pause, Spill: o.spill, Progress: told.step, Note: told.note}
 }
 
 func heapsOf(pid int, o worker.HeapOptions) ([]heap.Heap, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,10 +113,15 @@ func TestAwaited(t *testing.T) {
 	seen = make(chan struct{})
 	screen = &shown{once: sync.OnceFunc(func() { close(seen) })}
 	sys.Stderr = screen
-	if _, err := awaitedSteps(t.Context(), sys, "looking", func(step func(string)) (int, error) { step("paths"); <-seen; return 0, nil }); err != nil {
+	if _, err := awaitedSteps(t.Context(), sys, "looking", func(told *steps) (int, error) {
+		told.step("paths")
+		<-seen
+		told.note("little memory\x1b")
+		return 0, nil
+	}); err != nil {
 		t.Error(err)
 	}
-	if !strings.HasPrefix(screen.shown[0], "looking: paths · ") {
+	if !strings.HasPrefix(screen.shown[0], "looking: paths · ") || !slices.ContainsFunc(append(screen.shown, string(screen.line)), func(l string) bool { return strings.HasPrefix(l, "moonlap: little memory") }) {
 		t.Errorf("the terminal showed %q", screen.shown)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

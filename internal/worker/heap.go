@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/heap"
@@ -21,6 +22,8 @@ type HeapOptions struct {
 
 	// Progress is told what is being done, where it is set.
 	Progress func(step string)
+	// Note is told what is worth knowing before it begins, where it is set.
+	Note func(text string)
 }
 
 // Heaps are those of all machines of the worker; see Heap.
@@ -88,7 +91,11 @@ func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
 	if err != nil {
 		return heap.Heap{}, err
 	}
-	extra := heap.Needed(int64(min(gc.InUse, mostHeap)) / meanObject)
+	count := int64(min(gc.InUse, mostHeap)) / meanObject
+	extra := heap.Needed(count)
+	if o.Spill != "" {
+		o.expect(w, count, extra)
+	}
 	space.Say("copy of its memory")
 	s, err := w.Snapshot(process.SnapshotOptions{Pause: o.Pause, Space: space, Extra: extra})
 	if err != nil {
@@ -116,6 +123,19 @@ func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
 	}
 	h.Broken, h.Cut = h.Broken+int64(objects.Broken), int64(objects.Cut)
 	return h, nil
+}
+
+// expect notes where a heap of so many objects will take long, because what is used of the files in no order does not fit
+// into memory. That there is too little space for the files is an error later, before the worker is stopped.
+func (o HeapOptions) expect(w *Worker, objects, arrays int64) {
+	need := memory.Need{Own: heap.Busy(objects)}
+	if w.Core == nil {
+		need.PID = w.PID
+	}
+	var short *memory.ShortError
+	if err := (memory.System{}).Check(need); o.Note != nil && errors.As(err, &short) {
+		o.Note(fmt.Sprintf("to be quick, %v; it goes on, with up to %s in %s beside the copy, and may take very long", err, memory.Size(arrays), o.Spill))
+	}
 }
 
 // mostHeap is what LuaJIT can address: what its count says beyond is garbage.
