@@ -48,7 +48,7 @@ func RunTuned(ctx context.Context, t Tuning, args []string, told func(string)) (
 		// at the parent's death also comes at this thread's, so it waits here.
 		goruntime.LockOSThread()
 		t.apply(told)
-		err := cmd.Start()
+		err := runtime.StartGuarded(cmd)
 		failed <- err
 		if err == nil {
 			cmd.Wait()

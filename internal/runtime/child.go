@@ -143,7 +143,7 @@ func (c *child) live(started chan<- error) {
 	defer goruntime.UnlockOSThread()
 	release := bindThread(c.cpus) // a child begins where the thread that starts it may run
 	c.began = time.Now()
-	err := c.cmd.Start() // returns when the program has taken the place of our code
+	err := withLimit(c.cmd.Start) // returns when the program has taken the place of our code
 	c.ran = time.Now()
 	release()
 	unguard := func() {}

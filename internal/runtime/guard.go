@@ -30,10 +30,11 @@ type guard struct {
 const guardName = "moonlap-guard"
 
 func init() {
-	if len(os.Args) == 3 && os.Args[0] == guardName {
+	if len(os.Args) == 4 && os.Args[0] == guardName {
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 		io.Copy(io.Discard, os.Stdin) // it ends when who started us has, and nobody else has the other end
-		watchOver(os.NewFile(3, "note"), os.Args[1], os.Args[2])
+		limit, _ := strconv.ParseUint(os.Args[2], 10, 64)
+		watchOver(os.NewFile(3, "note"), marks{os.Args[1], limit}, os.Args[3])
 		os.Exit(0)
 	}
 }
@@ -72,7 +73,7 @@ func startGuard() (*guard, error) {
 	if err != nil {
 		return fail(os.NewSyscallError("memfd_create", err))
 	}
-	g := &guard{cmd: exec.Command("/proc/self/exe", mark(), folders), note: os.NewFile(uintptr(fd), "note")}
+	g := &guard{cmd: exec.Command("/proc/self/exe", mark(), strconv.FormatUint(limits(), 10), folders), note: os.NewFile(uintptr(fd), "note")}
 	g.cmd.Args[0] = guardName
 	g.cmd.Env, g.cmd.Dir = []string{}, "/" // it is nobody's child that is looked for, and keeps no folder busy
 	g.cmd.ExtraFiles = []*os.File{g.note}
@@ -117,7 +118,8 @@ func (g *guard) add(what int) (remove func()) {
 	}
 }
 
-// Guard ends the process group, and whatever has [GuardedEnv] in its environment, should we be killed before release.
+// Guard ends the process group, and whatever has [GuardedEnv] in its environment or was started by [StartGuarded], should we be
+// killed before release.
 func Guard(group int) (release func(), err error) {
 	g, err := guarded()
 	if err != nil {

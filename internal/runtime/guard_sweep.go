@@ -13,9 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchOver is the guard's work once we are gone: it ends all that is noted, or has the mark, and what descends from that, and
-// removes our folders. What has left its process group, wiped its environment and lost its parents is not found.
-func watchOver(note *os.File, mark, folders string) {
+// Marks are what tells that a process was started by us, or by what we had started.
+type marks struct {
+	variable string // in guardVariable
+	limit    uint64 // see limits
+}
+
+// watchOver is the guard's work once we are gone: it ends all that is noted, or has a mark, and what descends from that, and
+// removes our folders. Who has left its process group, wiped its environment, lost its parents and set all its limits anew is not
+// found; nor is what another program starts that was there before, as systemd or a container's.
+func watchOver(note *os.File, mark marks, folders string) {
 	groups, processes := readNote(note)
 	if groups == nil {
 		return
@@ -64,8 +71,8 @@ func parseStat(stat []byte) ([]string, error) {
 	return fields, nil
 }
 
-// killMarked ends the processes, those with the mark, and the descendants of both, and tells whether there were any.
-func killMarked(mark string, processes []int) (found bool) {
+// killMarked ends the processes, those with a mark, and the descendants of both, and tells whether there were any.
+func killMarked(mark marks, processes []int) (found bool) {
 	parents := map[int]int{}
 	doomed := map[int]bool{}
 	entries, _ := os.ReadDir("/proc")
@@ -80,7 +87,7 @@ func killMarked(mark string, processes []int) (found bool) {
 		}
 		parents[pid], _ = strconv.Atoi(fields[1])
 		env, _ := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		doomed[pid] = slices.Contains(processes, pid) || hasMark(env, mark)
+		doomed[pid] = slices.Contains(processes, pid) || hasMark(env, mark.variable) || hasLimit(pid, mark.limit)
 	}
 	for pid := range parents {
 		// A number that ends the chain is not among them; a chain longer than there are processes is none.

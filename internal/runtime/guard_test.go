@@ -30,6 +30,17 @@ func TestHasMark(t *testing.T) {
 	}
 }
 
+func TestHasNumber(t *testing.T) {
+	const text = "Limit                     Soft Limit           Hard Limit           Units     \n" +
+		"Max realtime priority     7                    7                    \n" +
+		"Max realtime timeout      2305843009213693959  4611686018427387911  us        \n"
+	for number, want := range map[uint64]bool{2305843009213693959: true, 4611686018427387911: true, 7: false, 461168601842738791: false} {
+		if got := hasNumber([]byte(text), number); got != want {
+			t.Errorf("%d: %v", number, got)
+		}
+	}
+}
+
 func TestParseStat(t *testing.T) {
 	fields, err := parseStat([]byte("42 (a) b (c)) S 7 " + strings.Repeat("1 ", 30)))
 	if err != nil || fields[0] != "S" || fields[1] != "7" {
@@ -87,13 +98,14 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		// In the process group; in a session of its own; there, with its parents gone; without the environment, but with
-		// its parent.
+		// its parent; without either, and with all descriptors closed.
 		code := `echo $$ >>"$0"
 			sleep 300 & echo $! >>"$0"
 			setsid sh -c 'echo $$ >>"$0"; sleep 300' "$0" &
 			setsid sh -c 'setsid sh -c "echo \$\$ >>\$0; exec sleep 300" "$0" & exit' "$0"
 			setsid sh -c 'echo $$ >>"$0"; env -i sh -c "echo \$\$ >>\$0; exec sleep 300" "$0"; :' "$0" &
-			while [ $(wc -l <"$0") -lt 6 ]; do sleep 0.01; done; : >"$0.ready"; wait`
+			setsid env -i sh -c 'setsid env -i sh -c "echo \$\$ >>\$0; exec sleep 300 <&- >&- 2>&- 3>&-" "$0" & exit' "$0"
+			while [ $(wc -l <"$0") -lt 7 ]; do sleep 0.01; done; : >"$0.ready"; wait`
 		_, err := Run(t.Context(), Command{Path: "/bin/sh", Args: []string{"sh", "-c", code, pids}})
 		t.Fatal(err)
 	}
@@ -117,7 +129,7 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := strings.Fields(string(b))
-		if len(started) != 6 {
+		if len(started) != 7 {
 			t.Fatalf("it started %q", started)
 		}
 		left := func() (left []string) {
