@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -18,6 +20,7 @@ type explainOptions struct {
 	pid      int
 	root     string
 	duration time.Duration
+	pause    time.Duration // that a sample may stop the worker for
 	json     bool
 }
 
@@ -32,7 +35,7 @@ to try. Then the requests in flight, with their light threads and where each
 waits, and Lua's timers by what they call.
 
 The worker is sampled about a hundred times a second. Each sample stops it, for
-2 ms at most, and stops take at most 5 % of its time; the report shows how
+--pause at most, and stops take at most 5 % of its time; the report shows how
 long. Nothing is written into it. It needs no debug symbols, no restart and no
 change of the configuration.
 
@@ -50,8 +53,8 @@ stack, the request, the signal.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 1 && (o.pid != 0 || cmd.Flags().Changed("duration")):
-				return usageErrorf("--pid and --duration are for a running worker, not for a core file")
+			case len(args) == 1 && (o.pid != 0 || cmd.Flags().Changed("duration") || cmd.Flags().Changed("pause")):
+				return usageErrorf("--pid, --duration and --pause are for a running worker, not for a core file")
 			case len(args) == 1:
 				return explainCore(sys, o, args[0])
 			case o.root != "":
@@ -60,6 +63,8 @@ stack, the request, the signal.`,
 				return usageErrorf("--pid of which worker? 'pgrep -a nginx' lists them")
 			case o.duration <= 0:
 				return usageErrorf("--duration must be longer than 0")
+			case o.pause <= 0 || o.pause > time.Second:
+				return usageErrorf("--pause must be above 0 and at most 1s")
 			}
 			return runExplain(cmd.Context(), sys, o)
 		},
@@ -67,6 +72,7 @@ stack, the request, the signal.`,
 	f := cmd.Flags()
 	f.IntVar(&o.pid, "pid", 0, "process `ID` of the worker")
 	f.DurationVar(&o.duration, "duration", time.Second, "how long to sample")
+	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "how long a sample may stop the worker;\nwhat is not read by then is left out")
 	f.StringVar(&o.root, "root", "", "`FOLDER` that has a core's programs and libraries,\nas they were in / (default: where they were)")
 	f.BoolVar(&o.json, "json", false, "write the explanation as JSON")
 	return cmd
@@ -90,6 +96,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		return err
 	}
 	defer w.Close()
+	w.Hold = o.pause
 	p := newProgress(sys)
 	looks, err := w.Look(ctx, o.duration, explainHz, func(elapsed time.Duration) {
 		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
@@ -97,6 +104,9 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	p.Clear()
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("worker %d: %w", o.pid, err)
+		if errors.Is(err, process.ErrLeftOut) {
+			err = fmt.Errorf("%w: --pause %v is too short", err, o.pause)
+		}
 	}
 	if len(looks.Samples) == 0 {
 		return err
