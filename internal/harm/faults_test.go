@@ -36,6 +36,8 @@ var faults = []struct {
 	{"starved", starved, startsStarved},
 	{"upgraded", upgraded, nil},
 	{"forked", forked, nil},
+	{"growing", growing, nil},
+	{"blinded", refuses, blinded},
 	{"namespace", nothing, inNamespace},
 	{"proc_hidden", hidden, procHidden},
 	{"proc_of_others_hidden", hidden, othersHidden},
@@ -111,6 +113,7 @@ func TestHarm(t *testing.T) {
 				c := chosen[(first+n+late)%len(chosen)]
 				after := time.Duration(r.Int64N(int64(span() + 200*time.Millisecond)))
 				var before []string
+				b.early = false
 				if f.before != nil {
 					before = f.before(b, r)
 				}
@@ -132,7 +135,7 @@ func TestHarm(t *testing.T) {
 				if !repaired(b) {
 					t.Fatal("the workers cannot be brought back")
 				}
-				if n++; !looking && !b.early {
+				if n++; (!looking || l.late) && !b.early {
 					n, late = n-1, late+1
 				}
 			}

@@ -18,7 +18,7 @@ import (
 // A load is clients that ask nginx again and again, each over a connection of its own that is kept.
 type load struct {
 	count  atomic.Int64
-	forks  atomic.Bool // requests have their worker start a process
+	path   atomic.Value // that is asked for: what the worker does beside its work, see testdata/app.lua
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
@@ -44,6 +44,7 @@ const clients = 6
 func startLoad(socket string) *load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &load{cancel: cancel, ended: map[int]ending{}}
+	l.path.Store("/")
 	for range clients {
 		l.wait.Go(func() {
 			for ctx.Err() == nil {
@@ -102,10 +103,7 @@ var errUnread = errors.New("its connection was closed before anybody read it")
 
 // request asks once. last: nginx closes the connection after the answer.
 func (l *load) request(c net.Conn, r *bufio.Reader) (worker int, last bool, err error) {
-	path := "/"
-	if l.forks.Load() {
-		path = "/fork"
-	}
+	path := l.path.Load()
 	c.SetDeadline(time.Now().Add(patience))
 	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: nginx\r\nContent-Length: 0\r\n\r\n", path)
 	if err == nil {

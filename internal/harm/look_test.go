@@ -42,6 +42,7 @@ type look struct {
 	mark   string // in the environment of moonlap, and of all that it starts
 	output bytes.Buffer
 	ended  chan error
+	late   bool  // it had ended by itself before the accident could hit it
 	known  []int // its processes, shortly before the accident: to look for them would take longer than a worker is held
 }
 

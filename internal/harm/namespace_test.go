@@ -11,13 +11,15 @@ func inNamespace(*bed, *rand.Rand) []string {
 }
 
 // procHidden has moonlap start in a container of its own, whose /proc shows no process but its.
-func procHidden(*bed, *rand.Rand) []string {
+func procHidden(b *bed, _ *rand.Rand) []string {
+	b.early = true
 	return []string{"unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"}
 }
 
 // othersHidden has moonlap start as an ordinary user, where /proc is mounted with hidepid=2: it shows nobody the processes of others.
 func othersHidden(b *bed, _ *rand.Rand) []string {
 	const nobody = "65534"
+	b.early = true
 	return []string{"unshare", "--mount", "sh", "-c", `mount -t proc -o hidepid=2 proc /proc && chown -R ` + nobody + ` "$0" &&
 		exec setpriv --reuid ` + nobody + ` --regid ` + nobody + ` --clear-groups -- "$@"`, filepath.Join(b.folder, "looks")}
 }

@@ -118,8 +118,7 @@ func workerDebugged(b *bed, l *look, r *rand.Rand) error {
 		err = e
 	}
 	if err == nil && second.ProcessState.ExitCode() != 0 {
-		// Where the machine is busy, the last of its attempts may have ended at the holder's own timer.
-		err = second.exits(second.ProcessState.ExitCode(), fmt.Sprintf("already traced, by process %d: a debugger", os.Getpid()), "it went on before its time")
+		err = second.exits(second.ProcessState.ExitCode(), fmt.Sprintf("already traced, by process %d: a debugger", os.Getpid()))
 	}
 	close(over)
 	<-ended

@@ -35,8 +35,8 @@ func upgraded(b *bed, l *look, _ *rand.Rand) error {
 
 // forked: a worker starts other processes, as os.execute does.
 func forked(b *bed, l *look, r *rand.Rand) error {
-	b.load.forks.Store(true)
-	defer b.load.forks.Store(false)
+	b.load.path.Store("/fork")
+	defer b.load.path.Store("/")
 	return l.finish()
 }
 

@@ -51,10 +51,18 @@ local kinds = {
     function() return ngx.re.find(("a"):rep(300), "a*b") or 1 end,
 }
 
+-- What grows, by 100 kB a request and up to 200 MB.
+local grown = {}
+
 local n = #ballast
 return function()
     n = n + 1
     kinds[n % #kinds + 1]()
+    if ngx.var.uri == "/grow" then
+        grown[n % 2000] = ("x"):rep(100000) .. n
+    elseif next(grown) then
+        grown = {}
+    end
     if ngx.var.uri == "/fork" then
         os.execute("true")
     end
