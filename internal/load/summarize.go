@@ -73,6 +73,7 @@ type side struct {
 	tags        map[string]*tag
 	lags        []weighted
 	lagMax      float64
+	stops       []float64
 	cpuShare    float64
 }
 
@@ -146,6 +147,7 @@ func newSide(rec *record.Record, plan record.Load, number int) *side {
 		s.raw = merge(s.raw, orElse(l.Raw, l.Latency))
 		s.lags = append(s.lags, weighted{l.LagP99NS, float64(l.Responses)})
 		s.lagMax = max(s.lagMax, l.LagMaxNS)
+		s.stops = append(s.stops, l.StopsNS...)
 		for _, t := range l.Tags {
 			s.tag(t)
 		}

@@ -23,6 +23,7 @@ type fakeRun struct {
 	sent    float64 // share of what is offered
 	busy    float64 // the client's CPU share
 	lag     float64 // of its loop, ns
+	stop    float64 // of its thread, once, ns
 	errors  record.LoadErrors
 	answers bool
 	limits  []string
@@ -78,6 +79,9 @@ func (f fakeRun) slice(rng *rand.Rand, thread, side, slice, block int) record.Lo
 		Thread: thread, Side: side, Slice: slice, Block: block, AtNS: float64(slice) * 100e6, NS: 100e6,
 		CPUNS: f.busy * 100e6, LagP99NS: f.lag, LagMaxNS: 2 * f.lag, Errors: f.errors,
 	}
+	if f.stop > 0 && slice == 7 {
+		s.StopsNS = []float64{f.stop}
+	}
 	if !f.answers {
 		s.Requests = 5
 		return s
@@ -131,7 +135,10 @@ func TestSummarize(t *testing.T) {
 		"busy with limits": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"p99>1s"} }, outcome: record.LoadClientSaturated},
 		"busy with a limit of errors": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"errors>0", "cpu>1s"} },
 			outcome: record.LoadOK, says: "no CPU time left"},
-		"late": {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
+		"late":                       {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
+		"stood still":                {run: func(f *fakeRun) { f.stop = 200e6 }, outcome: record.LoadOK, says: "stood still once, for up to 200ms"},
+		"still, with limits":         {run: func(f *fakeRun) { f.stop, f.limits = 200e6, []string{"p99>1s"} }, outcome: record.LoadClientSaturated},
+		"still for too short a time": {run: func(f *fakeRun) { f.stop = 5e6 }, outcome: record.LoadOK},
 		"script": {spoil: func(r *record.Record) {
 			r.Load.Scripts = []record.LoadScript{{Hook: "request", Text: "a nil value", Source: record.Source{File: "x.lua", Line: 3}}}
 		}, outcome: record.LoadScriptError, says: "failed in request(): x.lua:3: a nil value"},
@@ -155,7 +162,8 @@ func TestSummarize(t *testing.T) {
 		for _, p := range res.Problems {
 			said += p.Text + "\n"
 		}
-		if res.Outcome != c.outcome || !strings.Contains(said, c.says) {
+		silent := c.outcome == record.LoadOK && c.says == ""
+		if res.Outcome != c.outcome || !strings.Contains(said, c.says) || silent && said != "" {
 			t.Errorf("%s: %s, %q; want %s, %q", name, res.Outcome, said, c.outcome, c.says)
 		}
 	}

@@ -126,12 +126,14 @@ type LoadSlice struct {
 	SumNS       float64  `json:"sum_latency_ns"` // of Raw, exact
 	LagP99NS    float64  `json:"lag_p99_ns,omitempty"`
 	LagMaxNS    float64  `json:"lag_max_ns,omitempty"`
-	Latency     string   `json:"latency,omitempty"` // corrected
-	Raw         string   `json:"raw,omitempty"`     // from the first byte sent to the last received
-	ExpectedNS  float64  `json:"expected_ns,omitempty"`
-	Connects    int64    `json:"connects,omitempty"`
-	ConnectNS   float64  `json:"connect_ns,omitempty"`
-	Resumed     int64    `json:"resumed,omitempty"`
+	// StopsNS is how long the thread was away, each time that this was more than 1 ms: it slept on, or a turn took as long.
+	StopsNS    []float64 `json:"stops_ns,omitempty"`
+	Latency    string    `json:"latency,omitempty"` // corrected
+	Raw        string    `json:"raw,omitempty"`     // from the first byte sent to the last received
+	ExpectedNS float64   `json:"expected_ns,omitempty"`
+	Connects   int64     `json:"connects,omitempty"`
+	ConnectNS  float64   `json:"connect_ns,omitempty"`
+	Resumed    int64     `json:"resumed,omitempty"`
 
 	Tags []LoadTag `json:"tags,omitempty"`
 }

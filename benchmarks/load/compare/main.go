@@ -1,9 +1,11 @@
 // Compare counts how often `moonlap load --ab` is right: equal sides should not be told to differ, and a known
 // difference of the server's CPU time should be found. Beside it, two runs of wrk are compared as people do.
 //
-//	make -C ../.. build && go run ./compare -runs 20
+//	make -C ../.. build && go run ./compare -for 20m -out results.jsonl
 //
-// It takes luajit and nginx with Lua; wrk where it is there. Exit status: 0 ok, 1 error.
+// Each run is a line of the file that -out names, so a long count can be made in pieces. The table counts all its lines.
+//
+// It takes luajit and nginx with Lua; wrk where it is there. Exit status: 0 ok, 1 error, 2 usage.
 package main
 
 import (
@@ -12,18 +14,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
 )
 
 const conf = `include /etc/nginx/modules-enabled/*.conf;
@@ -48,21 +49,27 @@ http {
 const base = 20000
 
 func main() {
-	runs := flag.Int("runs", 20, "runs of each kind")
-	equal := flag.String("equal", "10s", "length of a comparison of equal sides")
+	long := flag.Duration("for", 10*time.Minute, "how long; the run that is under way then is the last")
+	out := flag.String("out", "", "append the results to this file, and count those that it has")
+	turn := flag.String("turn", "equal,equal,equal,equal,equal,slower,wrk", "the questions, over and over; none: only the table")
+	length := flag.String("equal", "10s", "length of a comparison of equal sides")
 	slower := flag.Float64("slower", 0.02, "CPU time that /b takes more")
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "program to test")
 	flag.Parse()
-	if err := run(*runs, *equal, *slower, *moonlap); err != nil {
+	if *out == "" {
+		fmt.Fprintln(os.Stderr, "compare: -out FILE is needed")
+		os.Exit(2)
+	}
+	if err := run(*long, *out, strings.Split(*turn, ","), *length, *slower, *moonlap); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-// A bench is a place for configurations.
-type bench struct{ moonlap, folder, port string }
-
-func run(runs int, equal string, slower float64, moonlap string) error {
+func run(long time.Duration, out string, turn []string, length string, slower float64, moonlap string) error {
+	if len(turn) == 1 && turn[0] == "none" {
+		return printTable(out)
+	}
 	folder, err := os.MkdirTemp("", "moonlap-compare-")
 	if err != nil {
 		return err
@@ -72,17 +79,30 @@ func run(runs int, equal string, slower float64, moonlap string) error {
 	if err != nil {
 		return err
 	}
-	b := bench{moonlap, folder, port}
-	fmt.Printf("load average %.1f at the beginning\n", target.LoadAverage())
-	if err := b.equalSides(runs, equal); err != nil {
-		return err
+	b := &bench{moonlap: moonlap, folder: folder, port: port, length: length, slower: slower}
+	questions := map[string]func() (result, error){"equal": b.equalSides, "slower": b.slowerSide, "wrk": b.wrk}
+	if _, err := exec.LookPath("wrk"); err != nil {
+		delete(questions, "wrk")
+		fmt.Fprintln(os.Stderr, "compare: two runs of wrk are not compared, as there is no wrk")
 	}
-	if err := b.slowerSide(runs, slower); err != nil {
-		return err
+	for begin, i := time.Now(), 0; time.Since(begin) < long; i++ {
+		ask, ok := questions[turn[i%len(turn)]]
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "\r\033[K%s of %s: %s", time.Since(begin).Round(time.Second), long, turn[i%len(turn)])
+		r := result{Question: turn[i%len(turn)], At: time.Now().UTC().Truncate(time.Second)}
+		answer, err := ask()
+		if err != nil {
+			return err
+		}
+		r.Verdict, r.Away, r.Load = answer.Verdict, answer.Away, target.LoadAverage()
+		if err := keep(out, r); err != nil {
+			return err
+		}
 	}
-	err = b.wrk(runs)
-	fmt.Printf("load average %.1f at the end\n", target.LoadAverage())
-	return err
+	fmt.Fprint(os.Stderr, "\r\033[K")
+	return printTable(out)
 }
 
 func freePort() (string, error) {
@@ -95,8 +115,15 @@ func freePort() (string, error) {
 	return port, err
 }
 
+// A bench is a place for configurations.
+type bench struct {
+	moonlap, folder, port, length string
+	slower                        float64
+	turns                         int // of /b where it takes more; 0: not known yet
+}
+
 // load compares /a with another path.
-func (b bench) load(turns int, args ...string) ([]record.Comparison, error) {
+func (b *bench) load(turns int, args ...string) ([]record.Comparison, error) {
 	file := filepath.Join(b.folder, "nginx.conf")
 	if err := os.WriteFile(file, fmt.Appendf(nil, conf, b.port, base, turns), 0o644); err != nil {
 		return nil, err
@@ -110,106 +137,74 @@ func (b bench) load(turns int, args ...string) ([]record.Comparison, error) {
 	if jsonErr := json.Unmarshal(out.Bytes(), &res); jsonErr != nil {
 		return nil, fmt.Errorf("%w: %v\n%s", err, jsonErr, stderr.String())
 	}
+	if len(res.Comparisons) == 0 {
+		return nil, fmt.Errorf("no comparison (%v)\n%s", err, stderr.String())
+	}
 	return res.Comparisons, nil
 }
 
-// equalSides counts false alarms, and how far the ratios are from 1.
-func (b bench) equalSides(runs int, length string) error {
-	alarms := 0
-	away := map[string][]float64{}
-	for range runs {
-		list, err := b.load(base, "--self-test", "-d", length, "--min-effect", "0.01%")
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(list, func(c record.Comparison) bool {
-			return c.Verdict == record.Slower || c.Verdict == record.Faster
-		}) {
-			alarms++
-		}
-		for _, c := range list {
-			if c.Ratio.Estimate > 0 {
-				away[c.Metric] = append(away[c.Metric], math.Abs(math.Log(c.Ratio.Estimate)))
-			}
-		}
-	}
-	share := stat.Share(alarms, runs)
-	fmt.Printf("equal sides, %s: %d of %d runs call a difference by any metric (%.1f to %.1f %%)\n", length, alarms, runs, 100*share.Low, 100*share.High)
-	for _, metric := range []string{stat.MetricRate, stat.MetricCPU, "p50", "p99"} {
-		if list := away[metric]; len(list) > 0 {
-			fmt.Printf("  %-4s away from 1: median %.2f %%, nine of ten below %.2f %%, most %.2f %%\n", metric,
-				100*stat.Quantile(list, 0.5), 100*stat.Quantile(list, 0.9), 100*slices.Max(list))
-		}
-	}
-	return nil
+// equalSides compares a path with itself, and decides nothing early.
+func (b *bench) equalSides() (result, error) {
+	list, err := b.load(base, "--self-test", "-d", b.length, "--min-effect", "0.01%")
+	return resultOf(list), err
 }
 
-// slowerSide makes /b take a known share more CPU time, and counts how often that is found within 30 s.
-func (b bench) slowerSide(runs int, share float64) error {
-	// A turn's price follows from a pair that differs by as many turns as /a has.
-	list, err := b.load(2*base, "--ab", "http://127.0.0.1:"+b.port+"/b", "--metrics", "cpu", "-d", "20s", "--min-effect", "0.1%")
-	if err != nil {
-		return err
-	}
-	if len(list) != 1 || list[0].Ratio.Estimate <= 1 {
-		return errors.New("twice as many turns are not slower")
-	}
-	turns := base + int(float64(base)*share/(list[0].Ratio.Estimate-1))
-	found := 0
-	var ratios []float64
-	for range runs {
-		list, err := b.load(turns, "--ab", "http://127.0.0.1:"+b.port+"/b", "--metrics", "cpu", "-d", "30s", "--min-effect", "0.5%")
+// slowerSide makes /b take a known share more CPU time. A turn's price follows from a pair that differs by as many
+// turns as /a has.
+func (b *bench) slowerSide() (result, error) {
+	other := "http://127.0.0.1:" + b.port + "/b"
+	if b.turns == 0 {
+		list, err := b.load(2*base, "--ab", other, "--metrics", "cpu", "-d", "20s", "--min-effect", "0.1%")
 		if err != nil {
-			return err
+			return result{}, err
 		}
-		if len(list) == 1 {
-			ratios = append(ratios, list[0].Ratio.Estimate-1)
-			if list[0].Verdict == record.Slower {
-				found++
-			}
+		if list[0].Ratio.Estimate <= 1 {
+			return result{}, errors.New("twice as many turns are not slower")
 		}
+		b.turns = base + int(float64(base)*b.slower/(list[0].Ratio.Estimate-1))
 	}
-	iv := stat.Share(found, runs)
-	fmt.Printf("%.1f %% more CPU time: found in %d of %d runs of at most 30 s (%.0f to %.0f %%); measured %.2f %% (median)\n",
-		100*share, found, runs, 100*iv.Low, 100*iv.High, 100*stat.Median(ratios))
-	return nil
+	list, err := b.load(b.turns, "--ab", other, "--metrics", "cpu", "-d", "30s", "--min-effect", "0.5%")
+	return resultOf(list), err
 }
 
 var perSecond = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 
 // wrk runs wrk twice against the same path, as people do to compare, and tells by how much they differ.
-func (b bench) wrk(runs int) error {
-	if _, err := exec.LookPath("wrk"); err != nil {
-		fmt.Println("two runs of wrk: not measured, as there is no wrk")
-		return nil
-	}
+func (b *bench) wrk() (result, error) {
 	// The server runs for as long as a load of moonlap's that hardly does anything.
 	file := filepath.Join(b.folder, "nginx.conf")
 	cmd := exec.Command(b.moonlap, "load", "--start", file, "-c", "1", "-R", "1", "-d", "1h", "http://127.0.0.1:"+b.port+"/a")
 	if err := cmd.Start(); err != nil {
-		return err
+		return result{}, err
 	}
 	defer func() {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	}()
-	var away []float64
-	for range runs {
-		var rates [2]float64
-		for i := range rates {
-			out, err := target.Pinned("wrk", "-t1", "-c32", "-d5s", "http://127.0.0.1:"+b.port+"/a").Output()
-			if m := perSecond.FindSubmatch(out); m != nil && err == nil {
-				rates[i], _ = strconv.ParseFloat(string(m[1]), 64)
-			}
+	if err := b.answers(); err != nil {
+		return result{}, err
+	}
+	var rates [2]float64
+	for i := range rates {
+		out, err := target.Pinned("wrk", "-t1", "-c32", "-d5s", "http://127.0.0.1:"+b.port+"/a").Output()
+		m := perSecond.FindSubmatch(out)
+		if err != nil || m == nil {
+			return result{}, fmt.Errorf("wrk told no rate: %v\n%s", err, out)
 		}
-		if rates[0] > 0 && rates[1] > 0 {
-			away = append(away, math.Abs(math.Log(rates[1]/rates[0])))
+		if rates[i], err = strconv.ParseFloat(string(m[1]), 64); err != nil {
+			return result{}, err
 		}
 	}
-	if len(away) == 0 {
-		return errors.New("wrk told no rate")
+	return result{Away: map[string]float64{"rate": rates[0]/rates[1] - 1}}, nil
+}
+
+// answers waits until the server listens.
+func (b *bench) answers() error {
+	for range 100 {
+		if c, err := net.Dial("tcp", "127.0.0.1:"+b.port); err == nil {
+			return c.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	fmt.Printf("two runs of wrk of 5 s one after the other, the same path: req/s differ by %.2f %% (median), nine of ten by less than %.2f %%, at most %.2f %%\n",
-		100*stat.Quantile(away, 0.5), 100*stat.Quantile(away, 0.9), 100*slices.Max(away))
-	return nil
+	return errors.New("nginx does not answer")
 }

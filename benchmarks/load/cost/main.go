@@ -2,6 +2,7 @@
 // same script, fresh processes in random order, paired by round.
 //
 //	make -C ../.. build && go run ./cost -rounds 8
+//	go run ./cost -rounds 8 -peers      the plain load beside wrk2, oha, bombardier and h2load, where they are installed
 //
 // It takes luajit, nginx, openssl and wrk (Debian: luajit2 nginx openssl wrk). With two processors the client is
 // pinned to one and nginx to the other.
@@ -29,6 +30,7 @@ func main() {
 	rounds := flag.Int("rounds", 8, "rounds; in each, every client does every work once")
 	seconds := flag.Int("seconds", 3, "length of one load")
 	only := flag.String("only", "", "regular expression: the works to run, by name")
+	others := flag.Bool("peers", false, "the plain load beside other load generators")
 	flag.Parse()
 	re, err := regexp.Compile(*only)
 	if err == nil && *rounds < stat.LeastForMedian(level) {
@@ -38,7 +40,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(2)
 	}
-	if err := run(re, *rounds, *seconds); err != nil {
+	if err := run(re, *others, *rounds, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
@@ -96,13 +98,24 @@ end
 
 func (w work) name() string { return fmt.Sprintf("%s, %d connections", w.Name, w.Connections) }
 
-func run(re *regexp.Regexp, rounds, seconds int) error {
+func run(re *regexp.Regexp, others bool, rounds, seconds int) error {
 	s, err := target.Start()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	from, first := time.Now(), target.LoadAverage()
+	defer func() {
+		fmt.Printf("\n%s to %s, load %.1f to %.1f\n", from.UTC().Format("2006-01-02 15:04"), time.Now().UTC().Format("15:04 MST"),
+			first, target.LoadAverage())
+	}()
+	if others {
+		return runPeers(s, rounds, seconds)
+	}
+	return runWorks(s, re, rounds, seconds)
+}
 
+func runWorks(s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
 	var list []work
 	for _, w := range works() {
 		if re.MatchString(w.name()) {
@@ -112,8 +125,6 @@ func run(re *regexp.Regexp, rounds, seconds int) error {
 	if len(list) == 0 {
 		return errors.New("no work has such a name")
 	}
-	from := time.Now()
-	first := target.LoadAverage()
 	costs := map[string]map[string][]float64{} // ns a request, by work and client
 	for round := range rounds {
 		for _, i := range rand.Perm(len(list)) {
@@ -133,8 +144,6 @@ func run(re *regexp.Regexp, rounds, seconds int) error {
 		}
 	}
 	fmt.Fprint(os.Stderr, "\r\033[K")
-	fmt.Printf("%s to %s, load %.1f to %.1f\n\n", from.UTC().Format("2006-01-02 15:04"), time.Now().UTC().Format("15:04 MST"),
-		first, target.LoadAverage())
 	fmt.Print("| work | wrk, µs | moonlap, µs | moonlap / wrk | aim | reached |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, w := range list {
 		printRow(w, costs[w.name()])
@@ -143,11 +152,7 @@ func run(re *regexp.Regexp, rounds, seconds int) error {
 }
 
 func printRow(w work, costs map[string][]float64) {
-	var ratios []float64
-	for i, ns := range costs["moonlap"] {
-		ratios = append(ratios, ns/costs["wrk"][i])
-	}
-	of, _ := stat.MedianInterval(ratios, level)
+	of, _ := stat.MedianInterval(ratios(costs["moonlap"], costs["wrk"]), level)
 	fmt.Printf("| %s | %.2f | %.2f | %s | ≤ %.2f | %s |\n", w.name(), stat.Median(costs["wrk"])/1e3,
 		stat.Median(costs["moonlap"])/1e3, interval(of), w.AtMost, reached(of, w.AtMost))
 }

@@ -1,7 +1,9 @@
 // Stall stops the server for 200 ms of every second and asks what the load engine says of it, in an open and in a closed
 // loop, beside the open-loop truth of truth/truth.c:
 //
-//	make -C ../.. build && go run ./stall -rounds 6
+//	make -C ../.. build && go run ./stall -rounds 6 -svg stall.svg
+//
+// -svg draws the distributions of all rounds together: the picture of docs/explanation/load.md.
 //
 // It takes luajit, nginx, openssl and cc. Exit status: 0 ok, 1 error, 2 usage.
 package main
@@ -19,34 +21,37 @@ import (
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/lap"
+	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
 const (
 	level   = 0.95
 	rate    = 2000
 	sockets = 3000
+	stall   = 200 * time.Millisecond
+
+	truthName = "truth"
 )
 
 var percentiles = []float64{50, 90, 99, 99.9}
 
-// quantiles are those of percentiles, in ns.
-type quantiles [4]float64
-
 func main() {
 	rounds := flag.Int("rounds", 6, "rounds; in each, every side runs once")
 	seconds := flag.Int("seconds", 10, "length of one run")
+	svg := flag.String("svg", "", "draw the distributions into this file")
 	flag.Parse()
 	if *rounds < stat.LeastForMedian(level) {
 		fmt.Fprintf(os.Stderr, "stall: -rounds: a 95 %% interval needs at least %d\n", stat.LeastForMedian(level))
 		os.Exit(2)
 	}
-	if err := run(*rounds, *seconds); err != nil {
+	if err := run(*rounds, *seconds, *svg); err != nil {
 		fmt.Fprintln(os.Stderr, "stall:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds, seconds int) error {
+func run(rounds, seconds int, svg string) error {
 	s, err := target.Start()
 	if err != nil {
 		return err
@@ -57,43 +62,47 @@ func run(rounds, seconds int) error {
 		return fmt.Errorf("cc: %w\n%s", err, out)
 	}
 	sides := []side{
-		{"truth", func() (quantiles, error) { return runTruth(truth, s, seconds) }},
-		{"open loop, 2000 a second, 32 connections", func() (quantiles, error) {
+		{truthName, func() (outcome, error) { return runTruth(truth, s, seconds) }},
+		{"open loop, 2000 a second, 32 connections", func() (outcome, error) {
 			return runEngine(s, fmt.Sprintf("rate=%d, connections=32, duration_ns=%de9", rate, seconds))
 		}},
-		{"closed loop, corrected, 32 connections", func() (quantiles, error) {
+		{"closed loop, corrected, 32 connections", func() (outcome, error) {
 			return runEngine(s, fmt.Sprintf("connections=32, duration_ns=%de9", seconds))
 		}},
 	}
 	from, first := time.Now().UTC(), target.LoadAverage()
-	all := map[string][]quantiles{}
+	all := map[string][]outcome{}
 	for round := range rounds {
 		for _, i := range rand.Perm(len(sides)) {
 			fmt.Fprintf(os.Stderr, "\r\033[Kround %d of %d: %s", round+1, rounds, sides[i].name)
-			q, err := stalled(s, sides[i].run)
+			o, err := stalled(s, sides[i].run)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sides[i].name, err)
 			}
-			all[sides[i].name] = append(all[sides[i].name], q)
+			all[sides[i].name] = append(all[sides[i].name], o)
 		}
 	}
 	fmt.Fprint(os.Stderr, "\r\033[K")
 	fmt.Printf("%s to %s, load %.1f to %.1f\n\n", from.Format("2006-01-02 15:04"), time.Now().UTC().Format("15:04 MST"),
 		first, target.LoadAverage())
-	fmt.Print("| | p50, ms | p90, ms | p99, ms | p99.9, ms |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Print("| | p50, ms | p90, ms | p99, ms | p99.9, ms | sent of due |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, one := range sides {
-		fmt.Printf("| %s |%s\n", one.name, cells(all[one.name], all["truth"], one.name == "truth"))
+		fmt.Printf("| %s |%s %s |\n", one.name, cells(all[one.name], all[truthName], one.name == truthName), met(all[one.name], seconds))
+	}
+	if svg != "" {
+		return draw(svg, sides, all)
 	}
 	return nil
 }
 
 // cells has the medians of all rounds, and their ratio to the truth of the same round.
-func cells(of, truth []quantiles, alone bool) (text string) {
-	for i := range percentiles {
+func cells(of, truth []outcome, alone bool) (text string) {
+	for _, p := range percentiles {
 		var values, ratios []float64
 		for round := range of {
-			values = append(values, of[round][i])
-			ratios = append(ratios, of[round][i]/truth[round][i])
+			ns := float64(of[round].latency.Percentile(p))
+			values = append(values, ns)
+			ratios = append(ratios, ns/float64(truth[round].latency.Percentile(p)))
 		}
 		text += fmt.Sprintf(" %.3f", stat.Median(values)/1e6)
 		if !alone {
@@ -105,26 +114,69 @@ func cells(of, truth []quantiles, alone bool) (text string) {
 	return text
 }
 
-// stalled runs a side while nginx's worker stands still for 200 ms of every second.
-func stalled(s *target.Server, run func() (quantiles, error)) (quantiles, error) {
+// met tells what share of the rate was sent in the round with the least, where a side has a rate.
+func met(of []outcome, seconds int) string {
+	least := 1.0
+	for _, o := range of {
+		if o.sent == 0 {
+			return ""
+		}
+		least = min(least, o.sent/float64(rate*seconds))
+	}
+	return fmt.Sprintf("%.2f %%", 100*least)
+}
+
+// draw merges the rounds of each side, and adds the raw latencies of the closed loop.
+func draw(file string, sides []side, all map[string][]outcome) error {
+	var laps []*lapplot.Laps
+	add := func(name string, of func(outcome) *lap.Histogram, list []outcome) error {
+		sum := of(list[0])
+		for _, o := range list[1:] {
+			if err := sum.Merge(of(o)); err != nil {
+				return err
+			}
+		}
+		laps = append(laps, lapplot.FromHistogram(name, sum))
+		return nil
+	}
+	latency := func(o outcome) *lap.Histogram { return o.latency }
+	for _, one := range sides {
+		if err := add(one.name, latency, all[one.name]); err != nil {
+			return err
+		}
+	}
+	last := sides[len(sides)-1].name
+	if err := add("closed loop, raw, 32 connections", func(o outcome) *lap.Histogram { return o.raw }, all[last]); err != nil {
+		return err
+	}
+	chart := lapplot.Percentiles(laps...)
+	chart.Y.Scale = lapplot.Log
+	chart.Title = "A server that stands still for 200 ms of every second"
+	return (&lapplot.Figure{Charts: []*lapplot.Chart{chart}}).WriteFileAs(file, "svg")
+}
+
+// stalled runs a side while nginx's worker stands still for the first 200 ms of every second. The seconds are the
+// clock's: a run of whole seconds has as many stalls, wherever in a second it begins.
+func stalled(s *target.Server, run func() (outcome, error)) (outcome, error) {
 	worker, err := s.Worker()
 	if err != nil {
-		return quantiles{}, err
+		return outcome{}, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for pause(ctx, 800*time.Millisecond) {
+		next := time.Now().Truncate(time.Second).Add(time.Second)
+		for ; pause(ctx, time.Until(next)); next = next.Add(time.Second) {
 			syscall.Kill(worker, syscall.SIGSTOP)
-			pause(ctx, 200*time.Millisecond)
+			pause(ctx, time.Until(next.Add(stall)))
 			syscall.Kill(worker, syscall.SIGCONT)
 		}
 	}()
-	q, err := run()
+	o, err := run()
 	cancel()
 	<-done
-	return q, err
+	return o, err
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

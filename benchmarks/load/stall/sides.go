@@ -2,64 +2,71 @@ package main
 
 import (
 	"errors"
-	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
 	"github.com/moonlap/moonlap/lap"
 )
 
-// A side is a way to learn the quantiles of latency.
+// A side is a way to learn of latency.
 type side struct {
 	name string
-	run  func() (quantiles, error)
+	run  func() (outcome, error)
 }
 
-func runTruth(program string, s *target.Server, seconds int) (q quantiles, err error) {
+// An outcome is what a side says of a run.
+type outcome struct {
+	latency, raw *lap.Histogram
+	sent         float64 // requests, where the side has a rate
+}
+
+func runTruth(program string, s *target.Server, seconds int) (o outcome, err error) {
 	_, port, _ := strings.Cut(s.Address("http"), ":")
 	cmd := target.Pinned(program, port, strconv.Itoa(rate), strconv.Itoa(seconds), strconv.Itoa(sockets))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return q, err
+		return o, err
 	}
-	var values []float64
+	if o.latency, err = lap.NewHistogramRange(64, time.Hour, 3); err != nil { // as the engine's
+		return o, err
+	}
 	for line := range strings.Lines(string(out)) {
-		ns, err := strconv.ParseFloat(strings.TrimSpace(line), 64)
+		ns, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 		if err != nil {
-			return q, err
+			return o, err
 		}
-		values = append(values, ns)
+		o.latency.Record(time.Duration(ns))
+		o.sent++
 	}
-	slices.Sort(values)
-	for i, p := range percentiles {
-		q[i] = values[int(math.Ceil(p/100*float64(len(values))))-1]
-	}
-	return q, nil
+	return o, nil
 }
 
-// runEngine merges the corrected histograms of all slices.
-func runEngine(s *target.Server, fields string) (q quantiles, err error) {
-	var sum *lap.Histogram
+// runEngine merges the histograms of all slices.
+func runEngine(s *target.Server, fields string) (o outcome, err error) {
 	_, err = s.Engine("http", "", fields, func(line target.Slice) error {
-		h, err := lap.Decode(line.Latency)
-		if err != nil || sum == nil {
-			sum = h
+		if strings.Contains(fields, "rate=") {
+			o.sent += line.Requests
+		}
+		if err := merge(&o.latency, line.Latency); err != nil {
 			return err
 		}
-		return sum.Merge(h)
+		return merge(&o.raw, line.Raw)
 	})
-	if err == nil && sum == nil {
+	if err == nil && o.latency == nil {
 		err = errors.New("no slice")
 	}
-	if err != nil {
-		return q, err
+	return o, err
+}
+
+func merge(sum **lap.Histogram, text string) error {
+	h, err := lap.Decode(text)
+	if err != nil || *sum == nil {
+		*sum = h
+		return err
 	}
-	for i, p := range percentiles {
-		q[i] = float64(sum.Percentile(p))
-	}
-	return q, nil
+	return (*sum).Merge(h)
 }

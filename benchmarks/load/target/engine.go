@@ -9,13 +9,16 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"time"
 )
 
 // A Slice is what this needs of a line of the engine.
 type Slice struct {
 	Type      string
+	Requests  float64
 	Responses float64
 	Latency   string // corrected, HdrHistogram V2
+	Raw       string
 	Kind      string // of an error
 	Text      string
 	Count     float64
@@ -40,7 +43,7 @@ func (s *Server) Engine(scheme, side, fields string, see func(Slice) error) (*ex
 			s.URL(scheme), s.Address(scheme), side, fields))
 	cmd.ExtraFiles = []*os.File{lines}
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
+	if err := s.run(cmd); err != nil {
 		return nil, err
 	}
 	if _, err := lines.Seek(0, 0); err != nil {
@@ -63,6 +66,27 @@ func (s *Server) Engine(scheme, side, fields string, see func(Slice) error) (*ex
 		}
 	}
 	return cmd, scan.Err()
+}
+
+// run runs the engine, and calls Beside every second meanwhile.
+func (s *Server) run(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+			if s.Beside != nil {
+				s.Beside(cmd.Process.Pid)
+			}
+		}
+	}
 }
 
 // Pinned keeps a client on the last processor, where there is more than one.

@@ -14,6 +14,7 @@ import (
 // A Server is an nginx of its own with one worker, on the first processor.
 type Server struct {
 	Folder    string
+	Beside    func(pid int)     // called every second while the engine runs; may be nil
 	addresses map[string]string // by scheme
 	nginx     *exec.Cmd
 }

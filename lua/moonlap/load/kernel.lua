@@ -22,7 +22,7 @@ typedef struct __attribute__((packed)) {
 typedef struct { int64_t sec, nsec; } moonlap_load_timespec;
 
 int moonlap_load_read(int, void *, size_t) __asm__("read");
-int moonlap_load_write(int, const void *, size_t) __asm__("write");
+int moonlap_load_recv(int, void *, size_t, int) __asm__("recv");
 int moonlap_load_send(int, const void *, size_t, int) __asm__("send");
 int moonlap_load_epoll_wait(int, moonlap_load_event *, int, int) __asm__("epoll_wait");
 int moonlap_load_epoll_pwait2(int, moonlap_load_event *, int, const moonlap_load_timespec *,
@@ -45,7 +45,7 @@ int moonlap_load_sigprocmask(int, const uint64_t *, uint64_t *) __asm__("sigproc
 int moonlap_load_signalfd(int, const uint64_t *, int) __asm__("signalfd");
 ]]
 
-local READ, WRITE, SENDTO, EPOLL_PWAIT2 = 0, 1, 44, 441
+local SENDTO, RECVFROM, EPOLL_PWAIT2 = 44, 45, 441
 local PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
 local MAP_PRIVATE, MAP_ANONYMOUS = 2, 0x20
 local PR_SET_TIMERSLACK = 29
@@ -85,8 +85,7 @@ local function map_calls()
         return ffi.cast(kind, bytes + at - 16)
     end
     local calls = {
-        read = call(READ, "int (*)(int, void *, size_t)"),
-        write = call(WRITE, "int (*)(int, const void *, size_t)"),
+        receive = call(RECVFROM, "int (*)(int, void *, size_t, int, void *, void *)"),
         send = call(SENDTO, "int (*)(int, const void *, size_t, int, void *, size_t)"),
         wait = call(EPOLL_PWAIT2, [[int (*)(int, moonlap_load_event *, int,
             const moonlap_load_timespec *,
@@ -172,11 +171,11 @@ end
 _M.precise = has_pwait2()
 
 if calls and _M.precise then
-    local read, send, wait = calls.read, calls.send, calls.wait
+    local receive, send, wait = calls.receive, calls.send, calls.wait
 
-    --- read(2).
-    function _M.read(fd, buffer, size)
-        return read(fd, buffer, size)
+    --- recv(2): read(2) goes through the file system's checks first.
+    function _M.receive(fd, buffer, size)
+        return receive(fd, buffer, size, 0, nil, nil)
     end
 
     --- send(2) without SIGPIPE.
@@ -198,8 +197,8 @@ else
         return n < 0 and -ffi.errno() or n
     end
 
-    function _M.read(fd, buffer, size)
-        return result(C.moonlap_load_read(fd, buffer, size))
+    function _M.receive(fd, buffer, size)
+        return result(C.moonlap_load_recv(fd, buffer, size, 0))
     end
 
     function _M.send(fd, data, size)

@@ -73,6 +73,8 @@
 -- - `lag_p99_ns`, `lag_max_ns`: of the loop. A turn's lag is the time from the return of
 --   epoll_wait until its last event is handled; with a rate, a request's lag is the time from
 --   when it was due until it was sent, where a connection was free
+-- - `stops_ns`: how long the thread was away, each time that this was more than 1 ms: it was not
+--   woken when it had asked to be, or a turn took as long; absent where it never was
 -- - `raw`: HdrHistogram V2 in base64, from the first byte sent to the last byte received.
 --   Timeouts are in it
 -- - `latency`: the same, corrected. Open loop: from the due time. Closed loop: a response that

@@ -25,8 +25,11 @@ _M.CONTROL = CONTROL
 -- Waiting ends this much early for a request that is due, and the rest is spent asking: a sleep
 -- always ends late. How late is measured as it goes.
 local FIRST_MARGIN, MOST_MARGIN = 3e4, 1.5e5
--- A wait that ends so many ns late says that this thread was stopped, or had no processor.
-local STOOD_STILL = 1e6
+
+-- A thread that is away for longer, in ns, stood still. It asks to be woken so often that it can
+-- tell: who sleeps for good does not know how long another kept it from waking.
+local STILL, NAP = 1e6, 1e7
+local MOST_STOPS = 64 -- that a slice lists
 
 
 --- A loop without connections.
@@ -38,6 +41,7 @@ function _M.init(self)
     self.conns = {}
     self.margin = FIRST_MARGIN
     self.event_at, self.event_count = 0, 0
+    self.stops, self.stop_count = ffi.new("double[?]", MOST_STOPS), 0
     self.scan_ns = math.max(1e6, math.min(self.timeout_ns / 20, 5e7))
     self.next_scan, self.woke, self.origin = now() + self.scan_ns, 0, 0
     self.current = false
@@ -82,6 +86,30 @@ end
 _M.scan = scan
 
 
+-- Takes note of how long the thread was away; behind the last place they are added up.
+local function note(self, ns)
+    local at = self.stop_count
+    if at < MOST_STOPS then
+        self.stop_count = at + 1
+        self.stops[at] = ns
+    else
+        self.stops[at - 1] = self.stops[at - 1] + ns
+    end
+end
+
+
+--- How long the thread was away each time, in ns, since this was last asked: a list, or nil.
+function _M.take_stops(self)
+    local list
+    for i = 0, self.stop_count - 1 do
+        list = list or {}
+        list[i + 1] = self.stops[i]
+    end
+    self.stop_count = 0
+    return list
+end
+
+
 local function handle_events(self)
     local events, conns = self.events, self.conns
     local i, count = self.event_at, self.event_count
@@ -112,6 +140,7 @@ function _M.run(self)
     if self.beginning then
         self.begin_all(self, now())
     end
+    local back = now() -- when it last began to work
     while true do
         local t = now()
         self.turns[0] = self.turns[0] + 1
@@ -157,20 +186,26 @@ function _M.run(self)
         if for_due then
             target = early
         end
-        local span = target - now()
+        local asked = now()
+        if asked - back > STILL then
+            note(self, asked - back)
+        end
+        local span = math.min(target - asked, NAP)
         local count = wait(epoll, events, MOST_EVENTS, span > 0 and span or 0)
-        local woke = now()
-        if span > 0 and woke - target > STOOD_STILL then
-            self.lag:record(woke - target)
+        back = now()
+        local late = back - asked - (span > 0 and span or 0)
+        if late > STILL then
+            self.lag:record(late)
+            note(self, late)
         end
         if count > 0 then
-            self.woke = woke
+            self.woke = back
             self.event_at, self.event_count = 0, count
             handle_events(self)
         else
             self.woke = 0
             if span > 0 and count == 0 then
-                local margin = self.margin * 0.95 + (woke - target) * 0.06
+                local margin = self.margin * 0.95 + late * 0.06
                 self.margin = margin < MOST_MARGIN and margin or MOST_MARGIN
             end
         end

@@ -30,13 +30,6 @@ local function server_cpu(self, side)
 end
 
 
---- A collection marks all that is alive, which is little mostly: it may wait until some 16 MiB of
--- garbage are there. The pause is a share of what was alive, so it is set anew once a slice.
-function _M.relax_collector()
-    collectgarbage("setpause", math.max(150, 100 + 16384 * 100 / collectgarbage "count"))
-end
-
-
 -- Begins a slice.
 local function open_slice(self, t)
     self.slice_begin, self.cpu_begin = t, kernel.cpu()
@@ -71,11 +64,11 @@ local function close_slice(self, t, drain_ns)
         cpu_ns = kernel.cpu() - self.cpu_begin,
         server_cpu_ns = server and self.server_begin and server - self.server_begin or nil,
         lag_p99_ns = self.lag:percentile(99), lag_max_ns = self.lag:max(),
+        stops_ns = loop.take_stops(self),
     })
     self.lag:reset()
     self.send_line(line)
     self.slice = self.slice + 1
-    _M.relax_collector()
     open_slice(self, t) -- what this took delays what has arrived meanwhile: it is the next slice's
     self.woke = t
 end
@@ -134,6 +127,7 @@ local function on_deadline(self, t)
         self.waiting, self.side.sending = false, true
         open_slice(self, t)
         self.lag:reset()
+        loop.take_stops(self)
         self.cut_from = self.period.at
         next_cut(self)
         -- Connections that were idle until now begin.

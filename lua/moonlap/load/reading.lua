@@ -15,7 +15,7 @@ local socket = require "moonlap.load.socket"
 local _M = {}
 
 local band = bit.band
-local now, read = kernel.now, kernel.read
+local now, receive = kernel.now, kernel.receive
 local read_head = response.read
 local read_chunks = chunked.read
 local close, reconnect, pause_of = connection.close, connection.reconnect, connection.pause_of
@@ -282,7 +282,7 @@ local function on_readable(self, conn, mask)
     if conn.tls then
         n = conn.side.tls:read(conn, buffer, SIZE)
     else
-        n = read(conn.fd, buffer, SIZE)
+        n = receive(conn.fd, buffer, SIZE)
     end
     if n > 0 then
         local counted = conn.side.counters

@@ -13,6 +13,7 @@ local period = require "moonlap.load.period"
 local script = require "moonlap.load.script"
 local sides = require "moonlap.load.side"
 local socket = require "moonlap.load.socket"
+local vm = require "moonlap.load.vm"
 local wrk = require "moonlap.load.wrk"
 
 local _M = {}
@@ -245,14 +246,6 @@ function commands.verify(self, message)
 end
 
 
--- One trace goes from a response through the script to the next request: that takes more
--- instructions, constants and exits than LuaJIT allows by default.
-local function allow_long_traces()
-    require("jit.opt").start("maxrecord=20000", "maxirconst=4000", "maxsnap=4000", "maxtrace=4000",
-        "maxmcode=32768", "sizemcode=64", "maxside=1000")
-end
-
-
 -- Makes the sides and connects.
 function commands.connect(self, message)
     self.sides = {}
@@ -288,8 +281,7 @@ function commands.connect(self, message)
         self.sides[index] = side
     end
     self.side = self.sides[0]
-    collectgarbage()
-    period.relax_collector()
+    vm.relax_collector()
     local t = now()
     for i = 0, self.last_conn do
         local conn = self.conns[i]
@@ -393,7 +385,7 @@ function _M.main(pipe, job, thread, turns, hook)
         end
     end
     kernel.wake_on_time()
-    allow_long_traces()
+    vm.allow_long_traces()
     loop.init(self)
     socket.watch(self.epoll, pipe.fd, loop.CONTROL, 0)
     watch_exit(self)
