@@ -14,8 +14,7 @@ const shortOfRate = 0.001
 
 // missed tells whether a side in open loop did not get its requests out.
 func missed(s record.LoadSide) bool {
-	offered := s.OfferedRate * s.ElapsedNS / 1e9
-	return s.OfferedRate > 0 && offered-float64(s.Requests) > max(1, shortOfRate*offered)
+	return float64(s.Offered-s.Requests) > max(1, shortOfRate*float64(s.Offered))
 }
 
 const engineAdvice = "this is a fault of moonlap's engine, or of its LuaJIT: 'moonlap doctor' checks the machine"

@@ -91,6 +91,7 @@ type group struct {
 	unsent    int64
 	late      int64
 	offered   float64
+	drain     float64 // part of ns, in which nothing more became due
 	errors    record.LoadErrors
 	values    *lap.Histogram
 	// Of values, where these were left out: the sum of corrected latencies, and how many there are.
@@ -181,7 +182,7 @@ func (g *group) add(l record.LoadSlice, threads int) {
 	g.join(&group{
 		ns: l.NS / float64(threads), threadNS: l.NS, cpu: l.CPUNS, sum: l.SumNS,
 		requests: l.Requests, responses: l.Responses, bytes: l.Bytes, unsent: l.Unsent, late: l.Late,
-		offered: l.Offered, errors: l.Errors,
+		offered: l.Offered, drain: l.DrainNS / float64(threads), errors: l.Errors,
 	})
 	if l.ServerCPUNS != nil {
 		g.serverCPU += *l.ServerCPUNS
@@ -203,6 +204,7 @@ func (g *group) join(o *group) {
 	g.unsent += o.unsent
 	g.late += o.late
 	g.offered += o.offered
+	g.drain += o.drain
 	g.errors.Add(o.errors)
 	g.corrected += o.corrected
 	g.latencies += o.latencies
@@ -237,6 +239,14 @@ func (g *group) rate() float64 {
 	return float64(g.responses) / g.ns * 1e9
 }
 
+// offeredRate is how many requests a second became due while any did: not while answers were awaited at the end.
+func (g *group) offeredRate() float64 {
+	if g.ns <= g.drain {
+		return 0
+	}
+	return g.offered / (g.ns - g.drain) * 1e9
+}
+
 func (s *side) result(name, url string) record.LoadSide {
 	w := s.whole
 	side := record.LoadSide{
@@ -246,7 +256,7 @@ func (s *side) result(name, url string) record.LoadSide {
 	side.Rate = s.over((*group).rate)
 	side.Rate.Estimate = w.rate()
 	if w.ns > 0 && (s.plan.Rate > 0 || len(s.plan.Stages) > 0 || w.offered > 0) {
-		side.OfferedRate = w.offered / w.ns * 1e9
+		side.Offered, side.OfferedRate = int64(math.Round(w.offered)), w.offeredRate()
 	}
 	if w.server && w.responses > 0 {
 		iv := s.over(func(g *group) float64 { return g.serverCPU / max(1, float64(g.responses)) })
@@ -314,7 +324,7 @@ func latencyOf(h *lap.Histogram) record.LoadLatency {
 func (g *group) point() record.LoadPoint {
 	p := record.LoadPoint{AtNS: g.at, NS: g.ns, Responses: g.responses, Errors: g.errors.Total(), Rate: g.rate()}
 	if g.ns > 0 {
-		p.Offered = g.offered / g.ns * 1e9
+		p.Offered = g.offeredRate()
 	}
 	if g.values != nil {
 		p.P50, p.P99, p.Max = float64(g.values.Percentile(50)), float64(g.values.Percentile(99)), float64(g.values.Max())

@@ -24,6 +24,7 @@ type fakeRun struct {
 	busy    float64 // the client's CPU share
 	lag     float64 // of its loop, ns
 	stop    float64 // of its thread, once, ns
+	drain   float64 // of each slice, ns, beyond its 100 ms
 	errors  record.LoadErrors
 	answers bool
 	limits  []string
@@ -79,6 +80,7 @@ func (f fakeRun) slice(rng *rand.Rand, thread, side, slice, block int) record.Lo
 		Thread: thread, Side: side, Slice: slice, Block: block, AtNS: float64(slice) * 100e6, NS: 100e6,
 		CPUNS: f.busy * 100e6, LagP99NS: f.lag, LagMaxNS: 2 * f.lag, Errors: f.errors,
 	}
+	s.NS, s.DrainNS = s.NS+f.drain, f.drain
 	if f.stop > 0 && slice == 7 {
 		s.StopsNS = []float64{f.stop}
 	}
@@ -123,11 +125,13 @@ func TestSummarize(t *testing.T) {
 		outcome string
 		says    string
 	}{
-		"healthy":          {outcome: record.LoadOK},
-		"limit kept":       {run: func(f *fakeRun) { f.limits = []string{"p99>5ms", "rate<100", "errors>0", "cpu>30us"} }, outcome: record.LoadOK},
-		"limit exceeded":   {run: func(f *fakeRun) { f.limits = []string{"p99>1ms"} }, outcome: record.LoadLimitExceeded, says: "p99>1ms: it is 1.2"},
-		"rate met":         {run: func(f *fakeRun) { f.rate, f.sent = 5000, 1 }, outcome: record.LoadOK},
-		"rate missed":      {run: func(f *fakeRun) { f.rate, f.sent = 5000, 0.9 }, outcome: record.LoadRateNotReached, says: "4500 requests a second of 5000"},
+		"healthy":        {outcome: record.LoadOK},
+		"limit kept":     {run: func(f *fakeRun) { f.limits = []string{"p99>5ms", "rate<100", "errors>0", "cpu>30us"} }, outcome: record.LoadOK},
+		"limit exceeded": {run: func(f *fakeRun) { f.limits = []string{"p99>1ms"} }, outcome: record.LoadLimitExceeded, says: "p99>1ms: it is 1.2"},
+		"rate met":       {run: func(f *fakeRun) { f.rate, f.sent = 5000, 1 }, outcome: record.LoadOK},
+		"rate missed":    {run: func(f *fakeRun) { f.rate, f.sent = 5000, 0.9 }, outcome: record.LoadRateNotReached, says: "4500 requests a second of 5000"},
+		"rate missed, with a wait for answers": {run: func(f *fakeRun) { f.rate, f.sent, f.drain = 5000, 0.9, 100e6 },
+			outcome: record.LoadRateNotReached, says: "2250 requests a second of 5000"},
 		"no answer":        {run: func(f *fakeRun) { f.answers, f.errors.Refused = false, 5 }, outcome: record.LoadNoAnswer, says: "150 connections refused"},
 		"errors alone":     {run: func(f *fakeRun) { f.errors.Status = 0 }, spoil: allStatus, outcome: record.LoadNoAnswer, says: "status of 400"},
 		"some errors":      {run: func(f *fakeRun) { f.errors.Timeout = 1 }, outcome: record.LoadOK, says: "30 timeouts"},

@@ -64,6 +64,7 @@ type LoadSide struct {
 	ElapsedNS float64    `json:"elapsed_ns"` // that this side ran
 	// Rate is answers a second, with an interval over time.
 	Rate        Interval     `json:"rate"`
+	Offered     int64        `json:"offered,omitempty"` // requests that became due, in open loop
 	OfferedRate float64      `json:"offered_rate,omitempty"`
 	LatencyNS   LoadLatency  `json:"latency_ns"`     // corrected
 	RawNS       LoadLatency  `json:"raw_latency_ns"` // from the moment of sending
