@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
+.PHONY: help build test simulate fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -11,6 +11,9 @@ build: ## bin/moonlap
 
 test: ## every test
 	script/test
+
+simulate: ## how often comparisons of load err, in 1200 simulated runs (3 minutes)
+	MOONLAP_TEST_LONG=1 go test -count=1 ./internal/stat -run TestBlocks -v
 
 fuzz: ## every parser on hostile input: make fuzz FUZZTIME=10m TARGETS='Moment Place' (2 minutes each; for the night)
 	FUZZTIME=$(FUZZTIME) script/fuzz $(TARGETS)
