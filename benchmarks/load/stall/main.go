@@ -150,7 +150,7 @@ func draw(file string, sides []side, all map[string][]outcome) error {
 		return err
 	}
 	chart := lapplot.Percentiles(laps...)
-	chart.Y.Scale = lapplot.Log
+	chart.Y.Title, chart.Y.Scale = "latency", lapplot.Log
 	chart.Title = "A server that stands still for 200 ms of every second"
 	return (&lapplot.Figure{Charts: []*lapplot.Chart{chart}}).WriteFileAs(file, "svg")
 }
