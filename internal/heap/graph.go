@@ -89,6 +89,7 @@ func (g *Graph) search() *digraph {
 	most := e.vertices.count + 1
 	g.vertex, g.parent, g.step = memory.Long[uint32](space, most)[:1], memory.Long[int32](space, most)[:1], memory.Long[int32](space, most)[:1]
 	g.parent[0] = none
+	memory.Scattered(space, e.edge)
 	found := newBits(space, most)
 	followed := &digraph{first: memory.Long[uint32](space, most+1)[:0], to: memory.Long[int32](space, len(e.edge))[:0]}
 	type reached struct {

@@ -11,10 +11,10 @@ type Buckets struct {
 }
 
 const (
-	mostBuckets  = 256
-	leastKeys    = 1 << 16 // of a bucket: fewer are no gain
-	recordSize   = 3       // numbers
-	bucketRecord = recordSize << 10
+	mostBuckets = 256
+	leastKeys   = 1 << 16          // of a bucket: fewer are no gain
+	recordSize  = 3                // numbers
+	blockSize   = recordSize << 12 // numbers: large enough for a disk
 )
 
 // NewBuckets are for keys from 0 to below a number.
@@ -29,16 +29,16 @@ func NewBuckets(s *Space, keys int) *Buckets {
 func (b *Buckets) Add(key, x, y uint32) {
 	n := int(key) / b.width
 	at := b.filled[n]
-	if len(b.blocks[n]) == 0 || at == bucketRecord {
+	if len(b.blocks[n]) == 0 || at == blockSize {
 		from := len(b.all)
-		if from+bucketRecord > cap(b.all) {
-			b.all = grown(b.space, b.all, max(from+bucketRecord, from+from/2))
+		if from+blockSize > cap(b.all) {
+			b.all = grown(b.space, b.all, max(from+blockSize, from+from/2))
 		}
-		b.all = b.all[:from+bucketRecord]
-		b.blocks[n], at = append(b.blocks[n], uint32(from/bucketRecord)), 0
+		b.all = b.all[:from+blockSize]
+		b.blocks[n], at = append(b.blocks[n], uint32(from/blockSize)), 0
 	}
 	blocks := b.blocks[n]
-	record := b.all[int(blocks[len(blocks)-1])*bucketRecord+at:][:recordSize]
+	record := b.all[int(blocks[len(blocks)-1])*blockSize+at:][:recordSize]
 	record[0], record[1], record[2] = key, x, y
 	b.filled[n] = at + recordSize
 }
@@ -49,7 +49,7 @@ func (b *Buckets) Each(bucket func(from, to int, records func(found func(key, x,
 	for n, blocks := range b.blocks {
 		bucket(n*b.width, (n+1)*b.width, func(found func(key, x, y uint32)) {
 			for i, block := range blocks {
-				records := b.all[int(block)*bucketRecord:][:bucketRecord]
+				records := b.all[int(block)*blockSize:][:blockSize]
 				if i == len(blocks)-1 {
 					records = records[:b.filled[n]]
 				}

@@ -15,10 +15,11 @@ import (
 type mapping struct {
 	bytes []byte
 	file  *os.File // nil: pages of its own
+	long  bool     // it is gone through from one end to the other
 }
 
-func newMapping(folder string, size int64) (*mapping, error) {
-	m := &mapping{}
+func newMapping(folder string, size int64, long bool) (*mapping, error) {
+	m := &mapping{long: long}
 	flags, fd := unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE, -1
 	if folder != "" {
 		var err error
@@ -91,10 +92,14 @@ func (m *mapping) grow(size int64) error {
 	return nil
 }
 
-// advise tells the kernel not to read what lies around a page of a file: most arrays are gone through in no
-// order, and where memory is short each page that nobody needs costs one that somebody does.
+// advise tells the kernel what to read around a page of a file. Where the order is none it is nothing: where memory is short
+// each page that nobody needs costs one that somebody does. Else it is what it does for files.
 func (m *mapping) advise() {
-	if m.file != nil {
+	switch {
+	case m.file == nil:
+	case m.long:
+		unix.Madvise(m.bytes, unix.MADV_NORMAL)
+	default:
 		unix.Madvise(m.bytes, unix.MADV_RANDOM)
 	}
 }

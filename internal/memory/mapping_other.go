@@ -8,9 +8,12 @@ import "os"
 type mapping struct {
 	bytes []byte
 	file  *os.File // none
+	long  bool
 }
 
-func newMapping(_ string, size int64) (*mapping, error) {
+func (m *mapping) advise() {}
+
+func newMapping(_ string, size int64, _ bool) (*mapping, error) {
 	return &mapping{bytes: make([]byte, size)}, nil
 }
 

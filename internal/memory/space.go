@@ -90,6 +90,19 @@ func Filled[T Numbers](s *Space, n int, value T) []T {
 	return all
 }
 
+// Scattered tells that an array that was long is used in no order from now on.
+func Scattered[T Numbers](s *Space, array []T) {
+	if s == nil || cap(array) == 0 {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if m := s.held[unsafe.Pointer(unsafe.SliceData(array))]; m != nil {
+		m.long = false
+		m.advise()
+	}
+}
+
 // Release gives an array back, which nothing may use any more.
 func Release[T Numbers](s *Space, arrays ...[]T) {
 	for _, a := range arrays {
@@ -137,7 +150,7 @@ func (s *Space) take(size int64, long bool) ([]byte, error) {
 	} else if err := s.Check(size); err != nil {
 		return nil, err
 	}
-	m, err := newMapping(folder, size)
+	m, err := newMapping(folder, size, long)
 	if err != nil {
 		return nil, s.explain(err, size)
 	}

@@ -79,6 +79,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 				return nil, err
 			}
 			arena = memory.Long[byte](o.Space, int(room))
+			memory.Scattered(o.Space, arena) // who reads it says what comes next
 			began = time.Now()
 			p.used(always) // its time counts, that of making room does not
 		}
