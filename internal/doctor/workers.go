@@ -22,7 +22,7 @@ func Workers() ([]Check, []worker.About) {
 		return []Check{note("workers", "the processes can't be listed: "+err.Error(), "mount /proc")}, nil
 	}
 	if len(pids) == 0 {
-		return []Check{ok("workers", "no nginx worker runs here that could be looked into")}, nil
+		return []Check{noWorkers("/proc")}, nil
 	}
 	var abouts []worker.About
 	var seen []inspected
@@ -36,6 +36,19 @@ func Workers() ([]Check, []worker.About) {
 		seen = append(seen, inspected{a, err})
 	}
 	return workerChecks(seen), abouts
+}
+
+// noWorkers says that none was found, and why some may be unseen.
+func noWorkers(proc string) Check {
+	const none, hostNamespace = "no nginx worker runs here that could be looked into", "pid:[4026531836]"
+	if _, err := os.Stat(filepath.Join(proc, "1")); errors.Is(err, os.ErrNotExist) {
+		return note("workers", none+"; /proc hides the processes of other users (hidepid)", "run as root, or mount /proc without hidepid")
+	}
+	if namespace, err := os.Readlink(filepath.Join(proc, "self/ns/pid")); err == nil && namespace != hostNamespace {
+		return note("workers", none+"; those outside of this container are unseen, as it has a PID namespace of its own",
+			"run on the host, or in a container with the host's processes (--pid=host)")
+	}
+	return ok("workers", none)
 }
 
 // inspected is what became of looking into one worker.
