@@ -1,5 +1,11 @@
 -- WebSocket against a server that echoes, and such that do not.
+local ffi = require "ffi"
+local connection = require "moonlap.load.connection"
+local counters = require "moonlap.load.counters"
+local exchange = require "moonlap.load.exchange"
 local load = require "spec.support.load"
+local timers = require "moonlap.load.timers"
+local websocket = require "moonlap.load.websocket"
 
 local UPGRADE = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
     .. "Connection: Upgrade\r\n\r\n"
@@ -78,7 +84,56 @@ local function run(serve, more, script)
 end
 
 
+-- A thread with one connection that waits for an upgrade and a message; its socket takes everything
+-- and says nothing.
+local function new_conn()
+    local side = {
+        counters = counters.new(), batch = 1, streams = 0, sending = false, flying = 1, open = 1,
+        addresses = {}, free = {}, free_first = 0, free_last = -1, size = 2, tls = false,
+    }
+    local self = { ending = true, timers = timers.new(), timeout_ns = 1e9, hook = { [0] = 0 } }
+    websocket.attach(side, { path = "/", headers = {} }, false)
+    local conn = connection.new(side, 0)
+    conn.state, conn.pending, conn.user = connection.OPEN, 1, {}
+    local send, proceed = exchange.transmit_more, exchange.proceed
+    exchange.transmit_more, exchange.proceed = function() end, function() end
+    side.hello(self, conn)
+    return self, conn, function() exchange.transmit_more, exchange.proceed = send, proceed end
+end
+
+
 describe("WebSocket in the load engine", function()
+    it("fails in words, and keeps no more than came, whatever comes", function()
+        local good = UPGRADE .. frame(128 + 9, "?") .. frame(1, "half") .. frame(128 + 10, "")
+            .. frame(128, " and half") .. frame(128 + 8, "\3\232")
+        local answered, failed = 0, 0
+        for seed = 1, 500 do
+            math.randomseed(seed)
+            local text, from = good, seed % 2 == 0 and #UPGRADE or 0
+            for _ = 1, math.random(0, 4) do
+                local at = from + math.random(#text - from)
+                text = text:sub(1, at - 1) .. string.char(math.random(0, 255)) .. text:sub(at + 1)
+            end
+            local self, conn, restore = new_conn()
+            local made = conn.made
+            while #text > 0 and conn.made == made do
+                local n = math.random(#text)
+                local bytes = ffi.new("uint8_t[?]", n + 1, text:sub(1, n))
+                conn.side.take(self, conn, ffi.cast("const uint8_t *", bytes), n)
+                text = text:sub(n + 1)
+            end
+            restore()
+            assert.is_true(conn.have + #conn.message <= #good)
+            answered = answered + conn.side.counters.responses
+            for kind, count in pairs(conn.side.counters.errors) do
+                assert.is_truthy(({ protocol = 1, reset = 1 })[kind], kind)
+                failed = failed + count
+            end
+        end
+        assert.is_true(answered > 100 and failed > 100, answered .. " answered, " .. failed
+            .. " failed")
+    end)
+
     it("sends the body, or what request() returns, and gets it back", function()
         local done = run(echo, { requests = 50, duration_ns = 2e10, body = "hello" })
         assert.same({}, done:errors())
