@@ -205,10 +205,13 @@ type Comparison struct {
 	A string `json:"a"`
 	B string `json:"b"`
 	// Metric is what is compared, where it is not the time of a call: see [LoadResults].
-	Metric  string   `json:"metric,omitempty"`
-	Ratio   Interval `json:"ratio"`
-	Verdict string   `json:"verdict"`
-	Pairs   int      `json:"pairs"` // of processes that took turns
+	Metric string   `json:"metric,omitempty"`
+	Ratio  Interval `json:"ratio"`
+	// DifferenceNS is B-A in ns a call, of a run whose sides took turns. Where a side takes no time that can be told from
+	// none there is no ratio, and the verdict is that of the difference.
+	DifferenceNS *Interval `json:"difference_ns,omitempty"`
+	Verdict      string    `json:"verdict"`
+	Pairs        int       `json:"pairs"` // of processes that took turns
 	// Processes are those of A and of B, where they did not take turns.
 	Processes []int `json:"processes,omitempty"`
 	// Smallest is the smallest relative difference that this run could have seen.

@@ -28,6 +28,9 @@ func (p *page) comparisons(list []record.Comparison) {
 // verdict is what a comparison says, as of B: "1.031× slower (1.024–1.038)".
 func (g *page) verdict(c record.Comparison) string {
 	r := c.Ratio
+	if d := c.DifferenceNS; r.Estimate == 0 && d != nil { // a side takes no time: there is no ratio
+		return g.inNS(c.Verdict, *d)
+	}
 	switch c.Verdict {
 	case record.Slower:
 		return g.ratio(r) + " slower " + g.ratioRange(r)
@@ -49,6 +52,20 @@ func (g *page) verdict(c record.Comparison) string {
 		return fmt.Sprintf("%s (between %s and %s)", text, change(r.Low), change(r.High))
 	}
 	return text
+}
+
+// inNS is a verdict of a difference in ns: "620 ns slower (620 ± 4 ns)".
+func (g *page) inNS(verdict string, d record.Interval) string {
+	switch verdict {
+	case record.Slower:
+		return g.Time(d.Estimate) + " slower (" + g.Interval(d) + ")"
+	case record.Faster:
+		d = record.Interval{Estimate: -d.Estimate, Low: -d.High, High: -d.Low}
+		return g.Time(d.Estimate) + " faster (" + g.Interval(d) + ")"
+	case record.NoDifference:
+		return "no measurable difference (within " + g.Within + g.Time(math.Max(math.Abs(d.Low), math.Abs(d.High))) + ")"
+	}
+	return "undecided (a difference of " + g.Interval(d) + ")"
 }
 
 // roundUp gives a rough number as few digits as it deserves.

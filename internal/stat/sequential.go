@@ -24,21 +24,26 @@ type Judge struct {
 // atZero is the warning that there is no ratio.
 const atZero = "at_zero"
 
+// tail is what a look may use on each side.
+func (j Judge) tail(pairs int, last bool) float64 {
+	alpha := (1 - j.Level) / float64(max(1, j.Rows))
+	if j.Processes == 0 {
+		return looksFor(alpha).tail(pairs, last)
+	}
+	return alpha / 2
+}
+
 // look judges the pairs so far. The last look (of a run that ended by its plan: its time
 // or its number of processes) may use all of the error that is left; it is the only one
 // where a fixed number of processes was asked for.
 func (j Judge) look(pairs []pair, last bool) record.Comparison {
 	c := record.Comparison{Verdict: record.Undecided, Pairs: len(pairs)}
 	alpha := (1 - j.Level) / float64(max(1, j.Rows))
-	tail := alpha / 2
-	if j.Processes == 0 {
-		tail = looksFor(alpha).tail(len(pairs), last)
-	}
-	iv, ok := turnsInterval(pairs, tail)
+	iv, ok := turnsInterval(pairs, j.tail(len(pairs), last))
 	if tooManyAtZero(pairs) {
 		c.Warnings = append(c.Warnings, record.Warning{
-			Code: atZero, Text: "too many processes took no more time than their empty twin: there is no ratio",
-			Advice: "see that the work is not removed by the compiler, with moonlap.keep(x)",
+			Code: atZero, Text: "too many processes took no more time than their empty twin: there is no ratio, and the verdict is of the difference",
+			Advice: "where that is no wonder, nothing; else see that the work is not removed by the compiler, with moonlap.keep(x)",
 		})
 		return c
 	}
@@ -141,9 +146,10 @@ func (j Judge) follow(pairs []pair, ended bool) record.Comparison {
 }
 
 // TooSlow tells whether a comparison proves that B is slower than A by more than the gate
-// allows.
+// allows. What takes longer than nothing does so by any share.
 func TooSlow(c record.Comparison, allowed float64) bool {
-	return c.Verdict == record.Slower && c.Ratio.Low > 1+allowed
+	byDifference := c.Ratio.Estimate == 0 && c.DifferenceNS != nil
+	return c.Verdict == record.Slower && (byDifference || c.Ratio.Low > 1+allowed)
 }
 
 func (j Judge) equal(shift record.Interval) bool {

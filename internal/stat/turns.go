@@ -24,7 +24,7 @@ type Turns struct {
 type openRow struct {
 	Row
 	pairs   []pair
-	atZero  bool // as of the last look
+	times   []pair // the same as they are, not as logarithms
 	decided bool
 }
 
@@ -73,11 +73,13 @@ func (t *Turns) look(r *openRow, round int) {
 	if !okA || !okB || r.decided {
 		return
 	}
-	r.pairs = append(r.pairs, pairOf(a, b))
+	r.pairs, r.times = append(r.pairs, pairOf(a, b)), append(r.times, pair{a, b})
 	if t.judge.Processes == 0 && isLook(len(r.pairs)) {
-		c := t.judge.look(r.pairs, false)
-		r.decided = t.judge.decided(c)
-		r.atZero = slices.ContainsFunc(c.Warnings, func(w record.Warning) bool { return w.Code == atZero })
+		if tooManyAtZero(r.pairs) {
+			_, r.decided = t.judge.byDifference(r.times, false)
+		} else {
+			r.decided = t.judge.decided(t.judge.look(r.pairs, false))
+		}
 	}
 }
 
@@ -103,11 +105,10 @@ func (t *Turns) Fail(number int) {
 	}
 }
 
-// Open tells whether a comparison of a case needs more rounds, and whether it has one at
-// all: as long as there is no ratio, as processes take no time, there is none.
+// Open tells whether a comparison of a case needs more rounds, and whether it has one at all.
 func (t *Turns) Open(number int) (open, compared bool) {
 	for _, r := range t.rows {
-		if r.A.Case != number && r.B.Case != number || r.atZero {
+		if r.A.Case != number && r.B.Case != number {
 			continue
 		}
 		compared = true
@@ -134,12 +135,14 @@ func JudgeTurns(rec *record.Record, rule record.Comparing, located func(record.C
 }
 
 func (t *Turns) verdict(r Row, ended bool) record.Comparison {
-	var pairs []pair
+	var pairs, times []pair
 	a, b := t.located[r.A.Case], t.located[r.B.Case]
 	for _, round := range slices.Sorted(maps.Keys(a)) {
 		if nsB, ok := b[round]; ok {
-			pairs = append(pairs, pairOf(a[round], nsB))
+			pairs, times = append(pairs, pairOf(a[round], nsB)), append(times, pair{a[round], nsB})
 		}
 	}
-	return t.judge.follow(pairs, ended)
+	c := t.judge.follow(pairs, ended)
+	t.judge.addDifference(&c, times, ended)
+	return c
 }

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -151,8 +152,8 @@ func TestTurnsAreJudgedAgainAsTheyWere(t *testing.T) {
 	})
 }
 
-// A case that takes no time has no ratio: it is measured as one that is compared with
-// nothing, and the others stand. Single processes that seem to take none spoil nothing.
+// A case that takes no time has no ratio: it is judged by the difference in ns, and the others
+// stand. Single processes that seem to take none spoil nothing.
 func TestTurnsAtZero(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	rule := DefaultComparing()
@@ -171,17 +172,49 @@ func TestTurnsAtZero(t *testing.T) {
 		}
 		live.Look(round)
 	}
-	for i, want := range []bool{true, false, true} {
-		if open, compared := live.Open(i); open || compared != want {
-			t.Errorf("case %d: open %v, compared %v, want %v", i, open, compared, want)
+	for i := range located {
+		if open, compared := live.Open(i); open || !compared {
+			t.Errorf("case %d: open %v, compared %v", i, open, compared)
 		}
 	}
 	got := JudgeTurns(rec, rule, func(c record.Case) map[int]float64 { return located[c.Case] })
-	if len(got) != 2 || got[0].Verdict != record.Undecided || got[0].Ratio != (record.Interval{}) || codes(got[0].Warnings)[0] != "at_zero" {
+	if len(got) != 2 || got[0].Verdict != record.Faster || got[0].Ratio != (record.Interval{}) ||
+		got[0].DifferenceNS.High > -19 || got[0].DifferenceNS.Low < -21 || codes(got[0].Warnings)[0] != "at_zero" {
 		t.Errorf("a case at zero: %+v", got)
 	}
 	if c := got[1]; c.Verdict != record.Slower || len(c.Warnings) > 0 || c.Ratio.Low > 2 || c.Ratio.High < 2 {
 		t.Errorf("a single process at zero: %+v", c)
+	}
+}
+
+// TestDifferenceCovers: the interval of the difference in ns holds the true one as often as it says, also where times are around
+// zero; and two sides that take no time differ by none.
+func TestDifferenceCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 46))
+	judge := Judge{Comparing: DefaultComparing()}
+	for _, truth := range []float64{0, 3, 600} {
+		const runs = 400
+		missed, cried := 0, 0
+		for range runs {
+			times := make([]pair, 20)
+			for i := range times {
+				drift := 0.02 * float64(i)
+				times[i] = pair{drift + 0.3*rng.NormFloat64(), drift + truth + (0.3+truth/50)*rng.NormFloat64()}
+			}
+			c := judge.followDifference(times, true)
+			if d := c.DifferenceNS; d == nil || d.Low > truth || d.High < truth {
+				missed++
+			}
+			if c.Verdict == record.Slower && truth == 0 || c.Verdict == record.Faster || truth > 2 && c.Verdict == record.NoDifference {
+				cried++
+			}
+		}
+		if rate := float64(missed) / runs; rate > 0.05+3*math.Sqrt(0.05*0.95/runs) {
+			t.Errorf("a difference of %g ns is outside of %.3g of the intervals", truth, rate)
+		}
+		if rate := float64(cried) / runs; rate > 0.05 {
+			t.Errorf("of a difference of %g ns %.3g of the verdicts are wrong", truth, rate)
+		}
 	}
 }
 
