@@ -15,3 +15,6 @@ end
 for _, path in ipairs { "lua/moonlap/run.lua", "lua/moonlap/run" } do
     files[path] = { std = "luajit+ngx_lua", globals = { "ngx" } }
 end
+
+-- What the rules of lint are about, some of it on purpose.
+files["rules/*/bad.lua"] = { ignore = { "111", "113" } }

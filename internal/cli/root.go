@@ -30,6 +30,8 @@ var commands = []func(Sys) *cobra.Command{
 	newPlotCommand,
 	newRunCommand,
 	newTimeCommand,
+	newLintCommand,
+	newRulesCommand,
 	newExplainCommand,
 	newProfileCommand,
 	newHeapCommand,

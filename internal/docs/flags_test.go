@@ -10,7 +10,7 @@ import (
 
 // TestCommandFlags holds the pages of commands to the program's own help.
 func TestCommandFlags(t *testing.T) {
-	for _, command := range []string{"compare", "explain", "heap", "history", "plot", "profile", "watch"} {
+	for _, command := range []string{"compare", "explain", "heap", "history", "lint", "plot", "profile", "watch"} {
 		t.Run(command, func(t *testing.T) {
 			var help strings.Builder
 			sys := cli.Sys{

@@ -42,9 +42,11 @@ describe("moonlap.lint.syntax", function()
 
     it("ends on whatever it is given", function()
         math.randomseed(42)
-        local pieces = {"local ", "x", "=", "{", "}", "(", ")", "function", " end ", "[[", "]]", "--",
-            "\n", "'", '"', "\\", "1", "..", ":", "\195", "\0", "goto ", "::", "return ", " do ", "#",
-            "if ", " then ", "0x", "\239\187\191", "\r", "[=", "not ", ";"}
+        local pieces = {
+            "local ", "x", "=", "{", "}", "(", ")", "function", " end ", "[[", "]]", "--", "\n",
+            "'", '"', "\\", "1", "..", ":", "\195", "\0", "goto ", "::", "return ", " do ", "#",
+            "if ", " then ", "0x", "\239\187\191", "\r", "[=", "not ", ";",
+        }
         for _ = 1, 20000 do
             local text = {}
             for i = 1, math.random(12) do

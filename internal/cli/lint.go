@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonlap/moonlap/internal/lint"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/ui"
+)
+
+type lintOptions struct {
+	luajit, nginx string
+	config        string
+	format        string
+	baseline      string
+	why           string
+	showConfig    bool
+	all           bool
+	fix, write    bool
+	measure       bool
+	rules         []string
+	runs          int
+	time          time.Duration
+	out           string
+}
+
+func newLintCommand(sys Sys) *cobra.Command {
+	var o lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint [flags] PATH… | --measure | --why RULE | --show-config",
+		Short: "Find slow idioms in Lua and nginx.conf, each with its price",
+		Long: `Read Lua files, folders and nginx.conf, and name what costs more than it must, with
+its price as it was measured: on this machine, or, where that was not done, as it is
+shipped. 'moonlap rules' lists the rules.
+
+nginx.conf is read with its includes, and the Lua in its blocks is linted at its own
+lines. In folders all *.lua and nginx.conf are read. - is stdin.
+
+A price is that of one call. Most rules speak only of code on the path of requests:
+classes of paths say which that is (--show-config). A module's own chunk runs at load.
+
+A comment silences a rule at its line, or at the next one:
+
+  -- moonlap: ignore regex-flags the pattern comes from one config
+  -- moonlap: ignore-file global-written generated
+
+.moonlap.lua in the project's folder turns rules on and off, adds classes and rules:
+
+  return {
+      rules = {["unpack"] = false, ["myth-table-insert"] = true},
+      classes = {{"tools/**", "cli"}},
+      exclude = {"vendor/**"},
+      rule_folders = {"lint"},
+  }
+
+The rules of rule_folders are Lua that runs unhindered: lint only projects whose
+code you would run.
+
+Exit status: 0 where nothing is found, 4 where something is, 3 where a file could not
+be read or a rule failed; what was found in the others stands.`,
+		Example: `  moonlap lint lua/ conf/nginx.conf
+  moonlap lint --format github .
+  moonlap lint --baseline lint.json lua/
+  moonlap lint --why regex-flags
+  moonlap lint --measure
+  moonlap lint --fix lua/ > changes.diff`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runLint(cmd.Context(), sys, o, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT to use")
+	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to use for --measure")
+	f.StringVar(&o.config, "config", "", "settings `FILE` (default: .moonlap.lua of the project)")
+	f.StringVar(&o.format, "format", "text", "text, json, sarif or github")
+	f.StringVar(&o.baseline, "baseline", "", "say nothing of the findings in `FILE`; where it does not\nexist, write it")
+	f.StringVar(&o.why, "why", "", "explain a `RULE`, with its pair and price")
+	f.StringSliceVar(&o.rules, "rules", nil, "only these `RULES`, also where they are off")
+	f.BoolVar(&o.all, "all", false, "also rules whose pairs show no difference")
+	f.BoolVar(&o.showConfig, "show-config", false, "print settings and classes of paths, and lint nothing")
+	f.BoolVar(&o.fix, "fix", false, "print a diff of the changes that surely keep the meaning")
+	f.BoolVar(&o.write, "write", false, "with --fix, write the changes into the files")
+	f.BoolVar(&o.measure, "measure", false, "measure the prices of the rules here, and keep them")
+	f.StringVar(&o.out, "out", "", "with --measure, write the prices into `FILE`, too")
+	f.IntVar(&o.runs, "runs", 2, "with --measure, runs a pair, whose spread is shown")
+	f.DurationVar(&o.time, "time", 3*time.Second, "with --measure, time budget a side, pair and run")
+	return cmd
+}
+
+// linting is what every way of calling lint needs.
+type linting struct {
+	luajit   record.Runtime
+	settings *lint.Settings
+	rules    []lint.Rule // all
+	prices   lint.Prices
+	vm       string // that prices hold for
+	machine  string
+}
+
+func openLinting(ctx context.Context, sys Sys, o lintOptions, paths []string) (*linting, error) {
+	var l linting
+	var err error
+	options := runtime.Options{LuaJIT: o.luajit, Nginx: o.nginx, Path: sys.Getenv("PATH")}
+	if l.luajit, err = runtime.Find(ctx, runtime.LuaJIT, options); err != nil {
+		return nil, err
+	}
+	place := "."
+	if len(paths) > 0 && paths[0] != lint.StdinName {
+		place = paths[0]
+	}
+	if l.settings, err = lint.ReadSettings(l.luajit, place, o.config); err != nil {
+		return nil, err
+	}
+	if l.rules, err = lint.Rules(l.settings.RuleFolders); err != nil {
+		return nil, err
+	}
+	l.machine = runtime.Environment("").Machine
+	l.vm = l.luajit.Version
+	if nginx, err := runtime.Find(ctx, runtime.Nginx, options); err == nil {
+		l.vm += ", " + nginx.Version
+	}
+	if l.prices, err = lint.ReadPrices(l.vm, l.machine); err != nil {
+		fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmless(err.Error()))
+	}
+	return &l, l.known(l.settings.File, slices.Collect(maps.Keys(l.settings.Rules)))
+}
+
+// known refuses names that no rule has; where is what names them.
+func (l *linting) known(where string, names []string) error {
+	for _, name := range names {
+		if l.rule(name) == nil {
+			return fmt.Errorf("%s: there is no rule %q; 'moonlap rules' lists them", where, name)
+		}
+	}
+	return nil
+}
+
+func (l *linting) rule(name string) *lint.Rule {
+	for i := range l.rules {
+		if l.rules[i].Name == name {
+			return &l.rules[i]
+		}
+	}
+	return nil
+}
+
+// on are the rules that run.
+func (l *linting) on(o lintOptions) (on []lint.Rule) {
+	for _, r := range l.rules {
+		setting, set := l.settings.Rules[r.Name]
+		if len(o.rules) > 0 && !slices.Contains(o.rules, r.Name) || len(o.rules) == 0 && set && !setting {
+			continue
+		}
+		on = append(on, r)
+	}
+	return on
+}
+
+func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
+	if err := oneOf("--format", o.format, lint.Formats...); err != nil {
+		return err
+	}
+	other := count(o.measure, o.why != "", o.showConfig)
+	switch {
+	case other > 1:
+		return usageErrorf("--measure, --why and --show-config go one at a time")
+	case len(args) == 0 && other == 0:
+		return usageErrorf("which files or folders?")
+	case len(args) > 0 && (o.measure || o.why != ""):
+		return usageErrorf("--measure and --why take no paths")
+	case o.out != "" && !o.measure:
+		return usageErrorf("--out goes with --measure")
+	case o.write && !o.fix:
+		return usageErrorf("--write goes with --fix")
+	case o.runs < 1 || o.time <= 0:
+		return usageErrorf("--runs and --time are above 0")
+	}
+	l, err := openLinting(ctx, sys, o, args)
+	if err != nil {
+		return err
+	}
+	if err := l.known("--rules", o.rules); err != nil {
+		return usageError(err)
+	}
+	switch {
+	case o.measure:
+		return l.measure(ctx, sys, o)
+	case o.why != "":
+		return l.why(sys, o.why)
+	case o.showConfig:
+		return l.showConfig(sys)
+	}
+	return l.lint(ctx, sys, o, args)
+}
+
+func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []string) error {
+	report, err := lint.Run(ctx, lint.Options{LuaJIT: l.luajit, Paths: paths, Settings: l.settings, Rules: l.on(o), Stdin: sys.Stdin})
+	if err != nil {
+		return err
+	}
+	report.Apply(l.prices, func(rule string) bool {
+		return o.all || slices.Contains(o.rules, rule) || l.settings.Rules[rule]
+	})
+	if o.baseline != "" {
+		made, err := report.Subtract(o.baseline, l.settings.Root)
+		if err != nil {
+			return err
+		}
+		if made {
+			fmt.Fprintf(sys.Stderr, "moonlap: %s is written, with %s\n", o.baseline, ui.Plural(report.Known, "finding", "findings"))
+		}
+	}
+	report.Rank()
+	for _, f := range report.Faults {
+		fmt.Fprintf(sys.Stderr, "moonlap: %s\n", ui.Harmless(f.Error()))
+	}
+	if o.fix {
+		return l.fix(sys, report, o.write)
+	}
+	if err := report.Write(sys.Stdout, o.format, l.rules, reportOptions(sys), sys.Now()); err != nil {
+		return err
+	}
+	return l.outcome(report)
+}
+
+// outcome is the exit code: a file that could not be read weighs more than findings.
+func (l *linting) outcome(report *lint.Report) error {
+	switch {
+	case len(report.Faults) > 0:
+		return exitWith(ExitPartial, nil)
+	case len(report.Findings) > 0:
+		return exitWith(ExitRegression, nil)
+	}
+	return nil
+}
+
+func (l *linting) showConfig(sys Sys) error {
+	p := ui.NewPage(reportOptions(sys))
+	file := l.settings.File
+	if file == "" {
+		file = "none: " + lint.SettingsFile + " in " + l.settings.Root + " would be read"
+	}
+	p.Line("settings  " + ui.Clean(file))
+	p.Line("project   " + ui.Clean(l.settings.Root))
+	p.Blank()
+	p.Line("classes of paths; the first that matches counts, and what none matches is " + lint.Request)
+	for _, c := range l.settings.AllClasses() {
+		p.Line("  " + c.String())
+	}
+	p.Blank()
+	p.Line("rules that are off")
+	for _, r := range l.rules {
+		if on, set := l.settings.Rules[r.Name]; set && !on {
+			p.Line("  " + r.Name)
+		} else if l.prices[r.Name].Silences() && !on {
+			p.Line("  " + r.Name + ": no difference on this VM")
+		}
+	}
+	return p.Write(sys.Stdout)
+}
+
+func (l *linting) why(sys Sys, name string) error {
+	r := l.rule(name)
+	if r == nil {
+		return usageErrorf("there is no rule %q; 'moonlap rules' lists them", name)
+	}
+	p := ui.NewPage(reportOptions(sys))
+	p.Line(r.Name)
+	if price := l.prices[name]; price != nil {
+		p.Line(price.Text(p.Glyphs, sys.Now()))
+	}
+	p.Blank()
+	for line := range strings.Lines(strings.TrimRight(r.About, "\n")) {
+		p.Line(strings.TrimSuffix(line, "\n"))
+	}
+	for _, side := range [][2]string{{"bad", r.Bad}, {"good", r.Good}} {
+		if side[1] == "" {
+			continue
+		}
+		p.Blank()
+		p.Line(side[0])
+		for line := range strings.Lines(strings.TrimRight(side[1], "\n")) {
+			p.Line("    " + strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return p.Write(sys.Stdout)
+}
+
+// fix prints what can be changed, as a diff, and changes it where it is asked to.
+func (l *linting) fix(sys Sys, report *lint.Report, write bool) error {
+	changes, err := lint.Fixes(report.Findings)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if _, err := fmt.Fprint(sys.Stdout, c.Diff()); err != nil {
+			return err
+		}
+		if write {
+			if err := c.Write(); err != nil {
+				return err
+			}
+		}
+	}
+	verb := "would change"
+	if write {
+		verb = "changed"
+	}
+	fmt.Fprintf(sys.Stderr, "moonlap: %s %s; %s\n", verb, ui.Plural(len(changes), "file", "files"),
+		ui.Plural(len(report.Findings)-lint.Fixable(report.Findings), "finding is", "findings are")+" for you to change")
+	if len(report.Faults) > 0 {
+		return exitWith(ExitPartial, nil)
+	}
+	return nil
+}

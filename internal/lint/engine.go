@@ -1,0 +1,104 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// chunkTimeout is how long reading a file may take: far more than one of the largest size does.
+const chunkTimeout = 30 * time.Second
+
+// An answer is a line of the engine's.
+type answer struct {
+	Type     string          `json:"type"`
+	ID       int             `json:"id"`
+	Kind     string          `json:"kind"`
+	Rule     string          `json:"rule"`
+	Line     int             `json:"line"`
+	Column   int             `json:"column"`
+	File     int             `json:"file"` // of nginx.conf
+	Message  string          `json:"message"`
+	Class    string          `json:"class"`
+	Loops    int             `json:"loops"`
+	Cold     bool            `json:"cold"`
+	Fix      *Fix            `json:"fix"`
+	Settings json.RawMessage `json:"settings"`
+}
+
+func startEngine(luajit record.Runtime) (*runtime.Engine, error) {
+	return runtime.StartEngine(luajit, `require("moonlap.lint").main()`)
+}
+
+// request is a request's bytes: its words, then the text.
+func request(text []byte, words ...any) []byte {
+	var b bytes.Buffer
+	for _, w := range words {
+		b.WriteString(strings.ReplaceAll(fmt.Sprint(w), " ", "%20"))
+		b.WriteByte(' ')
+	}
+	fmt.Fprintf(&b, "%d\n", len(text))
+	b.Write(text)
+	return b.Bytes()
+}
+
+// A worker is an engine with the rules in it. It is started when it is first needed, and anew when it died.
+type worker struct {
+	luajit record.Runtime
+	rules  []Rule
+	engine *runtime.Engine
+}
+
+func (w *worker) close() {
+	if w.engine != nil {
+		w.engine.Close()
+		w.engine = nil
+	}
+}
+
+// start loads the rules; faults are those of rules that cannot be loaded.
+func (w *worker) start() (faults []Fault, err error) {
+	if w.engine, err = startEngine(w.luajit); err != nil {
+		return nil, err
+	}
+	each := func(line []byte) error {
+		var a answer
+		if err := json.Unmarshal(line, &a); err != nil {
+			return err
+		}
+		faults = append(faults, Fault{Rule: a.Rule, Message: a.Message})
+		return nil
+	}
+	for _, r := range w.rules {
+		if err := w.engine.Ask(request([]byte(r.Source), "rule", r.Name, r.Path), chunkTimeout, each); err != nil {
+			return faults, fmt.Errorf("rule %s: %w", r.Name, err)
+		}
+	}
+	return faults, w.engine.Ask(request(nil, "ready"), chunkTimeout, each)
+}
+
+// ask hands over a request and returns what comes back.
+func (w *worker) ask(request []byte) (answers []answer, err error) {
+	if w.engine == nil {
+		if _, err := w.start(); err != nil {
+			return nil, err
+		}
+	}
+	err = w.engine.Ask(request, chunkTimeout, func(line []byte) error {
+		var a answer
+		if err := json.Unmarshal(line, &a); err != nil {
+			return fmt.Errorf("the engine's answer is corrupt: %w", err)
+		}
+		answers = append(answers, a)
+		return nil
+	})
+	if err != nil {
+		w.close()
+	}
+	return answers, err
+}

@@ -1,0 +1,85 @@
+// Package lint has rules look at Lua and nginx.conf: it finds the files, feeds them to the engine in LuaJIT (lua/moonlap/lint),
+// and puts what comes back in order.
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// A Finding is a place where a rule applies.
+type Finding struct {
+	Rule    string `json:"rule"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"` // in bytes, from 1
+	Message string `json:"message"`
+	Class   string `json:"class"` // when the code runs: request, timer, init, cli, test
+	Heat    Heat   `json:"heat"`
+	// PriceNS is what a call costs more than with what the rule advises.
+	PriceNS *record.Interval `json:"price_ns,omitempty"`
+	Price   *Price           `json:"price,omitempty"`
+	Fix     *Fix             `json:"fix,omitempty"`
+	text    string           // the line, for the baseline
+}
+
+// Heat says how hot the line of a finding is.
+type Heat struct {
+	From  string  `json:"from"`            // "profile", or "guess": from loops and class
+	Share float64 `json:"share,omitempty"` // of the CPU time in the profile
+	Loops int     `json:"loops"`           // around it, in its function
+	Cold  bool    `json:"cold,omitempty"`  // in a branch that reports a failure
+}
+
+// A Fix is text that may take the place of some bytes of the file.
+type Fix struct {
+	From int    `json:"from"` // first byte, from 1
+	To   int    `json:"to"`   // last byte
+	Text string `json:"text"`
+}
+
+// A Fault is why a file, or a rule, was not read or run.
+type Fault struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Message string `json:"message"`
+}
+
+func (f Fault) Error() string {
+	text := f.Message
+	if f.Rule != "" {
+		text = fmt.Sprintf("the rule %s failed: %s", f.Rule, text)
+	}
+	switch {
+	case f.File == "":
+		return text
+	case f.Line == 0:
+		return f.File + ": " + text
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, text)
+}
+
+// A Report is what a run found.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	Faults   []Fault   `json:"faults"`
+	Files    int       `json:"files"` // that were read
+	Lines    int       `json:"lines"`
+	// Known is how many findings the baseline held.
+	Known int `json:"known,omitempty"`
+	// Silent are rules that found something and say nothing: their pairs show no difference.
+	Silent map[string]int `json:"silent,omitempty"`
+}
+
+// Rank puts findings in order: the hottest first where there is a profile, else by file and line.
+func (r *Report) Rank() {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Heat.Share, a.Heat.Share), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
+	})
+}

@@ -1,0 +1,123 @@
+package lint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/stat"
+)
+
+// A Measuring says how prices are measured.
+type Measuring struct {
+	// Open makes the options of a side out of a bench file, flags in its first lines included.
+	Open func(ctx context.Context, file string) (bench.Options, error)
+	Time time.Duration // budget a side and run
+	Runs int
+	// VM, Machine and CPU are what the prices are kept for.
+	VM, Machine, CPU string
+	Now              func() time.Time
+	Progress         func(rule string, p bench.Progress)
+}
+
+// Measure takes the price of a rule: its pair, interleaved, in several runs. The interval is that of the run whose estimate is
+// in the middle; how far the runs are apart is in Runs.
+func (m Measuring) Measure(ctx context.Context, r Rule) (*Price, error) {
+	if r.Conf || r.Bad == "" || r.Good == "" {
+		return nil, nil
+	}
+	folder, err := runtime.NewFolder()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	var sides []bench.Side
+	for _, side := range [][2]string{{"good", r.Good}, {"bad", r.Bad}} { // what is advised is what the other is compared with
+		file := filepath.Join(folder, side[0]+".lua")
+		if err := os.WriteFile(file, []byte(side[1]), 0o600); err != nil {
+			return nil, err
+		}
+		options, err := m.Open(ctx, file)
+		if err != nil {
+			return nil, fmt.Errorf("%s of the rule %s: %w", side[0], r.Name, err)
+		}
+		options.Time, options.Seed = m.Time, rand.Uint64N(1<<53)
+		sides = append(sides, bench.Side{Name: side[0], Options: options})
+	}
+	var prices []*Price
+	for range m.Runs {
+		p, err := m.once(ctx, r, sides)
+		if err != nil {
+			return nil, err
+		}
+		prices = append(prices, p)
+	}
+	runs := make([]float64, len(prices))
+	for i, p := range prices {
+		runs[i] = p.Difference.Estimate
+	}
+	slices.SortFunc(prices, func(a, b *Price) int { return compareFloats(a.Difference.Estimate, b.Difference.Estimate) })
+	middle := prices[len(prices)/2]
+	middle.Runs = runs
+	// Runs that do not agree leave the price undecided.
+	for _, p := range prices {
+		if p.Verdict != middle.Verdict {
+			middle.Verdict = record.Undecided
+		}
+	}
+	return middle, nil
+}
+
+func compareFloats(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (m Measuring) once(ctx context.Context, r Rule, sides []bench.Side) (*Price, error) {
+	rule := stat.DefaultComparing()
+	opening := record.Run{Schema: record.Schema, Kind: "compare", Started: m.Now().Format(time.RFC3339)}
+	rec, err := bench.Run(ctx, bench.Measurement{Sides: sides, Comparing: &rule, Note: func(string) {}}, opening,
+		func(record.Line) error { return nil }, func(p bench.Progress) { m.Progress(r.Name, p) })
+	if err != nil {
+		return nil, fmt.Errorf("the pair of the rule %s: %w", r.Name, err)
+	}
+	results := stat.Summarize(rec)
+	comparisons := stat.CompareTurns(rec, results)
+	if len(comparisons) != 1 || comparisons[0].DifferenceNS == nil {
+		for _, p := range rec.Processes {
+			for _, f := range p.Faults {
+				return nil, fmt.Errorf("the pair of the rule %s: %s", r.Name, f.Text)
+			}
+		}
+		return nil, fmt.Errorf("the pair of the rule %s: %w", r.Name, errNoPrice)
+	}
+	c := comparisons[0]
+	price := &Price{Rule: r.Name, Difference: *c.DifferenceNS, Verdict: c.Verdict, Measured: m.Now().UTC().Truncate(time.Second),
+		VM: m.VM, Machine: m.Machine, CPU: m.CPU}
+	for _, one := range results.Cases {
+		if one.NSPerCall == nil {
+			continue
+		}
+		if one.Name == c.A {
+			price.Good = one.NSPerCall.Estimate
+		} else {
+			price.Bad = one.NSPerCall.Estimate
+		}
+	}
+	return price, nil
+}
+
+var errNoPrice = errors.New("no difference was measured: give it more --time")

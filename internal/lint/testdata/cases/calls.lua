@@ -1,0 +1,107 @@
+-- What rules say at a call, and what they do not. The file is on the path of requests.
+local re, find = ngx.re, ngx.re.find
+local cjson = require "cjson.safe"
+local core = require("apisix.core")
+local http = require "socket.http"
+local socket = require("socket")
+local new_tab = require "table.new"
+local PATTERN = [[^/api]]
+local log, DEBUG, ERR = ngx.log, ngx.DEBUG, ngx.ERR
+local unpack = table.unpack or unpack
+local _M = {}
+local mt = {__index = _M}
+
+ngx.re.match("at load", "pattern") -- a module's chunk runs once
+
+function _M.regexes(subject, pattern, options)
+    re.match(subject, "a+") --> regex-flags
+    find(subject, PATTERN, "j") --> regex-flags
+    ngx.re.gsub(subject, "a", "b", "o") --> regex-flags
+    ngx.re.sub(subject, "a", "b", nil) --> regex-flags
+    re.match(subject, "a+", "jo")
+    re.match(subject, "a+", "ijo")
+    re.match(subject, "a+", options)
+    re.match(subject, pattern)
+    re.match(subject)
+    local ngx = {re = {match = function() end}}
+    ngx.re.match(subject, "a+")
+end
+
+function _M.headers(name)
+    local a = ngx.req.get_headers()["X-Real-IP"] --> one-header
+    local b = ngx.req.get_uri_args().page --> one-header
+    local c = ngx.req.get_headers()[name]
+    local one = ngx.req.get_headers() --> one-header
+    local all = ngx.req.get_headers()
+    for k, v in pairs(all) do
+        ngx.say(k, v)
+    end
+    local set = ngx.req.get_headers()
+    set.x = 1
+    return a, b, c, one.host, all.host
+end
+
+function _M.logs(t, name)
+    log(DEBUG, "t: " .. name) --> eager-log
+    ngx.log(ngx.INFO, "t: ", cjson.encode(t)) --> eager-log
+    core.log.info("t: ", core.json.encode(t)) --> eager-log
+    core.log.info("t: ", core.json.delay_encode(t))
+    log(ERR, "t: " .. name)
+    log(DEBUG, "t: ", name, tostring(t))
+    if ngx.config.debug then
+        log(DEBUG, cjson.encode(t))
+    end
+end
+
+function _M.blocks()
+    os.execute("true") --> blocking-call
+    http.request("http://localhost") --> blocking-call
+    socket.sleep(1) --> blocking-call
+    local now = socket.gettime()
+    local f = io.open("x") --> blocking-call
+    return now, f
+end
+
+function _M.init_worker()
+    return io.open("x"), ngx.re.match("a", "b")
+end
+
+ngx.timer.at(0, function()
+    os.execute("true") --> blocking-call
+    return io.open("x"), ngx.re.match("a", "b")
+end)
+
+function _M.dicts(cache)
+    local dict = ngx.shared.cats
+    dict:get_keys() --> dict-scan
+    ngx.shared["dogs"]:flush_all() --> dict-scan
+    cache:flush_all()
+    dict:get("x")
+end
+
+function _M.others(t, arg, ...)
+    table.insert(t, 1, "x") --> table-front
+    table.remove(t, 1) --> table-front
+    table.remove(arg, 1)
+    table.insert(t, "x")
+    local a, b = unpack(t) --> unpack
+    pcall(function() return a end) --> pcall-closure
+    pcall(_M.logs, t)
+    for word in a:gmatch("%a+") do --> gmatch
+        b = word
+    end
+    a:find("%.") --> find-plain
+    a:find(".", 1, true)
+    a:find("%d")
+    a:find("abc")
+    local c = table.concat({a, ":", b}) --> concat-of-few
+    c = table.concat({a, b}, ",") --> concat-of-few
+    c = table.concat({a, ...})
+    return setmetatable({}, {__index = _M}), c --> fresh-metatable
+end
+
+function _M.new(x)
+    return setmetatable({x = x}, mt), setmetatable({}, {__index = x}), new_tab(1, 0)
+end
+
+return _M

@@ -1,0 +1,100 @@
+-- Rules that look at loops, variables and branches.
+local _M = {}
+local known
+
+function _M.concat(parts, one)
+    local s, t = "", ""
+    for _, part in ipairs(parts) do
+        s = s .. part --> concat-in-loop
+        t = part .. t --> concat-in-loop
+        local line = "a"
+        line = line .. part
+        s = part
+    end
+    for _ = 1, 3 do
+        s = s .. "x"
+    end
+    for i = 1, #parts do
+        s = s .. parts[i] .. "," --> concat-in-loop
+    end
+    s = s .. one
+    return s, t
+end
+
+function _M.globals()
+    counter = 1 --> global-written
+    known = 2
+    local inner = 3
+    inner = known
+    _M.field = inner
+    return function()
+        total, known = 1, 2 --> global-written
+    end
+end
+
+function _M.vars(x)
+    local a = ngx.var.uri
+    local b = ngx.var.uri --> var-again
+    if x then
+        a = ngx.var.host
+    else
+        a = ngx.var.host
+    end
+    if x then
+        b = ngx.var.args
+        b = b .. ngx.var.args --> var-again
+    end
+    ngx.var.target = a
+    b = ngx.var.target
+    for _ = 1, 10 do
+        b = ngx.var.scheme --> var-again
+    end
+    return b, ngx.var[x], ngx.var[x]
+end
+
+function _M.ctx()
+    ngx.ctx.a = 1
+    ngx.ctx.b = ngx.ctx.a --> ctx-again
+    return ngx.ctx.c + ngx.ctx.d
+end
+
+function _M.ctx_few()
+    ngx.ctx.a = ngx.ctx.b
+end
+
+function _M.closures(list)
+    for i, x in ipairs(list) do
+        table.sort(x, function(a, b) return a < b end) --> closure-in-loop
+        table.sort(x, function(a, b) return a[i] < b end)
+        ngx.thread.spawn(function() return 1 end)
+        list[i] = function() return 1 end
+    end
+end
+
+function _M.fills(n, list)
+    local t = {} --> table-new
+    for i = 1, n do
+        t[i] = i
+    end
+    local few = {}
+    for i = 1, 4 do
+        few[i] = i
+    end
+    local other = {1}
+    for i = 1, n do
+        other[i] = list[i]
+    end
+    return t, few, other
+end
+
+function _M.ignored(s)
+    ngx.re.match(s, "a") -- moonlap: ignore regex-flags called once a day
+    -- moonlap: ignore regex-flags,unpack called once a day
+    -- a comment between
+
+    ngx.re.match(s, "c")
+    ngx.re.match(s, "d") --> regex-flags
+    return s
+end
+
+return _M

@@ -1,0 +1,84 @@
+--- What a rule sees of the file that is read, and how it reports.
+-- @module moonlap.lint.file
+local names = require "moonlap.lint.names"
+
+local _M = {}
+local File = {}
+File.__index = File
+
+local format = string.format
+local setmetatable = setmetatable
+
+
+--- A file, or a block of Lua in nginx.conf.
+-- @tparam table place `id`, `class`, `phase` (nil for a file), `line` and `column` where it begins
+-- @tparam table source what `syntax.parse` returned
+-- @tparam table rules what `rules.prepare` returned
+-- @tparam function found called with each finding
+function _M.new(place, source, rules, found)
+    return setmetatable({
+        id = place.id, class = place.class, phase = place.phase,
+        first_line = place.line or 1, first_column = place.column or 1,
+        source = source, rules = rules, found = found, data = {},
+    }, File)
+end
+
+
+--- What an expression means: `ngx.re.find`, `@cjson.encode`, nil where that is unknown.
+function File.name(_, node)
+    return names.of(node)
+end
+
+
+--- The text of a node as it stands in the source.
+function File:text(node)
+    return self.source.text:sub(node.offset, node.end_offset)
+end
+
+
+--- Line and column of a byte offset, in the file that the user knows.
+function File:place(line, offset)
+    local column = offset - self.source.line_offsets[line] + 1
+    if line == 1 then
+        column = column + self.first_column - 1
+    end
+    return line + self.first_line - 1, column
+end
+
+
+--- Reports a finding of the rule that runs.
+-- @tparam table node where
+-- @tparam string message one sentence, without the price
+-- @tparam[opt] table more `loops`: iterations around it beyond those seen; `func`: its function
+-- where that is not the current one; `fix`: {from, to, text} in bytes, where the meaning surely
+-- stays
+function File:report(node, message, more)
+    local func = more and more.func or self.func
+    local line, column = self:place(node.line, node.offset)
+    self.found {
+        rule = self.rule, line = line, column = column, message = message,
+        class = func and func.class or self.class,
+        loops = (more and more.loops or 0) + (more and more.func and 0 or self.loops),
+        cold = self.cold > 0,
+        fix = more and more.fix, own_line = node.line,
+    }
+end
+
+
+--- Reports with a message that is formatted.
+function File:reportf(node, text, ...)
+    self:report(node, format(text, ...))
+end
+
+
+--- The rule's own table of the function that is walked.
+function File:here()
+    local data = self.func.data
+    if not data[self.rule] then
+        data[self.rule] = {}
+    end
+    return data[self.rule]
+end
+
+
+return _M

@@ -1,0 +1,177 @@
+--- Walks a chunk once and shows each node to the rules that asked for its tag.
+--
+-- While a node is shown, `file` says where it stands: `file.func` is the function around it,
+-- `file.loops` how many loops of that function are around it, `file.loop` the innermost of them,
+-- `file.cold` is above 0 in a branch that ends by reporting a failure, `file.guarded` in one whose
+-- condition asks for the level of logs, `file.branch` tells branches of an `if` apart.
+-- @module moonlap.lint.walk
+local roles = require "moonlap.lint.roles"
+local rules = require "moonlap.lint.rules"
+
+local _M = {}
+
+local find = string.find
+
+local show, block
+
+
+local function enter(file, node)
+    local outer = file.func
+    local func = {
+        node = node, outer = outer, data = {}, line = node.line,
+        class = roles.of_function(file, node, outer),
+    }
+    local loops, loop, cold, around = file.loops, file.loop, file.cold, file.branch
+    file.func, file.loops, file.loop, file.cold, file.branch = func, 0, nil, 0, nil
+    block(file, node[2])
+    rules.call(file.rules.leave, file, func)
+    file.func, file.loops, file.loop, file.cold, file.branch = outer, loops, loop, cold, around
+end
+
+
+local function each(file, list)
+    for i = 1, #list do
+        show(file, list[i])
+    end
+end
+
+
+local function looped(file, node, body, condition)
+    local loop = file.loop
+    file.loops, file.loop = file.loops + 1, node
+    block(file, body)
+    if condition then
+        show(file, condition)
+    end
+    file.loops, file.loop = file.loops - 1, loop
+end
+
+
+-- Tells whether a branch ends in `return nil, …`, `return false, …` or error(): what failed is
+-- rarely hot.
+local function fails(list)
+    local last = list[#list]
+    if not last then
+        return false
+    elseif last.tag == "Return" then
+        local value = last[1]
+        return value ~= nil and last[2] ~= nil and (value.tag == "Nil" or value.tag == "False")
+    end
+    return last.tag == "Call" and last[1].tag == "Id" and last[1][1] == "error"
+end
+
+
+-- Tells whether a condition asks for the level of logs.
+local function asks_level(file, condition)
+    local text = file:text(condition)
+    return find(text, "[dD]ebug") or find(text, "DEBUG") or find(text, "log_?level")
+        or find(text, "filter_level") or find(text, "[vV]erbose")
+end
+
+
+local function branch(file, list, condition)
+    local cold = fails(list) and 1 or 0
+    local guard = condition and asks_level(file, condition) and 1 or 0
+    local around = file.branch
+    file.cold, file.guarded, file.branch = file.cold + cold, file.guarded + guard, {outer = around}
+    block(file, list)
+    file.cold, file.guarded, file.branch = file.cold - cold, file.guarded - guard, around
+end
+
+
+-- What stands inside a node, by its tag. All expressions that are not named here are leaves.
+local inside = {}
+
+function inside.Op(file, node)
+    show(file, node[2])
+    if node[3] then
+        show(file, node[3])
+    end
+end
+
+inside.Index, inside.Call, inside.Invoke = each, each, each
+inside.Paren, inside.Pair, inside.Table, inside.Return = each, each, each, each
+inside.Function = enter
+
+function inside.Do(file, node)
+    block(file, node)
+end
+
+function inside.Set(file, node)
+    each(file, node[1])
+    each(file, node[2])
+end
+
+function inside.Local(file, node)
+    if node[2] then
+        each(file, node[2])
+    end
+end
+
+function inside.Localrec(file, node)
+    each(file, node[2])
+end
+
+function inside.While(file, node)
+    looped(file, node, node[2], node[1])
+end
+
+function inside.Repeat(file, node)
+    looped(file, node, node[1], node[2])
+end
+
+function inside.Fornum(file, node)
+    for i = 2, #node - 1 do
+        show(file, node[i])
+    end
+    looped(file, node, node[#node])
+end
+
+function inside.Forin(file, node)
+    each(file, node[2])
+    looped(file, node, node[3])
+end
+
+function inside.If(file, node)
+    for i = 1, #node, 2 do
+        if node[i + 1] then
+            show(file, node[i])
+            branch(file, node[i + 1], node[i])
+        else
+            branch(file, node[i])
+        end
+    end
+end
+
+
+function show(file, node)
+    local tag = node.tag
+    local interested = file.rules.visit[tag]
+    if interested then
+        rules.call(interested, file, node)
+    end
+    local go = inside[tag]
+    if go then
+        go(file, node)
+    end
+end
+
+
+function block(file, list)
+    for i = 1, #list do
+        show(file, list[i])
+    end
+end
+
+
+--- Walks a chunk.
+-- @tparam table file from `file.new`
+-- @tparam table chunk what `scopes.resolve` returned
+function _M.walk(file, chunk)
+    file.loops, file.cold, file.guarded = 0, 0, 0
+    enter(file, chunk)
+    rules.call(file.rules.finish, file)
+end
+
+
+return _M

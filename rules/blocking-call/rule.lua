@@ -1,0 +1,36 @@
+-- Finds calls that stop the whole worker, and so all its requests.
+local CALLS = {
+    ["os.execute"] = "ngx.pipe", ["io.popen"] = "ngx.pipe",
+    ["io.open"] = "reading it at load, or lua_shared_dict", ["io.lines"] = "reading it at load",
+    ["os.tmpname"] = "memory", ["os.remove"] = "a timer", ["os.rename"] = "a timer",
+}
+
+-- LuaSocket and others: modules whose functions wait in C, and what does not.
+local MODULES = {
+    ["@socket.http"] = "resty.http", ["@ssl.https"] = "resty.http", ["@socket.smtp"] = "resty.mail",
+    ["@socket.ftp"] = "ngx.socket.tcp", ["@socket.dns"] = "resty.dns.resolver",
+    ["@socket"] = "ngx.socket.tcp", ["@lsqlite3"] = "a server with a cosocket client",
+    ["@luasql.mysql"] = "resty.mysql", ["@luasql.postgres"] = "pgmoon",
+    ["@redis"] = "resty.redis", ["@lfs"] = "reading it at load",
+}
+local HARMLESS = {gettime = true, headers = true, _VERSION = true, url = true, skip = true}
+
+-- Files alone: a timer may read one.
+local FILES = {["io.open"] = true, ["io.lines"] = true, ["os.remove"] = true, ["os.rename"] = true}
+
+return {classes = {"request", "timer"}, visit = {Call = function(file, call)
+    local name = file:name(call[1])
+    if not name or FILES[name] and file.func.class ~= "request" then
+        return
+    end
+    local instead, shown = CALLS[name], name
+    if not instead then
+        local module, called = name:match "^(@.+)%.([^.]+)$"
+        instead = module and not HARMLESS[called] and MODULES[module]
+        shown = module and module:sub(2) .. "." .. called
+    end
+    if instead then
+        file:report(call, string.format("%s stops the worker, and all requests that it serves, "
+            .. "until it returns; use %s", shown, instead))
+    end
+end}}

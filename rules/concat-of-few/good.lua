@@ -1,0 +1,7 @@
+local moonlap = require "moonlap"
+
+local a, b, c = "user", "4711", "name"
+
+moonlap.bench("join", function()
+    moonlap.keep(a .. ":" .. b .. ":" .. c)
+end)

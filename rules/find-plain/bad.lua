@@ -1,0 +1,7 @@
+local moonlap = require "moonlap"
+
+local host = "www.example.com"
+
+moonlap.bench("find", function()
+    moonlap.keep(host:find("%."))
+end)

@@ -1,0 +1,6 @@
+local moonlap = require "moonlap"
+
+moonlap.bench("write", function()
+    local counter_of_requests = 4711
+    moonlap.keep(counter_of_requests)
+end)

@@ -1,0 +1,14 @@
+local moonlap = require "moonlap"
+
+local t = {}
+for i = 1, 100 do
+    t[i] = i
+end
+
+moonlap.bench("limit", function()
+    local sum = 0
+    for i = 1, #t do
+        sum = sum + t[i]
+    end
+    moonlap.keep(sum)
+end)

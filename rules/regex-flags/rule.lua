@@ -1,0 +1,47 @@
+-- Finds ngx.re calls with a constant pattern and without the options "j" and "o".
+local OPTIONS_AT = {match = 3, find = 3, gmatch = 3, sub = 4, gsub = 4}
+
+local function constant(node)
+    if node.tag == "Id" and node.var and node.var.sets == 0 then
+        node = node.var.value or node
+    end
+    return node.tag == "String" and node[1] or nil
+end
+
+local function check(file, call)
+    local name = file:name(call[1])
+    local what = name and name:match "^ngx%.re%.(%a+)$"
+    local at = what and OPTIONS_AT[what]
+    local pattern = at and call[3]
+    if not pattern or not constant(pattern) then
+        return
+    end
+    local given = call[at + 1]
+    local options = ""
+    if given and given.tag ~= "Nil" then
+        options = constant(given)
+        if not options then
+            return
+        end
+    elseif #call < at then
+        return -- an argument before it is missing, or comes from a call
+    end
+    local missing = (options:find "j" and "" or "j") .. (options:find "o" and "" or "o")
+    if missing == "" then
+        return
+    end
+    local fix
+    if given and given.tag == "String" then
+        fix = {from = given.offset, to = given.end_offset,
+            text = string.format("%q", options .. missing)}
+    elseif not given and #call == at then
+        local last = call[at]
+        if last.tag == "String" or last.tag == "Id" then
+            fix = {from = last.offset, to = last.end_offset, text = file:text(last) .. ', "jo"'}
+        end
+    end
+    file:report(call, string.format('ngx.re.%s without "%s": the pattern is compiled again, or '
+        .. "interpreted, in each call", what, missing), {fix = fix})
+end
+
+return {visit = {Call = check}}

@@ -1,0 +1,10 @@
+local moonlap = require "moonlap"
+
+local list = {}
+for i = 1, 100 do
+    list[i] = i
+end
+
+moonlap.bench("queue", function()
+    list[#list + 1] = table.remove(list, 1)
+end)
