@@ -2,6 +2,7 @@
 local NEEDED = { -- they want a function of their own
     ["ngx.timer.at"] = true, ["ngx.timer.every"] = true, ["ngx.thread.spawn"] = true,
     ["coroutine.create"] = true, ["coroutine.wrap"] = true,
+    ["pcall"] = true, ["xpcall"] = true, -- see pcall-closure
 }
 
 -- Tells whether a function uses a variable that the loop declares.

@@ -1,6 +1,14 @@
 -- Finds functions that look up ngx.ctx three times or more.
 local MANY = 3
 
+-- Tells whether what stands in a branch comes before what stands in another.
+local function above(branch, other)
+    while other and other ~= branch do
+        other = other.outer
+    end
+    return other == branch
+end
+
 return {visit = {Index = function(file, node)
     if file:name(node) == "ngx.ctx" and not node.assigned then
         local here = file:here()
@@ -8,17 +16,20 @@ return {visit = {Index = function(file, node)
     end
 end}, leave = function(file, func)
     local reads = func.data[file.rule] or {}
-    local first = reads[1]
-    if not first then
-        return
+    local most, second = 0, nil
+    for i, read in ipairs(reads) do
+        local way = {} -- the reads on the way to this one
+        for k = 1, i do
+            if above(reads[k].branch, read.branch) then
+                way[#way + 1] = reads[k]
+            end
+        end
+        if #way > most then
+            most, second = #way, way[2]
+        end
     end
-    local count = 0
-    for _, read in ipairs(reads) do
-        -- Only what the first read always comes before counts.
-        count = count + ((first.branch == nil or read.branch == first.branch) and 1 or 0)
-    end
-    if count >= MANY then
-        file:report(reads[2].node, string.format("ngx.ctx is looked up %d times in this function: "
-            .. "keep it in a local", count), {func = func, loops = reads[2].loops})
+    if most >= MANY then
+        file:report(second.node, string.format("ngx.ctx is looked up %d times on one way through "
+            .. "this function: keep it in a local", most), {func = func, loops = second.loops})
     end
 end}

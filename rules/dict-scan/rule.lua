@@ -7,8 +7,8 @@ return {visit = {Invoke = function(file, node)
     if METHODS[method] then
         local dict = names.dict(node[1])
         if dict then
-            file:report(node, string.format("%s holds the lock of the shared dict%s while it looks "
-                .. "at every key: all workers that need it spin; do it in a timer, or keep a list",
+            file:report(node, string.format("%s holds the lock of the shared dict%s while it goes "
+                .. "through the keys: workers that need it spin; do it in a timer, or keep a list",
                 method, dict ~= "?" and " " .. dict or ""))
         end
     end

@@ -6,5 +6,6 @@ for i = 1, 100 do
 end
 
 moonlap.bench("queue", function()
-    list[#list + 1] = table.remove(list, 1)
+    table.insert(list, 1, 0)
+    list[#list] = nil
 end)

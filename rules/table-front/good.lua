@@ -1,19 +1,11 @@
 local moonlap = require "moonlap"
 
-local list, first = {}, 1
+local list = {}
 for i = 1, 100 do
     list[i] = i
 end
 
 moonlap.bench("queue", function()
-    local x = list[first]
-    list[first] = nil
-    list[first + 100] = x
-    first = first + 1
-    if first > 1e6 then
-        list, first = {}, 1
-        for i = 1, 100 do
-            list[i] = i
-        end
-    end
+    list[#list + 1] = 0
+    list[#list] = nil
 end)

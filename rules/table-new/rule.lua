@@ -21,5 +21,5 @@ return {visit = {Set = function(file, node)
     end
     var.sized = true
     file:report(var.value, string.format("%s is filled by a counted loop and grows step by step: "
-        .. "table.new(n, 0) makes room at once", list[1]))
+        .. "table.new(n, 0) makes room at once", list[1]), {loops = -1})
 end}}

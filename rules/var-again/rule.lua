@@ -21,7 +21,8 @@ local function note(file, node)
     if node.assigned then
         reads.set = true
     else
-        reads[#reads + 1] = {node = node, branch = file.branch, loops = file.loops}
+        reads[#reads + 1] = {node = node, branch = file.branch, loops = file.loops,
+            each = file.loop and file.loop.branch == file.branch}
     end
 end
 
@@ -46,7 +47,7 @@ return {visit = {Index = note}, leave = function(file, func)
             file:report(more[1].node, string.format("ngx.var.%s is read %d times in this "
                 .. "function, and each time nginx makes a string of it: keep it in a local",
                 variable, #more + 1), {func = func, loops = more[1].loops})
-        elseif #reads == 1 and reads[1].loops > 0 and not reads.set then
+        elseif #reads == 1 and reads[1].each and not reads.set then
             file:report(reads[1].node, string.format("ngx.var.%s is read in each iteration: keep "
                 .. "it in a local above the loop", variable), {func = func, loops = reads[1].loops})
         end

@@ -3,7 +3,8 @@
 -- While a node is shown, `file` says where it stands: `file.func` is the function around it,
 -- `file.loops` how many loops of that function are around it, `file.loop` the innermost of them,
 -- `file.cold` is above 0 in a branch that ends by reporting a failure, `file.guarded` in one whose
--- condition asks for the level of logs, `file.branch` tells branches of an `if` apart.
+-- condition asks for the level of logs, `file.branch` tells branches of an `if` apart, and a loop
+-- has the one that it stands in as `branch`.
 -- @module moonlap.lint.walk
 local roles = require "moonlap.lint.roles"
 local rules = require "moonlap.lint.rules"
@@ -38,6 +39,7 @@ end
 
 local function looped(file, node, body, condition)
     local loop = file.loop
+    node.branch = file.branch
     file.loops, file.loop = file.loops + 1, node
     block(file, body)
     if condition then

@@ -57,6 +57,7 @@ function _M.blocks()
     os.execute("true") --> blocking-call
     http.request("http://localhost") --> blocking-call
     socket.sleep(1) --> blocking-call
+    socket.tcp()
     local now = socket.gettime()
     local f = io.open("x") --> blocking-call
     return now, f
@@ -85,9 +86,19 @@ function _M.others(t, arg, ...)
     table.remove(arg, 1)
     table.insert(t, "x")
     local a, b = unpack(t) --> unpack
+    a = unpack(t, 1, t.n)
     pcall(function() return a end) --> pcall-closure
     pcall(_M.logs, t)
-    for word in a:gmatch("%a+") do --> gmatch
+    for word in a:gmatch("[^,]+") do --> gmatch
+        b = word
+    end
+    for word in string.gmatch(a, "(.-)%.") do --> gmatch
+        b = word
+    end
+    for word in a:gmatch("%a+") do
+        b = word
+    end
+    for word in a:gmatch("[^,;]+") do
         b = word
     end
     a:find("%.") --> find-plain

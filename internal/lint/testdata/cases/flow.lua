@@ -48,6 +48,9 @@ function _M.vars(x)
     b = ngx.var.target
     for _ = 1, 10 do
         b = ngx.var.scheme --> var-again
+        if b then
+            return ngx.var.server_name
+        end
     end
     return b, ngx.var[x], ngx.var[x]
 end
@@ -56,6 +59,17 @@ function _M.ctx()
     ngx.ctx.a = 1
     ngx.ctx.b = ngx.ctx.a --> ctx-again
     return ngx.ctx.c + ngx.ctx.d
+end
+
+function _M.ctx_branches(x)
+    if ngx.ctx.a then
+        return ngx.ctx.a
+    elseif x then
+        return ngx.ctx.b
+    end
+    if x == 1 then
+        ngx.ctx.c = 1
+    end
 end
 
 function _M.ctx_few()
