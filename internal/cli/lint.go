@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +27,7 @@ type lintOptions struct {
 	measure       bool
 	rules         []string
 	runs          int
-	time          time.Duration
+	processes     int
 	out           string
 }
 
@@ -91,7 +90,7 @@ be read or a rule failed; what was found in the others stands.`,
 	f.BoolVar(&o.measure, "measure", false, "measure the prices of the rules here, and keep them")
 	f.StringVar(&o.out, "out", "", "with --measure, write the prices into `FILE`, too")
 	f.IntVar(&o.runs, "runs", 2, "with --measure, runs a pair, whose spread is shown")
-	f.DurationVar(&o.time, "time", 3*time.Second, "with --measure, time budget a side, pair and run")
+	f.IntVar(&o.processes, "processes", 8, "with --measure, fresh processes a side and run")
 	return cmd
 }
 
@@ -180,8 +179,8 @@ func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
 		return usageErrorf("--out goes with --measure")
 	case o.write && !o.fix:
 		return usageErrorf("--write goes with --fix")
-	case o.runs < 1 || o.time <= 0:
-		return usageErrorf("--runs and --time are above 0")
+	case o.runs < 1 || o.processes < 6:
+		return usageErrorf("--runs is above 0, and --processes above 5: fewer make no interval")
 	}
 	l, err := openLinting(ctx, sys, o, args)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func (l *linting) measure(ctx context.Context, sys Sys, o lintOptions) error {
 	line := newProgress(sys)
 	measuring := lint.Measuring{
-		Time: o.time, Runs: o.runs, VM: l.vm, Machine: l.machine, CPU: runtime.Environment("").CPU, Now: sys.Now,
+		Processes: o.processes, Runs: o.runs, VM: l.vm, Machine: l.machine, CPU: runtime.Environment("").CPU, Now: sys.Now,
 		Open: func(ctx context.Context, file string) (bench.Options, error) { return openPair(ctx, sys, o, file) },
 		Progress: func(rule string, p bench.Progress) {
 			line.Update(fmt.Sprintf("%s, round %d", rule, p.Round), p.Elapsed, p.Left)

@@ -20,8 +20,8 @@ import (
 type Measuring struct {
 	// Open makes the options of a side out of a bench file, flags in its first lines included.
 	Open func(ctx context.Context, file string) (bench.Options, error)
-	Time time.Duration // budget a side and run
-	Runs int
+	// Processes are those of a side and run: at least 6, or there is no interval.
+	Processes, Runs int
 	// VM, Machine and CPU are what the prices are kept for.
 	VM, Machine, CPU string
 	Now              func() time.Time
@@ -49,7 +49,7 @@ func (m Measuring) Measure(ctx context.Context, r Rule) (*Price, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s of the rule %s: %w", side[0], r.Name, err)
 		}
-		options.Time, options.Seed = m.Time, rand.Uint64N(1<<53)
+		options.Processes, options.Seed = m.Processes, rand.Uint64N(1<<53)
 		sides = append(sides, bench.Side{Name: side[0], Options: options})
 	}
 	var prices []*Price
@@ -88,6 +88,7 @@ func compareFloats(a, b float64) int {
 
 func (m Measuring) once(ctx context.Context, r Rule, sides []bench.Side) (*Price, error) {
 	rule := stat.DefaultComparing()
+	rule.Processes = m.Processes
 	opening := record.Run{Schema: record.Schema, Kind: "compare", Started: m.Now().Format(time.RFC3339)}
 	rec, err := bench.Run(ctx, bench.Measurement{Sides: sides, Comparing: &rule, Note: func(string) {}}, opening,
 		func(record.Line) error { return nil }, func(p bench.Progress) { m.Progress(r.Name, p) })
@@ -120,4 +121,4 @@ func (m Measuring) once(ctx context.Context, r Rule, sides []bench.Side) (*Price
 	return price, nil
 }
 
-var errNoPrice = errors.New("no difference was measured: give it more --time")
+var errNoPrice = errors.New("too few processes of it have a figure: give it more --processes")
