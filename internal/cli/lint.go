@@ -10,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/lint"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/ui"
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
 type lintOptions struct {
@@ -20,7 +22,7 @@ type lintOptions struct {
 	config        string
 	format        string
 	baseline      string
-	why           string
+	why, profile  string
 	showConfig    bool
 	all           bool
 	fix, write    bool
@@ -69,6 +71,7 @@ be read or a rule failed; what was found in the others stands.`,
   moonlap lint --format github .
   moonlap lint --baseline lint.json lua/
   moonlap lint --why regex-flags
+  moonlap lint --profile profile.json lua/
   moonlap lint --measure
   moonlap lint --fix lua/ > changes.diff`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,6 +84,7 @@ be read or a rule failed; what was found in the others stands.`,
 	f.StringVar(&o.config, "config", "", "settings `FILE` (default: .moonlap.lua of the project)")
 	f.StringVar(&o.format, "format", "text", "text, json, sarif or github")
 	f.StringVar(&o.baseline, "baseline", "", "say nothing of the findings in `FILE`; where it does not\nexist, write it")
+	f.StringVar(&o.profile, "profile", "", "rank by the time of each line in a profile: a `FILE` of\n'moonlap profile --format json', or a capture's")
 	f.StringVar(&o.why, "why", "", "explain a `RULE`, with its pair and price")
 	f.StringSliceVar(&o.rules, "rules", nil, "only these `RULES`, also where they are off")
 	f.BoolVar(&o.all, "all", false, "also rules whose pairs show no difference")
@@ -216,6 +220,16 @@ func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []stri
 		if made {
 			fmt.Fprintf(sys.Stderr, "moonlap: %s is written, with %s\n", o.baseline, ui.Plural(report.Known, "finding", "findings"))
 		}
+	}
+	if o.profile != "" {
+		p, err := new(profileOptions).read(ctx, sys, o.profile)
+		if err != nil {
+			return err
+		}
+		if p.Unit == profile.Bytes || !slices.Contains([]string{"", worker.OnCPU, worker.Wall}, p.Moments) {
+			return fmt.Errorf("%s is no profile of CPU time: take one with 'moonlap profile', without --off-cpu and --allocations", o.profile)
+		}
+		report.Join(p)
 	}
 	report.Rank()
 	for _, f := range report.Faults {

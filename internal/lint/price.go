@@ -34,10 +34,8 @@ type Price struct {
 	Shipped  bool      `json:"shipped,omitempty"` // it comes with moonlap, and was not measured here
 }
 
-// Silences tells whether a pair without a difference makes its rule silent.
-func (p *Price) Silences() bool {
-	return p != nil && (p.Verdict == record.NoDifference || p.Verdict == record.Faster)
-}
+// Silences tells whether a price makes its rule silent: what is advised was not shown to be faster.
+func (p *Price) Silences() bool { return p != nil && p.Verdict != record.Slower }
 
 // Text is the price in words: "53 ns more a call (62 against 9; measured here 2 days ago)".
 func (p *Price) Text(g ui.Glyphs, now time.Time) string {
@@ -51,7 +49,7 @@ func (p *Price) Text(g ui.Glyphs, now time.Time) string {
 	case record.Faster:
 		return fmt.Sprintf("%s less a call than what is advised (%s)", g.Time(-p.Difference.Estimate), where)
 	case record.Undecided:
-		return fmt.Sprintf("price undecided (%s)", where)
+		return fmt.Sprintf("no difference was shown: %s to %s (%s)", g.Time(p.Difference.Low), g.Time(p.Difference.High), where)
 	}
 	return fmt.Sprintf("%s more a call (%s against %s; %s)", g.Time(p.Difference.Estimate), g.Time(p.Bad), g.Time(max(p.Good, 0)), where)
 }
