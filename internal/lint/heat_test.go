@@ -8,7 +8,9 @@ import (
 
 // TestJoin: a line's heat is the time of stacks whose innermost Lua is there, found by the end of its path.
 func TestJoin(t *testing.T) {
-	lua := func(file string, line int) profile.Frame { return profile.Frame{File: file, Line: line, Kind: profile.Lua} }
+	lua := func(file string, line int) profile.Frame {
+		return profile.Frame{File: file, Line: line, Kind: profile.Lua}
+	}
 	var p profile.Profile
 	p.Add([]profile.Frame{lua("/opt/app/lua/handler.lua", 1), lua("/opt/app/lua/util.lua", 7), {Function: "memcpy", Kind: profile.C}}, nil, 60)
 	p.Add([]profile.Frame{lua("/opt/app/lua/handler.lua", 3)}, nil, 20)
