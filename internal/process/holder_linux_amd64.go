@@ -134,7 +134,8 @@ func (h *holder) stop(hold time.Duration, ran *time.Duration) (outcome, unix.Sig
 		if err != unix.EPERM || n == tries || (&Process{PID: h.pid}).ended() {
 			return refused, 0, err
 		}
-		time.Sleep(time.Millisecond)
+		h.timer.disarm() // nothing is held
+		nap(time.Millisecond)
 	}
 	*ran = monotonic()
 	if err := unix.PtraceInterrupt(h.pid); err != nil {
@@ -163,7 +164,7 @@ func (h *holder) stop(hold time.Duration, ran *time.Duration) (outcome, unix.Sig
 			return hangs, 0, 0
 		case pid == 0:
 			*ran = now
-			time.Sleep(pause)
+			nap(pause)
 			pause = min(2*pause, 200*time.Microsecond)
 		case !status.Stopped():
 			return ended, 0, 0
@@ -173,6 +174,13 @@ func (h *holder) stop(hold time.Duration, ran *time.Duration) (outcome, unix.Sig
 			return stopped, status.StopSignal(), 0
 		}
 	}
+}
+
+// nap sleeps, on this thread. time.Sleep would have another thread of this program wake it, one that is not unhindered: where many
+// processes wait for a processor, it comes so late that the timer has ended the holder.
+func nap(long time.Duration) {
+	timing := unix.NsecToTimespec(int64(long))
+	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &timing, nil)
 }
 
 // What a waited-for child did: codes of waitid(2).
