@@ -105,6 +105,102 @@ func store(data []byte) []byte {
 // Decode reads HdrHistogram's V2 encoding in base64, by whatever library wrote it,
 // stored or compressed. Count is exact; Min, Max and Mean come from the buckets.
 func Decode(text string) (*Histogram, error) {
+	if g, payload, ok := stored(text); ok {
+		h := &Histogram{geometry: g, counts: make([]uint64, g.counters)}
+		h.Reset()
+		if h.add(payload) {
+			return h, nil
+		}
+	}
+	return decode(text)
+}
+
+// MergeEncoded adds the values of an encoding, as [Decode] and [Histogram.Merge] would. What [Histogram.Encode] or the Lua
+// library wrote is added without a histogram in between, which is some hundred times faster where it has few values.
+func (h *Histogram) MergeEncoded(text string) error {
+	if g, payload, ok := stored(text); ok && g == h.geometry && h.add(payload) {
+		return nil
+	}
+	other, err := Decode(text)
+	if err != nil {
+		return err
+	}
+	return h.Merge(other)
+}
+
+// stored takes an encoding apart whose zlib stream is one stored block, as ours mostly are; false for any other, and for
+// one that is wrong somewhere.
+func stored(text string) (g geometry, payload []byte, ok bool) {
+	const before, after = 8 + 2 + 5, 4 // cookie and length, zlib's and the block's head; the checksum
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) < before+headerBytes+after || binary.BigEndian.Uint32(raw) != compressedCookie {
+		return g, nil, false
+	}
+	size := int(binary.LittleEndian.Uint16(raw[11:]))
+	data := raw[before : len(raw)-after]
+	switch {
+	case raw[8] != 0x78 || raw[9] != 0x01 || raw[10] != 1 || size != len(data):
+		return g, nil, false
+	case ^binary.LittleEndian.Uint16(raw[13:]) != uint16(size) || binary.BigEndian.Uint32(raw[len(raw)-after:]) != adler32.Checksum(data):
+		return g, nil, false
+	case binary.BigEndian.Uint32(raw[4:]) != uint32(len(raw)-8) || binary.BigEndian.Uint32(data) != cookie:
+		return g, nil, false
+	case binary.BigEndian.Uint32(data[4:]) != uint32(size-headerBytes) || binary.BigEndian.Uint32(data[8:]) != 0:
+		return g, nil, false
+	case binary.BigEndian.Uint64(data[32:]) != math.Float64bits(1):
+		return g, nil, false
+	}
+	g, err = newGeometry(int64(binary.BigEndian.Uint64(data[16:])), int64(binary.BigEndian.Uint64(data[24:])),
+		int(int32(binary.BigEndian.Uint32(data[12:]))))
+	return g, data[headerBytes:], err == nil
+}
+
+// add adds a payload's counters. Where the payload is wrong it adds nothing, and is false.
+func (h *Histogram) add(payload []byte) bool {
+	return h.walk(payload, func(int, uint64) {}) && h.walk(payload, h.restore)
+}
+
+// walk hands on the counters of a payload that are not 0; false where it is wrong.
+func (h *Histogram) walk(payload []byte, counter func(i int, n uint64)) bool {
+	i := 0
+	for len(payload) > 0 {
+		zigzag, size := number(payload)
+		if size == 0 {
+			return false
+		}
+		payload = payload[size:]
+		n := int64(zigzag>>1) ^ -int64(zigzag&1)
+		switch {
+		case n < 0 && n >= int64(i-len(h.counts)):
+			i += int(-n)
+		case n >= 0 && i < len(h.counts):
+			if n > 0 {
+				counter(i, uint64(n))
+			}
+			i++
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// number reads what appendNumber wrote; a size of 0 says that it is cut off.
+func number(b []byte) (zigzag uint64, size int) {
+	for i, c := range b {
+		if i == 8 {
+			return zigzag | uint64(c)<<56, 9
+		}
+		zigzag |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return zigzag, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// decode reads any encoding, and says what is wrong with one.
+func decode(text string) (*Histogram, error) {
 	// The library allocates whatever the header asks for, so look at that first.
 	g, err := peek(text)
 	if err != nil {
@@ -124,10 +220,10 @@ func Decode(text string) (*Histogram, error) {
 	return h, nil
 }
 
-// restore sets a counter, and what can be known from it of minimum, maximum and sum.
+// restore adds to a counter, and what can be known from it of minimum, maximum and sum.
 func (h *Histogram) restore(i int, n uint64) {
 	low, width := h.bucket(i)
-	h.counts[i] = n
+	h.counts[i] += n
 	h.count += int64(n)
 	h.min = min(h.min, low)
 	h.max = max(h.max, low+width-1)

@@ -16,3 +16,6 @@ func NewKernelBenchmarkFor(d time.Duration) *Benchmark {
 func NewKernelStopwatch(count int) *Stopwatch { return newStopwatch(monotonic, count) }
 
 func (b *Benchmark) Sample() *Benchmark { return b.sample() }
+
+// DecodeAny is [Decode] without the short way for what [Histogram.Encode] wrote.
+var DecodeAny = decode

@@ -137,6 +137,37 @@ func TestMergeIsRecordingBoth(t *testing.T) {
 	}
 }
 
+// What is decoded the short way is what HdrHistogram's own library reads, whatever is wrong with it.
+func TestMergeEncodedIsDecodeAndMerge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := values(t), values(t)
+		text := []byte(record(lap.NewHistogram(), b).Encode())
+		if rapid.Bool().Draw(t, "spoilt") {
+			at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+			text[at] = rapid.Byte().Draw(t, "byte")
+		}
+		fast, slow := record(lap.NewHistogram(), a), record(lap.NewHistogram(), a)
+		err := fast.MergeEncoded(string(text))
+		other, want := lap.DecodeAny(string(text))
+		if want == nil {
+			want = slow.Merge(other)
+		}
+		if (err == nil) != (want == nil) {
+			t.Fatalf("%v; want %v", err, want)
+		}
+		if fast.Encode() != slow.Encode() || fast.Mean() != slow.Mean() || fast.Max() != slow.Max() || fast.Min() != slow.Min() {
+			t.Fatal("merged the short way differs")
+		}
+	})
+	other, err := lap.NewHistogramRange(1, time.Minute, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lap.NewHistogram().MergeEncoded(other.Encode()); err == nil {
+		t.Error("merged histograms of different geometry")
+	}
+}
+
 func TestValuesOutOfRangeAreCounted(t *testing.T) {
 	h := record(lap.NewHistogram(), []int64{-5, math.MinInt64, math.MaxInt64, 10})
 	var buckets []lap.Bucket

@@ -134,13 +134,13 @@ func merge(into *lap.Histogram, text string) *lap.Histogram {
 	if text == "" {
 		return into
 	}
-	h, err := lap.Decode(text)
-	if err != nil {
+	if into != nil {
+		_ = into.MergeEncoded(text)
 		return into
 	}
-	if into == nil {
-		return h
+	h, err := lap.Decode(text)
+	if err != nil {
+		return nil
 	}
-	into.Merge(h)
-	return into
+	return h
 }
