@@ -274,6 +274,9 @@ func (s *side) result(name, url string) record.LoadSide {
 	if w.values != nil {
 		side.Histogram = w.values.Encode()
 	}
+	if s.raw != nil {
+		side.RawCounts = s.raw.Encode()
+	}
 	return side
 }
 

@@ -29,8 +29,11 @@ func LoadFigure(res *record.LoadResults) *lapplot.Figure {
 	}
 	for _, s := range res.Sides {
 		c := s.Client
-		f.Notes = append(f.Notes, fmt.Sprintf("%s: %.0f answers a second, X·R/N %.2f, client CPU %.0f %%; %s",
-			s.Name, s.Rate.Estimate, c.XROverN, 100*c.CPUShare, c.Verdict))
+		note := fmt.Sprintf("%s: %.0f answers a second, X·R/N %.2f, client CPU %.0f %%", s.Name, s.Rate.Estimate, c.XROverN, 100*c.CPUShare)
+		if !c.Saturated { // else it is one of the problems
+			note += "; " + c.Verdict
+		}
+		f.Notes = append(f.Notes, note)
 	}
 	f.Charts = append(f.Charts, rates(res), overTime(res), tails(res))
 	for _, s := range res.Sides {
@@ -96,15 +99,9 @@ func tails(res *record.LoadResults) *lapplot.Chart {
 			continue
 		}
 		c.Series = append(c.Series, lapplot.Series{Name: s.Name, Points: tailOf(h)})
-		raw := lapplot.Series{Name: s.Name + ", raw", Pale: true}
-		for _, q := range []struct{ share, ns float64 }{
-			{0.5, s.RawNS.P50}, {0.75, s.RawNS.P75}, {0.9, s.RawNS.P90}, {0.99, s.RawNS.P99}, {0.999, s.RawNS.P999}, {0.9999, s.RawNS.P9999},
-		} {
-			if 1/(1-q.share) <= 2*float64(s.RawNS.Count) {
-				raw.Points = append(raw.Points, lapplot.At(1/(1-q.share), q.ns))
-			}
+		if raw, err := lap.Decode(s.RawCounts); err == nil && raw.Count() > 0 {
+			c.Series = append(c.Series, lapplot.Series{Name: s.Name + ", raw", Points: tailOf(raw), Pale: true})
 		}
-		c.Series = append(c.Series, raw)
 	}
 	return c
 }

@@ -44,7 +44,7 @@ func loaded() *record.LoadResults {
 			side.Series = append(side.Series, p)
 		}
 		side.LatencyNS.Count, side.RawNS = whole.Count(), record.LoadLatency{Count: whole.Count(), P50: 1e6, P75: 1.2e6, P90: 1.5e6, P99: 2e6, P999: 5e7}
-		side.Histogram = whole.Encode()
+		side.Histogram, side.RawCounts = whole.Encode(), whole.Encode()
 		res.Sides = append(res.Sides, side)
 	}
 	return res

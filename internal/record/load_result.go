@@ -73,6 +73,7 @@ type LoadSide struct {
 	Tags        []LoadTagged `json:"tags,omitempty"`
 	Series      []LoadPoint  `json:"series"`
 	Histogram   string       `json:"histogram,omitempty"` // corrected, HdrHistogram V2
+	RawCounts   string       `json:"raw_histogram,omitempty"`
 }
 
 // LoadLatency are percentiles in ns.

@@ -138,9 +138,12 @@ func (a Axis) logTicks(s span, most int) []tick {
 // tailTicks are percentiles: 1/(1-p) of 1, 2, 4, 10, 20, 100, …
 func tailTicks(s span, most int) []tick {
 	inner := math.Log10(s.high)*3 <= float64(most)
+	every := max(1, int(math.Ceil(math.Log10(s.high/s.low)/float64(most))))
 	var ticks []tick
 	for nines, x := 0, 1.0; x <= s.high; nines, x = nines+1, x*10 {
-		ticks = append(ticks, tick{x, percentLabel(nines, 0)})
+		if nines%every == 0 {
+			ticks = append(ticks, tick{x, percentLabel(nines, 0)})
+		}
 		if !inner {
 			continue
 		}

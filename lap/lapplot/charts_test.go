@@ -190,6 +190,7 @@ func TestTicks(t *testing.T) {
 		{Axis{Unit: Time, Scale: Log}, span{5, 300}, 6, "5 ns|10 ns|20 ns|50 ns|100 ns|200 ns"},
 		{Axis{Unit: Time, Scale: Log}, span{20, 40}, 4, "20 ns|25 ns|30 ns|35 ns|40 ns"},
 		{Axis{Scale: Tail}, span{1, 2e3}, 10, "0 %|50 %|75 %|90 %|95 %|99 %|99.5 %|99.9 %|99.95 %"},
+		{Axis{Scale: Tail}, span{1, 2e5}, 3, "0 %|99 %|99.99 %"},
 		{Axis{Scale: Tail}, span{1, 2e8}, 10, "0 %|90 %|99 %|99.9 %|99.99 %|99.999 %|99.9999 %|99.99999 %|99.999999 %"},
 		{Axis{Unit: Share}, span{0, 0.25}, 5, "0 %|5 %|10 %|15 %|20 %|25 %"},
 		{Axis{Unit: Times}, span{0.95, 1.1}, 3, "0.95×|1.00×|1.05×|1.10×"},

@@ -43,8 +43,9 @@ function ticks(axis, low, high, most) {
     axis.labels.forEach((label, i) => { if (i % every == 0) add(i, label.length > 16 ? label.slice(0, 15) + "…" : label); });
   } else if (axis.scale == "tail" && high / low >= 3) {
     const inner = Math.log10(high / low) * 3 <= most;
-    for (let x = 1; x <= high; x *= 10) {
-      add(x, percent(x));
+    const every = Math.max(1, Math.ceil(Math.log10(high / low) / most));
+    for (let x = 1, nines = 0; x <= high; x *= 10, nines++) {
+      if (nines % every == 0) add(x, percent(x));
       if (inner) (x == 1 ? [2, 4] : [2 * x]).forEach(y => add(y, percent(y)));
     }
   } else if (axis.scale == "log" && high / low >= 8) {
