@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/plot"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
 // writeLoadReport writes the results of a record of load to stdout.
@@ -34,7 +37,11 @@ func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentile
 func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
 	if o.page != "" {
 		var b bytes.Buffer
-		if err := plot.LoadFigure(res).WriteHTML(&b); err != nil {
+		figure, err := loadFigure(res)
+		if err != nil {
+			return err
+		}
+		if err := figure.WriteHTML(&b); err != nil {
 			return err
 		}
 		if err := files.Write(o.page, b.Bytes(), files.Shared); err != nil {
@@ -51,6 +58,39 @@ func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
 		}
 	}
 	return nil
+}
+
+// loadFigure draws results of load, with a flame graph of each side that has a profile, and what differs between these.
+func loadFigure(res *record.LoadResults) (*lapplot.Figure, error) {
+	figure := plot.LoadFigure(res)
+	var first *profile.Profile
+	add := func(title string, write func(io.Writer) error) error {
+		var b bytes.Buffer
+		err := write(&b)
+		figure.Pages = append(figure.Pages, lapplot.Page{Title: title, HTML: b.String()})
+		return err
+	}
+	for _, c := range res.Cases {
+		if c.Profile == nil {
+			continue
+		}
+		p, err := profile.ReadJSON(c.Profile.Profile, record.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("the profile of %s: %w", c.Name, err)
+		}
+		err = add("The server on the CPU: "+c.Name, p.WriteHTML)
+		if first != nil {
+			d := &profile.Diff{Title: c.Name + " against " + first.Title, Before: first, After: p}
+			err = errors.Join(err, add("What differs: "+d.Title, d.WriteHTML))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = p
+		}
+	}
+	return figure, nil
 }
 
 // runLoadJoin reports several records as one.

@@ -115,7 +115,7 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 	case len(options.Kinds) > 0 || options.Case != nil:
 		return nil, usageErrorf("--kind and --case are not for a run of load, which has charts of its own")
 	}
-	return plot.LoadFigure(load.Summarize(sources[0].Record)), nil
+	return loadFigure(load.Summarize(sources[0].Record))
 }
 
 // complete checks the flags.

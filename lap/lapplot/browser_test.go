@@ -192,3 +192,27 @@ func TestBrowserShowsSVG(t *testing.T) {
 	}
 	b.Clean()
 }
+
+// TestBrowserShowsPages: a page within the page is shown whole, and what it says does not get out of its frame.
+func TestBrowserShowsPages(t *testing.T) {
+	f := full()
+	f.Pages = []Page{{
+		Title: `"><b>A & B`,
+		HTML:  `<!doctype html><body style="margin:0"><div style="height:900px"></div><p id="end">"the' end</p><script>document.body.dataset.ran = 1</script>`,
+	}}
+	file := filepath.Join(t.TempDir(), "plot.html")
+	if err := f.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.OpenTab(t)
+	b.Open(file)
+	const frame = `document.querySelector("iframe")`
+	b.Await("the page runs", frame+`.contentDocument.body?.dataset.ran == 1`)
+	b.Await("it is as high as what it shows", frame+`.clientHeight >= 900`)
+	var texts []string
+	b.Eval(`[document.querySelector("iframe").title, [...document.querySelectorAll("h2")].pop().textContent,
+		document.querySelector("iframe").contentDocument.getElementById("end").textContent]`, &texts)
+	if diff := cmp.Diff([]string{`"><b>A & B`, `"><b>A & B`, `"the' end`}, texts); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -11,7 +11,11 @@ type Figure struct {
 	Notes  []string // lines below the title
 	Ratios []Ratio
 	Charts []*Chart
+	Pages  []Page // below the charts; in HTML alone
 }
+
+// A Page is a whole HTML document that is shown within another, in a frame of its own.
+type Page struct{ Title, HTML string }
 
 // A Ratio is how long B takes over A, as whoever compared them says. It is printed below
 // the title.

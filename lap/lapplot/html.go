@@ -3,6 +3,7 @@ package lapplot
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"html"
 	"io"
 	"math"
@@ -43,10 +44,22 @@ func (f *Figure) WriteHTML(w io.Writer) error {
 		"{{title}}", html.EscapeString(strings.ToValidUTF8(f.caption(), "\uFFFD")),
 		"{{css}}", uPlotCSS+"\n"+pageCSS,
 		"{{data}}", string(data),
+		"{{pages}}", f.framed(),
 		"{{uplot}}", uPlotJS,
 		"{{page}}", ticksJS+drawJS+pageJS,
 	).WriteString(w, pageHTML)
 	return err
+}
+
+// framed are the figure's pages, each in a frame.
+func (f *Figure) framed() string {
+	var b strings.Builder
+	for _, p := range f.Pages {
+		title := html.EscapeString(strings.ToValidUTF8(p.Title, "\uFFFD"))
+		fmt.Fprintf(&b, "<section><h2>%s</h2>\n<iframe title=\"%s\" srcdoc=\"%s\"></iframe></section>\n",
+			title, title, html.EscapeString(strings.ToValidUTF8(p.HTML, "\uFFFD")))
+	}
+	return b.String()
 }
 
 // What the page is told.

@@ -216,3 +216,13 @@ addKeys();
 setTheme();
 figure.charts.forEach(addChart);
 darkWanted.onchange = e => { dark = e.matches; setTheme(); };
+
+// Pages within this one are as high as what they show.
+for (const frame of document.querySelectorAll("iframe")) {
+  const fit = () => {
+    const shown = frame.contentDocument?.documentElement;
+    if (shown) frame.style.height = Math.min(4000, shown.scrollHeight + 2) + "px";
+  };
+  frame.addEventListener("load", fit);
+  fit();
+}
