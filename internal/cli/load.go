@@ -51,12 +51,17 @@ type loadOptions struct {
 	gates      map[string]float64
 }
 
-func newLoadCommand(sys Sys) *cobra.Command {
-	o := loadOptions{
+// newLoadOptions are the defaults.
+func newLoadOptions() loadOptions {
+	return loadOptions{
 		threads: 2, connections: 10, pipeline: 1, minEffect: 0.01,
 		duration: secondsFlag(10 * time.Second), timeout: secondsFlag(2 * time.Second),
 		slice: secondsFlag(100 * time.Millisecond), stepTime: secondsFlag(5 * time.Second),
 	}
+}
+
+func newLoadCommand(sys Sys) *cobra.Command {
+	o := newLoadOptions()
 	cmd := &cobra.Command{
 		Use:   "load [flags] URL [-- SCRIPT ARGS]",
 		Short: "Put load on an HTTP server, and compare two endpoints or configurations",
