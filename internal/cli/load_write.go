@@ -61,8 +61,8 @@ func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
 }
 
 // loadFigure draws results of load, with a flame graph of each side that has a profile, and what differs between these.
-func loadFigure(res *record.LoadResults) (*lapplot.Figure, error) {
-	figure := plot.LoadFigure(res)
+func loadFigure(res *record.LoadResults, kinds ...string) (*lapplot.Figure, error) {
+	figure := plot.LoadFigure(res, kinds...)
 	var first *profile.Profile
 	add := func(title string, write func(io.Writer) error) error {
 		var b bytes.Buffer
@@ -71,7 +71,7 @@ func loadFigure(res *record.LoadResults) (*lapplot.Figure, error) {
 		return err
 	}
 	for _, c := range res.Cases {
-		if c.Profile == nil {
+		if c.Profile == nil || len(kinds) > 0 {
 			continue
 		}
 		p, err := profile.ReadJSON(c.Profile.Profile, record.Schema)

@@ -112,10 +112,10 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 		return plot.Figure(sources, options)
 	case len(sources) > 1:
 		return nil, errors.New("a run of load is drawn alone: 'moonlap load --join' merges several into one page")
-	case len(options.Kinds) > 0 || options.Case != nil:
-		return nil, usageErrorf("--kind and --case are not for a run of load, which has charts of its own")
+	case options.Case != nil:
+		return nil, usageErrorf("--case is not for a run of load, whose sides are drawn together")
 	}
-	return loadFigure(load.Summarize(sources[0].Record))
+	return loadFigure(load.Summarize(sources[0].Record), options.Kinds...)
 }
 
 // complete checks the flags.

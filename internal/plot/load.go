@@ -3,14 +3,17 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/lap"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
-// LoadFigure draws a run of load: rate and latency over time, the percentile curve, and a heat map of each side's latencies.
-func LoadFigure(res *record.LoadResults) *lapplot.Figure {
+// LoadFigure draws a run of load: rate and latency over time (timeline), the percentile curve (percentiles), and a heat map of
+// each side's latencies (density). Where kinds are named it draws these alone.
+func LoadFigure(res *record.LoadResults, kinds ...string) *lapplot.Figure {
+	wanted := func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) }
 	f := &lapplot.Figure{Title: "moonlap load"}
 	if len(res.Sides) == 1 {
 		f.Title += " " + res.Sides[0].URL
@@ -35,9 +38,14 @@ func LoadFigure(res *record.LoadResults) *lapplot.Figure {
 		}
 		f.Notes = append(f.Notes, note)
 	}
-	f.Charts = append(f.Charts, rates(res), overTime(res), tails(res))
+	if wanted(Timeline) {
+		f.Charts = append(f.Charts, rates(res), overTime(res))
+	}
+	if wanted(Percentiles) {
+		f.Charts = append(f.Charts, tails(res))
+	}
 	for _, s := range res.Sides {
-		if heat := heatMap(s); heat != nil {
+		if heat := heatMap(s); heat != nil && wanted(Density) {
 			f.Charts = append(f.Charts, heat)
 		}
 	}
