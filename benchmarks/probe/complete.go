@@ -45,7 +45,7 @@ func (s *server) completeMoonlap(moonlap, path string, length time.Duration) err
 	if err != nil {
 		return err
 	}
-	looks, whole, lua, unresolved := profile.Failed+profile.Lost, 0, profile.Failed+profile.Lost, profile.Failed+profile.Lost
+	looks, whole, lua, unresolved := profile.Head.Failed+profile.Head.Lost, 0, profile.Head.Failed+profile.Head.Lost, profile.Head.Failed+profile.Head.Lost
 	for _, stack := range profile.Stacks {
 		looks += stack.Count
 		if len(stack.Frames) > 0 && stack.Frames[0].Function == "_start" {

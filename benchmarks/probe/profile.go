@@ -10,21 +10,23 @@ import (
 
 // A profile is what `moonlap profile` writes as JSON, as far as it is looked into.
 type profile struct {
-	Failed, Lost int // looks without a stack, and those that were not taken in time
-	Stacks       []stack
-	Resumes      struct {
-		Phases []struct {
-			Phase string
-			Own   struct {
-				Count   int
-				Median  float64 `json:"p50_ns"`
-				Longest float64 `json:"longest_ns"`
+	Head     struct{ Failed, Lost int } // samples without a stack, and those that were not taken in time
+	Stacks   []stack
+	Evidence struct {
+		Resumes struct {
+			Phases []struct {
+				Phase string
+				Own   struct {
+					Count   int
+					Median  float64 `json:"p50_ns"`
+					Longest float64 `json:"longest_ns"`
+				}
 			}
 		}
 	}
 }
 
-// A stack was looked at so many times; the outermost frame is its first.
+// A stack was sampled Count times; the outermost frame is its first.
 type stack struct {
 	Count  int
 	Labels map[string]string

@@ -67,7 +67,7 @@ func (s *server) known(moonlap string, wanted, whole time.Duration) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range p.Resumes.Phases {
+	for _, f := range p.Evidence.Resumes.Phases {
 		if f.Phase == "access" {
 			fmt.Printf("| %v | %d | %d | %.2f µs | %.2f µs | %+.2f µs, %+.1f %% |\n", wanted, count, f.Own.Count, median/1e3, f.Own.Median/1e3,
 				(f.Own.Median-median)/1e3, 100*(f.Own.Median/median-1))

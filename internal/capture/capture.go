@@ -5,21 +5,24 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
-	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
+// Name is that of a Capture as evidence.
+const Name = "event"
+
+func init() { evidence.Register(Name, func() evidence.Result { return &Capture{} }) }
+
 // A Capture is an event and the seconds around it.
 type Capture struct {
-	Schema    string    `json:"schema"`
-	Kind      string    `json:"kind"`
 	PID       int       `json:"pid"`
 	At        time.Time `json:"at"` // when it was noticed
 	Condition string    `json:"condition"`
-	Text      string    `json:"text"`              // what happened
+	What      string    `json:"text"`              // happened
 	Line      string    `json:"line,omitempty"`    // of Lua, that took most of it
 	Request   string    `json:"request,omitempty"` // that did
 	Advice    string    `json:"advice,omitempty"`
@@ -29,19 +32,19 @@ type Capture struct {
 	AfterNS  int64 `json:"after_ns"`
 	Open     bool  `json:"open"` // it had not ended
 
-	Stall    *turns.Stall      `json:"turn,omitempty"`   // what became of a turn
-	Around   *Around           `json:"around,omitempty"` // what became of the time, where it is not known as exactly
-	Lines    []Change          `json:"lines"`            // of Lua, those that took most of the event first
-	Requests []evidence.Share  `json:"requests"`         // likewise
-	Blocks   []sleeps.Block    `json:"blocks"`           // sleeps in the event
-	InFlight []worker.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
-	Heap     []HeapReading     `json:"lua_heap"`         // over the time kept
-	Also     []string          `json:"also"`             // other events meanwhile
-	More     int               `json:"more,omitempty"`   // of these, not listed
-	Missed   int               `json:"missed,omitempty"` // events since the capture before, in its pause
-	Looks    int               `json:"looks"`            // in the event
-	LooksOf  int               `json:"looks_before"`     //
-	Folder   string            `json:"folder"`           // where it was written
+	Stall         *turns.Stall      `json:"turn,omitempty"`   // what became of a turn
+	Around        *Around           `json:"around,omitempty"` // what became of the time, where it is not known as exactly
+	Lines         []Change          `json:"lines"`            // of Lua, those that took most of the event first
+	Requests      []evidence.Share  `json:"requests"`         // likewise
+	Blocks        []sleeps.Block    `json:"blocks"`           // sleeps in the event
+	InFlight      []worker.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
+	Heap          []HeapReading     `json:"lua_heap"`         // over the time kept
+	Also          []string          `json:"also"`             // other events meanwhile
+	More          int               `json:"more,omitempty"`   // of these, not listed
+	Missed        int               `json:"missed,omitempty"` // events since the capture before, in its pause
+	Samples       int               `json:"samples"`          // in the event
+	SamplesBefore int               `json:"samples_before"`
+	Folder        string            `json:"folder"` // where it was written
 
 	profile *profile.Profile
 }
@@ -92,9 +95,9 @@ type HeapReading struct {
 const mostInFlight = 20
 
 // New makes a capture of what is due, with so much of the time before it.
-func New(pid int, keep time.Duration, p Pending, t *worker.Tail, schema string) *Capture {
+func New(pid int, keep time.Duration, p Pending, t *worker.Tail) *Capture {
 	c := &Capture{
-		Schema: schema, Kind: "capture", PID: pid, At: p.At.UTC(), Condition: p.Condition.String(), Text: p.Text(),
+		PID: pid, At: p.At.UTC(), Condition: p.Condition.String(), What: p.Text(),
 		Open: p.Open, More: p.More, Also: []string{}, Lines: []Change{}, Heap: []HeapReading{},
 		InFlight: slices.Clone(p.InFlight[:min(mostInFlight, len(p.InFlight))]),
 	}
@@ -165,10 +168,10 @@ func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
 	for _, s := range stall.Lines {
 		c.Lines = append(c.Lines, Change{s.Name, s.Share * busy(t, in, c.LengthNS), usual[s.Name]})
 	}
-	c.Looks, c.LooksOf = len(in), len(before)
+	c.Samples, c.SamplesBefore = len(in), len(before)
 	looks := t.Looks
 	looks.Samples = in
-	c.Requests = explain.Shares(looks).Requests
+	c.Requests = shares.Of(looks).Requests
 	c.Blocks = sleeps.Blocks(in)
 	if e.Stall != nil {
 		c.Stall, c.Around = &stall, nil
@@ -207,7 +210,7 @@ func busy(t *worker.Tail, samples []worker.Sample, ns int64) float64 {
 
 // drawn is the profile of all the time that is kept. Its label "when" tells the three parts apart.
 func drawn(t *worker.Tail, duration time.Duration, parts [3][]worker.Sample) *profile.Profile {
-	p := &profile.Profile{Unit: profile.Time, Moments: worker.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}
+	p := &profile.Profile{Head: profile.Head{Unit: profile.Time, Moments: worker.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}}
 	for i, when := range []string{"before", "in it", "after"} {
 		l := t.Looks
 		l.Samples, l.Rest.Queued = parts[i], 0

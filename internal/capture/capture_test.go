@@ -1,9 +1,6 @@
 package capture
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -48,12 +46,12 @@ func stalled() (Pending, *worker.Tail) {
 
 func TestNew(t *testing.T) {
 	p, tail := stalled()
-	c := New(4711, 5*sec, p, tail, "moonlap/1")
-	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.Text != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.Queued != 5e6 {
-		t.Errorf("%s, %s, %s, %+v", c.Line, c.Request, c.Text, c.Stall)
+	c := New(4711, 5*sec, p, tail)
+	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.What != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.Queued != 5e6 {
+		t.Errorf("%s, %s, %s, %+v", c.Line, c.Request, c.What, c.Stall)
 	}
-	if c.BeforeNS != 5e9 || c.AfterNS != 3e9+1 || c.Looks != 100 || c.LooksOf != 50 || len(c.InFlight) != mostInFlight || c.More != 2 {
-		t.Errorf("%d ns before, %d after; %d looks, %d before; %d in flight", c.BeforeNS, c.AfterNS, c.Looks, c.LooksOf, len(c.InFlight))
+	if c.BeforeNS != 5e9 || c.AfterNS != 3e9+1 || c.Samples != 100 || c.SamplesBefore != 50 || len(c.InFlight) != mostInFlight || c.More != 2 {
+		t.Errorf("%d ns before, %d after; %d samples, %d before; %d in flight", c.BeforeNS, c.AfterNS, c.Samples, c.SamplesBefore, len(c.InFlight))
 	}
 	if diff := cmp.Diff([]Change{{"f@app.lua:9", 1, 0}}, c.Lines); diff != "" {
 		t.Error(diff)
@@ -68,7 +66,7 @@ func TestNew(t *testing.T) {
 		t.Errorf("what became of a turn is known exactly: %+v", c.Around)
 	}
 	p.Stall = nil
-	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, New(4711, 5*sec, p, tail, "moonlap/1").Around); diff != "" {
+	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, New(4711, 5*sec, p, tail).Around); diff != "" {
 		t.Error(diff)
 	}
 	when := map[string]int64{}
@@ -81,7 +79,7 @@ func TestNew(t *testing.T) {
 
 	// What was usual before is told: line 2 took a tenth of the time.
 	p.From, p.To = 12*sec, 13*sec
-	c = New(4711, 2*sec, p, tail, "moonlap/1")
+	c = New(4711, 2*sec, p, tail)
 	if diff := cmp.Diff([]Change{{"f@app.lua:2", 0.11, 0.05}}, c.Lines); diff != "" {
 		t.Error(diff)
 	}
@@ -98,21 +96,18 @@ func TestOfTheSameTurn(t *testing.T) {
 		})
 	}
 	e := Event{Condition: Condition{What: Sleep}, From: 5010 * ms, To: 6010 * ms, Turn: 4998}
-	c := New(1, 5*sec, Pending{Event: e}, tail, "moonlap/1")
-	if c.Looks != 2 || c.LooksOf != 0 || len(c.Blocks) != 1 || c.Blocks[0].Count != 2 || c.Advice == "" {
-		t.Errorf("%d looks, %d before, %+v, %q", c.Looks, c.LooksOf, c.Blocks, c.Advice)
+	c := New(1, 5*sec, Pending{Event: e}, tail)
+	if c.Samples != 2 || c.SamplesBefore != 0 || len(c.Blocks) != 1 || c.Blocks[0].Count != 2 || c.Advice == "" {
+		t.Errorf("%d samples, %d before, %+v, %q", c.Samples, c.SamplesBefore, c.Blocks, c.Advice)
 	}
 }
 
 func TestWrite(t *testing.T) {
 	p, tail := stalled()
 	in := t.TempDir()
-	c := New(4711, 5*sec, p, tail, "moonlap/1")
-	summary := func(b *bytes.Buffer) error {
-		b.WriteString("what happened\n")
-		return nil
-	}
-	if err := c.Write(in, summary); err != nil {
+	c := New(4711, 5*sec, p, tail)
+	const schema = "moonlap/1"
+	if err := c.Write(in, schema); err != nil {
 		t.Fatal(err)
 	}
 	want := filepath.Join(in, "20261122T010203.004Z-4711-turn")
@@ -123,32 +118,32 @@ func TestWrite(t *testing.T) {
 		}
 		return string(b)
 	}
-	if c.Folder != want || read(SummaryFile) != "what happened\n" || !strings.Contains(read(GraphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
+	if c.Folder != want || !strings.Contains(read(SummaryFile), "A turn of the event loop took 1s.") || !strings.Contains(read(GraphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
 		t.Errorf("%s", c.Folder)
 	}
 	kept, err := profile.ReadJSON([]byte(read(ProfileFile)), "moonlap/1")
 	if err != nil || kept.Total() != c.profile.Total() {
 		t.Errorf("%v", err)
 	}
-	var found struct{ Found Capture }
-	if err := json.Unmarshal([]byte(read(ProfileFile)), &found); err != nil || found.Found.Line != c.Line {
-		t.Errorf("%v, %+v", err, found)
+	again, _ := kept.Evidence[Name].(*Capture)
+	if again == nil || again.Line != c.Line {
+		t.Fatalf("%+v", kept.Evidence)
 	}
+	c.profile, again.profile = nil, nil
+	if diff := cmp.Diff(c, again, cmpopts.EquateEmpty(), cmp.AllowUnexported(Capture{})); diff != "" {
+		t.Error(diff)
+	}
+	c.profile = kept
 
 	// What cannot be written leaves nothing, and what there was stays.
-	for _, err := range []error{
-		c.Write(in, summary), // it is there already
-		New(4712, 5*sec, p, tail, "moonlap/1").Write(in, func(*bytes.Buffer) error { return errors.New("no space left") }),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "the capture of "+in) {
-			t.Errorf("%v", err)
-		}
+	if err := c.Write(in, schema); err == nil || !strings.Contains(err.Error(), "the capture of "+in) { // it is there already
+		t.Errorf("%v", err)
 	}
 	left, err := os.ReadDir(in)
 	if err != nil || len(left) != 1 || read(SummaryFile) == "" {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := c.Write(filepath.Join(in, "none"), summary); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {
+	if err := c.Write(filepath.Join(in, "none"), schema); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,12 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // Files are what a capture is written as.
@@ -29,14 +33,21 @@ func (c *Capture) Name() string {
 	return fmt.Sprintf("%s-%d-%s", c.At.Format("20060102T150405.000Z"), c.PID, condition.What)
 }
 
+// WriteLine writes the capture as a document of one line, without its stacks.
+func (c *Capture) WriteLine(to io.Writer, schema string) error {
+	p := *c.profile
+	p.Stacks = []profile.Stack{}
+	return p.WriteDocument(to, schema, "capture")
+}
+
 // Write writes the capture and its summary as a folder inside another one, which appears when it is whole, and tells its path. Where
 // that fails, nothing of it is left.
-func (c *Capture) Write(in string, summary func(*bytes.Buffer) error) (err error) {
+func (c *Capture) Write(in, schema string) (err error) {
 	final := filepath.Join(in, c.Name())
 	c.Folder = final
 	p := c.profile
-	p.Title = fmt.Sprintf("worker %d · %s · %s", c.PID, c.Text, c.At.Format(time.DateTime+" UTC"))
-	p.Start, p.Found = c.At.Add(-p.Duration), c
+	p.Title = fmt.Sprintf("worker %d · %s · %s", c.PID, c.What, c.At.Format(time.DateTime+" UTC"))
+	p.Start, p.Evidence = c.At.Add(-p.Duration), evidence.Set{Name: c}
 	folder, err := os.OpenRoot(in)
 	if err != nil {
 		return fmt.Errorf("the capture cannot be written: %w", err)
@@ -57,9 +68,9 @@ func (c *Capture) Write(in string, summary func(*bytes.Buffer) error) (err error
 		name string
 		fill func(*bytes.Buffer) error
 	}{
-		{SummaryFile, summary},
+		{SummaryFile, func(b *bytes.Buffer) error { return c.Summary(b, ui.Options{Width: 100}) }},
 		{GraphFile, func(b *bytes.Buffer) error { return p.WriteHTML(b) }},
-		{ProfileFile, func(b *bytes.Buffer) error { return p.WriteJSON(b, c.Schema) }},
+		{ProfileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, schema, "capture") }},
 	} {
 		var b bytes.Buffer
 		if err := f.fill(&b); err != nil {

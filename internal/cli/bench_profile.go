@@ -86,16 +86,11 @@ func (p *caseProfiler) open(pid int) (*worker.Worker, error) {
 func (p *caseProfiler) End() (record.Profile, error) {
 	p.stop()
 	p.wait.Wait()
-	chosen := p.looks.Only(worker.OnCPU)
+	out, chosen := p.looks.Profile(worker.OnCPU, profile.Samples)
 	if len(chosen.Samples) == 0 {
 		return record.Profile{}, errors.Join(errors.New("no look found it on the CPU"), p.err, p.looks.LastErr)
 	}
-	out := &profile.Profile{
-		Title: fmt.Sprintf("%s, %s", p.name, worker.OnCPU), Moments: worker.OnCPU, By: p.by.name(),
-		Failed: p.looks.Failed, Lost: p.looks.Lost,
-		Start: p.started, Duration: p.looks.Elapsed, Period: p.looks.Period(),
-	}
-	chosen.AddTo(out)
+	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, worker.OnCPU), p.by.name(), p.started
 	insideLoop(out)
 	out.Merge()
 	var b bytes.Buffer

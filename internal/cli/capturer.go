@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/capture"
-	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -165,7 +162,7 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 	o.InFlight = w.InFlight
 	o.Noticed = func(e capture.Event) { c.say("worker %d: %s", pid, e.Text()) }
 	o.Captured = func(p capture.Pending, t *worker.Tail) {
-		c.wait.Go(func() { c.write(capture.New(pid, o.Keep, p, t, record.Schema)) })
+		c.wait.Go(func() { c.write(capture.New(pid, o.Keep, p, t)) })
 	}
 	said := false
 	return w.Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *worker.Tail) {
@@ -180,7 +177,7 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 // write writes a capture, and tells of it.
 func (c *capturer) write(one *capture.Capture) {
 	one.Missed = c.gate.Missed()
-	err := one.Write(c.o.capture.folder, func(b *bytes.Buffer) error { return report.Capture(b, one, ui.Options{Width: 100}) })
+	err := one.Write(c.o.capture.folder, record.Schema)
 	if err != nil {
 		c.gate.Failed()
 		c.fail(err)
@@ -189,10 +186,9 @@ func (c *capturer) write(one *capture.Capture) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if c.o.json {
-		encode := jsontext.NewEncoder(c.sys.Stdout)
-		err = encode.Encode(one)
+		err = one.WriteLine(c.sys.Stdout, record.Schema)
 	} else {
-		_, err = io.WriteString(c.sys.Stdout, report.CaptureLine(one, reportOptions(c.sys))+"\n")
+		_, err = io.WriteString(c.sys.Stdout, one.Short(reportOptions(c.sys))+"\n")
 	}
 	if err != nil { // nobody reads it any more
 		c.errs = append(c.errs, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/explain"
-	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -80,16 +80,6 @@ stack, the request, the signal.`,
 
 const explainHz = 100 // looks a second
 
-// explained is what --json writes.
-type explained struct {
-	Schema string `json:"schema"`
-	Kind   string `json:"kind"`
-	PID    int    `json:"pid"`
-	LuaJIT string `json:"luajit"` // file that Lua runs from
-	explain.Explanation
-	Error string `json:"error,omitempty"` // why it broke off
-}
-
 func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	w, err := worker.Open(o.pid)
 	if err != nil {
@@ -111,17 +101,13 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	if len(looks.Samples) == 0 {
 		return err
 	}
-	out := explained{
-		Schema: record.Schema, Kind: "explain", PID: o.pid, LuaJIT: w.VM.Library,
-		Explanation: explain.Explain(looks),
-	}
+	out := explain.Explain(looks)
 	if err == nil {
-		out.Serves(w)
-	}
-	if err != nil {
+		explain.Serves(out, w)
+	} else {
 		out.Error = err.Error()
 	}
-	if err := out.write(sys, o.json); err != nil {
+	if err := writeExplained(sys, out, w, o.json); err != nil {
 		return err
 	}
 	switch {
@@ -144,19 +130,15 @@ func explainCore(sys Sys, o explainOptions, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	out := explained{
-		Schema: record.Schema, Kind: "explain", PID: w.PID, LuaJIT: w.VM.Library,
-		Explanation: explain.Core(file, w.Core.Signal, s),
-	}
-	out.Serves(w)
-	return out.write(sys, o.json)
+	out := explain.Core(file, w.Core.Signal, s)
+	explain.Serves(out, w)
+	return writeExplained(sys, out, w, o.json)
 }
 
-func (out explained) write(sys Sys, asJSON bool) error {
+func writeExplained(sys Sys, p *profile.Profile, w *worker.Worker, asJSON bool) error {
+	p.Title, p.PIDs, p.LuaJIT = fmt.Sprintf("worker %d", w.PID), []int{w.PID}, w.VM.Library
 	if asJSON {
-		encode := jsontext.NewEncoder(sys.Stdout)
-		encode.SetIndent("", "  ")
-		return encode.Encode(out)
+		return p.WriteDocument(sys.Stdout, record.Schema, "explain")
 	}
-	return report.Explain(sys.Stdout, out.PID, out.Explanation, reportOptions(sys))
+	return report.Explain(sys.Stdout, p, reportOptions(sys))
 }

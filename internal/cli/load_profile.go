@@ -150,12 +150,8 @@ func (p *loadProfiler) profile(all worker.Looks, side int, name string) (record.
 	if len(own.Samples) == 0 {
 		return record.Profile{}, errors.New("no sample fell into its slices")
 	}
-	out := &profile.Profile{
-		Title: fmt.Sprintf("%s, %s", name, worker.OnCPU), Moments: worker.OnCPU, By: p.by.name(),
-		Failed: own.Failed, Lost: own.Lost, Start: p.started, Duration: own.Elapsed, Period: own.Period(),
-	}
-	own.AddTo(out)
-	out.Merge()
+	out, _ := own.Profile(worker.OnCPU, profile.Samples)
+	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, worker.OnCPU), p.by.name(), p.started
 	var b bytes.Buffer
 	if err := out.WriteJSON(&b, record.Schema); err != nil {
 		return record.Profile{}, err

@@ -30,7 +30,7 @@ func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error 
 	if o.out == "-" {
 		return nil
 	}
-	return report.KeptProfile(sys.Stdout, p, o.out, reportOptions(sys))
+	return report.Profile(sys.Stdout, p, o.out, reportOptions(sys))
 }
 
 // read reads a profile that --format json wrote, or that of a case in a record.

@@ -9,10 +9,12 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
-	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
@@ -66,14 +68,8 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	} else {
 		all = lookAtAll(ctx, sys, pids, o, by)
 	}
-	out := &profile.Profile{Title: o.title, Unit: by.unit(), Moments: o.which(), Evidence: evidence.Set{}}
-	if out.Title == "" {
-		out.Title = who + ", " + o.which()
-		if o.command == nil {
-			out.Title = "nginx " + out.Title
-		}
-	}
 	var together worker.Looks
+	var observed evidence.Set
 	var end time.Time
 	var seen []int
 	for _, l := range all {
@@ -87,19 +83,27 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 			}
 		}
 		together = together.And(l.looks)
-		out.Evidence = out.Evidence.Merge(l.evidence)
+		observed = observed.Merge(l.evidence)
 	}
 	if len(together.Samples) == 0 && !((together.Timed || together.Allocations != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
-	chosen := together.Only(o.which())
-	out.Start, out.Duration = together.Start, end.Sub(together.Start)
-	out.By, out.Failed, out.Lost = by.name(), together.Failed, together.Lost
-	out.Period = together.Period()
-	shares := explain.Shares(chosen)
-	out.Evidence = out.Evidence.Merge(shares.Evidence)
-	chosen.AddTo(out)
-	out.Merge()
+	out, chosen := together.Profile(o.which(), by.unit())
+	if out.Title = o.title; out.Title == "" {
+		out.Title = who + ", " + o.which()
+		if o.command == nil {
+			out.Title = "nginx " + out.Title
+		}
+	}
+	out.PIDs, out.Command, out.By, out.Note, out.Hz, out.Hold = seen, exec.Join(o.command), by.name(), by.note(), o.hz, o.pause
+	out.Duration = end.Sub(together.Start)
+	parts := shares.Of(chosen)
+	if o.command != nil && len(out.ByLabel("uri")) == 0 {
+		parts.Requests = nil // it is no server
+	}
+	out.Evidence = observed.Merge(evidence.Set{shares.Name: parts})
+	evidence.Put(out.Evidence, locks.InSamples, locks.WaitsOf(chosen))
+	evidence.Put(out.Evidence, regexes.Name, regexes.Of(chosen))
 	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(together))
 	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
 	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
@@ -113,16 +117,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return err
 	}
 	if o.out != "-" && baseline == nil {
-		if o.command != nil && len(out.ByLabel("uri")) == 0 {
-			shares.Requests = nil // it is no server
-		}
-		cut, left := together.Cut()
-		summary := report.Profile{
-			PIDs: seen, Command: exec.Join(o.command), Which: o.which(), By: by.name(), Note: by.note(), File: o.out, Duration: out.Duration, Hz: o.hz, Pause: o.pause,
-			Looks: len(together.Samples) + together.Failed, Lost: together.Lost, Looked: together.Elapsed, Paused: together.Paused, Cut: cut, LeftOut: left, Used: together.Used,
-			Explanation: shares, Evidence: out.Evidence,
-		}
-		if err := summary.Write(sys.Stdout, reportOptions(sys)); err != nil {
+		if err := report.Profile(sys.Stdout, out, o.out, reportOptions(sys)); err != nil {
 			return err
 		}
 	}

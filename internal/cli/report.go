@@ -24,14 +24,18 @@ var formats = []string{"text", "json", "csv", "markdown", "benchfmt"}
 func newReportCommand(sys Sys) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "report [flags] RECORD",
-		Short: "Draw the report of a record again",
+		Use:   "report [flags] FILE",
+		Short: "Draw the report of a record or a profile again",
 		Long: `Draw the report of a record that 'moonlap bench --out' kept.
 
 All figures are computed anew from what was measured. A record that is cut off or
-corrupt is read up to the fault, which is told.`,
+corrupt is read up to the fault, which is reported.
+
+What 'moonlap profile', 'explain' and 'watch' wrote as JSON, captures included,
+is drawn again as their runs showed it.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap report today.jsonl
+  moonlap report profile.json
   moonlap report --format benchfmt today.jsonl > today.txt && benchstat today.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,6 +50,9 @@ corrupt is read up to the fault, which is told.`,
 }
 
 func runReport(ctx context.Context, sys Sys, path, format string) error {
+	if drawn, err := reportDocument(ctx, sys, path, format); drawn {
+		return err
+	}
 	rec, err := readRecord(ctx, sys, path)
 	if rec == nil || len(rec.Cases) == 0 {
 		if err == nil {

@@ -83,7 +83,7 @@ graph and all of it as JSON. Conditions:
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --dicts --top 10 --once
   moonlap watch --locks --every 10s
-  moonlap watch --pid 4711 --json | jq .workers[0].event_loop.p99_ns
+  moonlap watch --pid 4711 --json | jq .workers[0].head.event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145
   moonlap watch --capture stalls
   moonlap watch --capture stalls --when 'turn>50ms' --when 'heap>500MB'
@@ -229,7 +229,7 @@ func watchAll(ctx context.Context, open *watchers, pids []int, o watchOptions) [
 	for i, pid := range pids {
 		w, err := open.open(pid)
 		if err != nil {
-			rows[i] = watch.Row{PID: pid, Error: err.Error()}
+			rows[i] = watch.Failed(pid, err)
 			continue
 		}
 		w.Dicts, w.Largest = false, o.top

@@ -6,34 +6,30 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/moonlap/moonlap/internal/evidence/shares"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// AtEnd is what a core file tells of a process's end.
-type AtEnd struct {
-	File   string `json:"file"`
-	Signal string `json:"signal,omitempty"` // SIGSEGV; "": it did not end
-}
-
-// Core explains the only look that a core file allows.
-func Core(file string, signal syscall.Signal, s worker.Sample) Explanation {
-	e := Shares(worker.Looks{Samples: []worker.Sample{s}})
-	e.Core = &AtEnd{File: file}
+// Core explains the only sample that a core file allows.
+func Core(file string, signal syscall.Signal, s worker.Sample) *profile.Profile {
+	p, parts := describe(worker.Looks{Samples: []worker.Sample{s}})
+	p.Core = &profile.Core{File: file}
 	if s.Request.URI == "" {
-		e.Requests = nil
+		parts.Requests = nil
 	}
 	if signal != 0 {
-		e.Core.Signal = unix.SignalName(signal)
+		p.Core.Signal = unix.SignalName(signal)
 	}
 	f := Finding{Code: "core", Text: "This is one moment of the process; it went on after the file was written.",
 		Advice: "whether it loops can be seen of a running process alone: --pid"}
 	if signal != 0 {
-		f.Text = fmt.Sprintf("%s (signal %d) ended the process", e.Core.Signal, int(signal))
+		f.Text = fmt.Sprintf("%s (signal %d) ended the process", p.Core.Signal, int(signal))
 		f.Advice = "the stack below is what it did at that moment"
 		if s.Lua {
 			f.Text += " in " + worker.InnermostLua(s.Stack).Where()
 			if s.Request.URI != "" {
-				f.Text += ", for " + requestName(s)
+				f.Text += ", for " + shares.Request(s)
 			}
 		}
 		f.Text += "."
@@ -41,8 +37,8 @@ func Core(file string, signal syscall.Signal, s worker.Sample) Explanation {
 			f.Advice += "; a fault comes from C or FFI code, which may have spoilt memory long before: look at its FFI calls and C modules"
 		}
 	}
-	e.Findings = append(e.Findings, f)
-	return e
+	p.Evidence[Name] = &Findings{f}
+	return p
 }
 
 // faults are signals that code causes by itself.

@@ -1,5 +1,3 @@
-// Package explain turns looks at an nginx worker into words: whether it is stuck, blocked, busy or
-// idle, in which Lua line, and what to try.
 package explain
 
 import (
@@ -9,42 +7,13 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
-
-// An Explanation is what Looks say. Shares are parts of all samples, from 0 to 1.
-type Explanation struct {
-	Core     *AtEnd           `json:"core,omitempty"` // it is of a core file; nil: of a process that runs
-	Findings []Finding        `json:"findings"`
-	Samples  int              `json:"samples"`
-	CPU      float64          `json:"cpu_share"`
-	Lua      float64          `json:"lua_share"`    // Lua was on the stack
-	Asleep   float64          `json:"asleep_share"` // the worker waited, for events or something else
-	States   []evidence.Share `json:"states"`       // of the samples with Lua
-	Machines []evidence.Share `json:"machines"`     // http and stream, where both ran Lua, of the same
-	Lines    []evidence.Share `json:"lines"`        // innermost Lua lines
-	Requests []evidence.Share `json:"requests"`
-	Phases   []evidence.Share `json:"phases"`  // whose Lua ran
-	Plugins  []evidence.Share `json:"plugins"` // of Kong or APISIX that ran, else Lua modules
-	Modules  []evidence.Share `json:"modules"` // what the innermost function belongs to
-	Stack    []worker.Frame   `json:"stack"`   // the most frequent one, innermost first
-	Heap     uint64           `json:"lua_heap_bytes"`
-	PauseNS  int64            `json:"pause_ns"` // mean time that a look stopped the worker for, at most
-	Evidence evidence.Set     `json:"evidence,omitempty"`
-	Unknown  []string         `json:"unknown,omitempty"` // what could not be read, with the reason
-	Failed   int              `json:"failed"`            // looks that came to nothing
-	Partial  int              `json:"partial"`           // looks whose C frames are incomplete
-}
-
-// A Finding is one thing to know, with what to try.
-type Finding struct {
-	Code   string `json:"code"`
-	Text   string `json:"text"`
-	Advice string `json:"advice"`
-}
 
 // Shares from which on something is told. They are for words only; the shares themselves are shown.
 const (
@@ -53,74 +22,26 @@ const (
 	some      = 0.05
 )
 
-// Explain explains at least one look.
-func Explain(l worker.Looks) Explanation {
-	e := Shares(l)
-	e.Findings = findings(e, l, observe.WithLua(l.Samples))
-	return e
+// Explain explains at least one sample.
+func Explain(l worker.Looks) *profile.Profile {
+	p, parts := describe(l)
+	found := Findings(findings(*parts, l, observe.WithLua(l.Samples)))
+	p.Evidence[Name] = &found
+	return p
 }
 
-// Shares is an explanation without findings: what looks, maybe none, say by counting.
-func Shares(l worker.Looks) Explanation {
-	e := Explanation{
-		Findings: []Finding{}, Samples: len(l.Samples), CPU: l.CPU,
-		PauseNS: l.Pause.Nanoseconds(), Failed: l.Failed, Stack: []worker.Frame{},
-	}
-	lua := observe.WithLua(l.Samples)
-	asleep := 0.0
-	var heap, stream uint64 // of both machines
-	for _, s := range l.Samples {
-		if s.Asleep {
-			asleep += l.Weight(s)
-		}
-		if s.Partial != nil {
-			e.Partial++
-		}
-		if s.Machine == "stream" {
-			stream = s.InUse
-		} else {
-			heap = s.InUse
-		}
-	}
-	e.Heap = heap + stream
-	all, ofLua := l.Total(l.Samples), l.Total(lua)
-	e.Lua, e.Asleep = ofLua/max(1, all), asleep/max(1, all)
-	e.States = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
-	if e.Machines = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(e.Machines) < 2 {
-		e.Machines = []evidence.Share{}
-	}
-	e.Lines = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
-	e.Requests = observe.Shares(l, lua, all, requestName)
-	e.Phases = observe.Shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
-	e.Plugins = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
-	e.Evidence = evidence.Set{}
-	evidence.Put(e.Evidence, locks.InSamples, locks.WaitsOf(l))
-	evidence.Put(e.Evidence, regexes.Name, regexes.Of(l))
-	e.Modules = observe.Shares(l, l.Samples, all, moduleOf)
-	if stack := typical(l.Samples, lua); stack != nil {
-		e.Stack = stack
-	}
-	return e
+// describe is what samples say by counting.
+func describe(l worker.Looks) (*profile.Profile, *shares.Result) {
+	p, _ := l.Profile(worker.Wall, profile.Samples)
+	p.By = "ptrace"
+	parts := shares.Of(l)
+	p.Evidence[shares.Name] = parts
+	evidence.Put(p.Evidence, locks.InSamples, locks.WaitsOf(l))
+	evidence.Put(p.Evidence, regexes.Name, regexes.Of(l))
+	return p, parts
 }
 
-// moduleOf is what the innermost frame belongs to.
-func moduleOf(s worker.Sample) string {
-	if len(s.Stack) == 0 {
-		return ""
-	}
-	switch f := s.Stack[0]; {
-	case f.Kind == luajit.Lua && f.Compiled:
-		return "Lua, compiled"
-	case f.Kind == luajit.Lua:
-		return "Lua, interpreted"
-	case f.Kind == luajit.Builtin:
-		return "LuaJIT"
-	default:
-		return f.File
-	}
-}
-
-func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
+func findings(e shares.Result, l worker.Looks, lua []worker.Sample) []Finding {
 	var all []Finding
 	if f, ok := blocked(l.Samples, lua); ok {
 		all = append(all, f)
@@ -131,18 +52,18 @@ func findings(e Explanation, l worker.Looks, lua []worker.Sample) []Finding {
 			"let it go on with kill -CONT and its process ID"})
 	case isStuck && len(all) == 0:
 		all = append(all, f)
-	case e.Lua == 0 && e.CPU < some:
+	case e.Lua == 0 && l.CPU < some:
 		all = append(all, Finding{"idle", "The worker is idle: it waits for events, and runs no Lua.",
 			"If requests hang all the same, they wait for something outside: an upstream, a timer, a lock in another worker."})
-	case e.Lua < e.CPU/2 && e.CPU > much:
+	case e.Lua < l.CPU/2 && l.CPU > much:
 		all = append(all, busyInC(l.Samples))
 	case len(all) == 0:
-		all = append(all, busy(e))
+		all = append(all, busy(e, l.CPU))
 	}
 	return append(all, inside(e)...)
 }
 
-// halted: a signal keeps the worker stopped, in most looks: it needs a moment to stop again after one.
+// halted: a signal keeps the worker stopped, in most samples: it needs a moment to stop again after one.
 func halted(samples []worker.Sample) bool {
 	n := 0
 	for _, s := range samples {
@@ -172,7 +93,7 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 		}
 	}
 	return Finding{"blocked",
-		fmt.Sprintf("The event loop was blocked in %.0f %% of the looks: %s put the worker to sleep in %s (%s); no other request is served meanwhile.",
+		fmt.Sprintf("The event loop was blocked in %.0f %% of the samples: %s put the worker to sleep in %s (%s); no other request is served meanwhile.",
 			100*share, caller.Where(), what, stack[0].Function),
 		sleeps.Advice(what)}, true
 }
@@ -191,7 +112,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 	}
 	f := Finding{"stuck",
 		fmt.Sprintf("One run of Lua (%s) held the worker for all of the %.1f s; every other request waits.",
-			requestName(lua[0]), l.Elapsed.Seconds()),
+			shares.Request(lua[0]), l.Elapsed.Seconds()),
 		"look again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
 			"give the event loop a turn now and then with ngx.sleep(0)"}
 	if loop, ok := common(lua); ok {
@@ -209,13 +130,13 @@ func busyInC(samples []worker.Sample) Finding {
 	})
 	text := "The worker is busy in C code, outside of Lua."
 	if len(top) > 0 {
-		text += fmt.Sprintf(" Most often in %s (%.0f %% of the looks).", top[0].Name, 100*top[0].Share)
+		text += fmt.Sprintf(" Most often in %s (%.0f %% of the samples).", top[0].Name, 100*top[0].Share)
 	}
 	return Finding{"busy_in_c", text, "see the stack below for what nginx was doing: TLS, compression, a filter, a log"}
 }
 
-func busy(e Explanation) Finding {
-	text := fmt.Sprintf("The worker used %.0f %% of a processor and ran Lua in %.0f %% of the looks.", 100*e.CPU, 100*e.Lua)
+func busy(e shares.Result, cpu float64) Finding {
+	text := fmt.Sprintf("The worker used %.0f %% of a processor and ran Lua in %.0f %% of the samples.", 100*cpu, 100*e.Lua)
 	if len(e.Lines) > 0 {
 		text += fmt.Sprintf(" Most often at %s (%.0f %%).", e.Lines[0].Name, 100*e.Lines[0].Share)
 	}
@@ -223,7 +144,7 @@ func busy(e Explanation) Finding {
 }
 
 // inside tells what Lua itself spends its time with.
-func inside(e Explanation) []Finding {
+func inside(e shares.Result) []Finding {
 	var all []Finding
 	if e.Lua < much {
 		return nil

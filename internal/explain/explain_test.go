@@ -5,10 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -71,7 +68,7 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := Explain(worker.Looks{Samples: c.samples, CPU: c.cpu, Elapsed: time.Second})
 			var codes, texts []string
-			for _, f := range e.Findings {
+			for _, f := range *e.Evidence[Name].(*Findings) {
 				codes = append(codes, f.Code)
 				texts = append(texts, f.Text)
 				if f.Text == "" || f.Advice == "" {
@@ -84,8 +81,8 @@ func TestFindings(t *testing.T) {
 			if got := strings.Join(texts, "\n"); !strings.Contains(got, c.text) {
 				t.Errorf("%q is not in\n%s", c.text, got)
 			}
-			if e.Samples != len(c.samples) || len(e.Stack) == 0 {
-				t.Errorf("%d samples, stack %v", e.Samples, e.Stack)
+			if e.Samples != len(c.samples) || len(e.Typical()) == 0 {
+				t.Errorf("%d samples, stack %v", e.Samples, e.Typical())
 			}
 		})
 	}
@@ -94,55 +91,8 @@ func TestFindings(t *testing.T) {
 // TestNoStack: samples whose stack came to nothing are counted, and nothing is made up for them.
 func TestNoStack(t *testing.T) {
 	e := Explain(worker.Looks{Samples: times(50, worker.Sample{Lua: true, Asleep: true}), Elapsed: time.Second})
-	if e.Samples != 50 || e.Lua != 1 || len(e.Stack) != 0 || len(e.Lines) != 0 || len(e.Findings) != 1 {
+	parts := e.Evidence[shares.Name].(*shares.Result)
+	if e.Samples != 50 || parts.Lua != 1 || len(e.Typical()) != 0 || len(parts.Lines) != 0 || len(*e.Evidence[Name].(*Findings)) != 1 {
 		t.Errorf("%+v", e)
-	}
-}
-
-// TestNoRequest: looks without a path are told apart by their phase.
-func TestNoRequest(t *testing.T) {
-	for want, s := range map[string]worker.Sample{
-		"GET /a":                                             {Phase: "content", Request: worker.Request{Method: "GET", URI: "/a"}},
-		"no request: timer":                                  {Phase: "timer"},
-		"no request: ssl_cert":                               {Phase: "ssl_cert"},
-		"no request: a timer, say":                           {},
-		"a session of stream, or its timer":                  {Machine: "stream"},
-		"not known: its text could not be read":              {Phase: "content"},
-		"not known: looks before the first request was read": {Phase: "content", Request: worker.Request{Unread: true}},
-	} {
-		if got := requestName(s); got != want {
-			t.Errorf("%+v: %q, want %q", s, got, want)
-		}
-	}
-}
-
-// TestBelongs: whose time it was, by phase and by plugin or module.
-func TestBelongs(t *testing.T) {
-	access := worker.Frame{Kind: luajit.C, Function: "ngx_http_core_access_phase", File: "nginx"}
-	plugin := worker.Frame{Kind: luajit.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
-	e := Shares(worker.Looks{Samples: []worker.Sample{
-		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
-		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
-	}})
-	if diff := cmp.Diff([]evidence.Share{{Name: "access", Share: 0.5}}, e.Phases); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]evidence.Share{{Name: "kong plugin jwt", Share: 0.5}, {Name: "app", Share: 0.25}}, e.Plugins); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestWaits: a wait for a lock counts by its time, as lines do.
-func TestWaits(t *testing.T) {
-	wait := worker.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []worker.Frame{handler, main},
-		Sleep: &worker.Sleep{Call: "futex", Cause: worker.Lock, For: 4 * time.Millisecond}}
-	e := Shares(worker.Looks{Timed: true, Every: 52 * time.Millisecond, Samples: []worker.Sample{wait, {Lua: true, Stack: []worker.Frame{handler, main}}}})
-	waits, _ := e.Evidence[locks.InSamples].(*locks.Waits)
-	if waits == nil || len(waits.Lines) != 1 || waits.Lines[0].Zone != "cats" || waits.Lines[0].Line != "handler@app.lua:24" || waits.Lines[0].Samples != 1 ||
-		waits.Lines[0].Share != waits.Lines[0].Asleep || waits.Lines[0].Share < 0.07 || waits.Lines[0].Share > 0.072 { // 4 of 56 ms
-		t.Errorf("%+v", waits)
-	}
-	if e.Lines[0].Name != "handler@app.lua:24" || e.Lines[0].Share < 0.99 {
-		t.Errorf("%+v", e.Lines)
 	}
 }

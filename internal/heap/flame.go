@@ -10,7 +10,7 @@ import (
 // Profile makes a profile of what is held, in bytes: a frame is a holder, and on it stands what it alone
 // holds. Where there are several heaps, their process is a label.
 func (s *Snapshot) Profile(title string) *profile.Profile {
-	p := &profile.Profile{Title: title, Unit: profile.Bytes, Start: s.Time}
+	p := &profile.Profile{Head: profile.Head{Title: title, Unit: profile.Bytes, Start: s.Time}}
 	for _, h := range s.Heaps {
 		var labels map[string]string
 		if len(s.Heaps) > 1 {

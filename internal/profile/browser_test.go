@@ -217,7 +217,7 @@ func TestBrowserShares(t *testing.T) {
 
 // TestBrowserEmpty: a profile without samples says so.
 func TestBrowserEmpty(t *testing.T) {
-	b := open(t, (&Profile{Title: "nothing"}).WriteHTML)
+	b := open(t, (&Profile{Head: Head{Title: "nothing"}}).WriteHTML)
 	b.Await("it says so", `document.getElementById("told").textContent == "No samples."`)
 	b.Clean()
 }

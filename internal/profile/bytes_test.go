@@ -10,7 +10,7 @@ import (
 )
 
 func memoryExample() *Profile {
-	p := &Profile{Title: "heap", Unit: Bytes}
+	p := &Profile{Head: Head{Title: "heap", Unit: Bytes}}
 	cache := Frame{Function: `package.loaded["app.cache"] table`, Kind: Tables}
 	p.Add([]Frame{cache}, nil, 4096)
 	p.Add([]Frame{cache, {Function: "[…] string", Kind: Strings}}, nil, 1_200_000)

@@ -34,11 +34,11 @@ func spread(n int64) []int64 {
 func changed() *Diff {
 	moved := slow
 	moved.First, moved.Line = 11, 13
-	before := &Profile{Title: "before", Period: 10 * time.Millisecond}
+	before := &Profile{Head: Head{Title: "before", Period: 10 * time.Millisecond}}
 	before.AddSliced([]Frame{cMain, chunk, slow, format}, map[string]string{"uri": "/one"}, spread(600))
 	before.AddSliced([]Frame{cMain, chunk, fast}, map[string]string{"uri": "/two"}, spread(399))
 	before.AddSliced([]Frame{cMain, write}, nil, spread(1))
-	after := &Profile{Title: "after", Period: 10 * time.Millisecond}
+	after := &Profile{Head: Head{Title: "after", Period: 10 * time.Millisecond}}
 	after.AddSliced([]Frame{cMain, chunk, moved, format}, map[string]string{"uri": "/one"}, spread(100))
 	after.AddSliced([]Frame{cMain, chunk, fast}, map[string]string{"uri": "/two"}, spread(398))
 	after.AddSliced([]Frame{cMain, write}, nil, spread(2))
@@ -113,7 +113,7 @@ func TestDiffRows(t *testing.T) {
 // whole.
 func TestDiffSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Profile{Title: rapid.String().Draw(t, "title"), Period: time.Millisecond}
+		p := &Profile{Head: Head{Title: rapid.String().Draw(t, "title"), Period: time.Millisecond}}
 		frame := rapid.Custom(func(t *rapid.T) Frame {
 			return Frame{Function: rapid.String().Draw(t, "function"), File: rapid.String().Draw(t, "file"),
 				Line: rapid.IntRange(0, 3).Draw(t, "line"), Kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
@@ -172,7 +172,7 @@ func TestDiffSame(t *testing.T) {
 func TestDiffColoursAsTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	made := func(scale float64) *Profile {
-		p := &Profile{Period: time.Millisecond}
+		p := &Profile{Head: Head{Period: time.Millisecond}}
 		for i := range 30 {
 			frame := Frame{Function: fmt.Sprintf("f%02d", i), File: "/srv/app.lua", Kind: Lua}
 			p.AddSliced([]Frame{frame}, nil, spread(40+int64(scale*float64(r.IntN(60)))))

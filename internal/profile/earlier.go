@@ -6,8 +6,30 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 )
 
+// decode reads a document. Those of earlier versions had no head: what it says stood beside the stacks.
+func decode(data []byte) (Document, error) {
+	d := Document{Profile: &Profile{}}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, err
+	}
+	var earlier struct {
+		Head  json.RawMessage `json:"head"`
+		Found json.RawMessage `json:"found"`
+	}
+	if err := json.Unmarshal(data, &earlier); err != nil || earlier.Head != nil {
+		return d, err
+	}
+	if err := json.Unmarshal(data, &d.Head); err != nil {
+		return d, err
+	}
+	more, err := evidenceOf(earlier.Found)
+	d.Evidence = more.Merge(d.Evidence)
+	return d, err
+}
+
 // found is what files of earlier versions had beside their evidence, before each kind of it had a name: where the workers' time went.
 type found struct {
+	Kind   string          `json:"kind"` // of a capture alone
 	Times  json.RawMessage `json:"times"`
 	Blocks json.RawMessage `json:"blocks"`
 	Loop   *struct {
@@ -21,13 +43,28 @@ type found struct {
 	Stalls []map[string]any `json:"stalls"`
 }
 
-// evidence is the same by kinds.
-func (f *found) evidence() (set evidence.Set, err error) {
-	if f == nil || f.Times == nil {
+// evidenceOf is the same by kinds.
+func evidenceOf(data json.RawMessage) (set evidence.Set, err error) {
+	type object map[string]any
+	var f found
+	if data == nil {
 		return nil, nil
 	}
-	type object map[string]any
-	kinds := object{"sleeps": object{"times": f.Times, "blocks": f.Blocks}}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	kinds := object{}
+	switch {
+	case f.Kind == "capture":
+		event := object{}
+		if err := json.Unmarshal(data, &event); err != nil {
+			return nil, err
+		}
+		event["samples"], event["samples_before"] = event["looks"], event["looks_before"]
+		kinds["event"] = event
+	case f.Times != nil:
+		kinds["sleeps"] = object{"times": f.Times, "blocks": f.Blocks}
+	}
 	if l := f.Loop; l != nil {
 		for _, s := range f.Stalls {
 			s["samples"] = s["looks"]
@@ -37,8 +74,7 @@ func (f *found) evidence() (set evidence.Set, err error) {
 			"lengths": object{"count": l.Turns, "p50_ns": l.P50, "p99_ns": l.P99, "longest_ns": l.Longest},
 		}
 	}
-	data, err := json.Marshal(kinds)
-	if err != nil {
+	if data, err = json.Marshal(kinds); err != nil {
 		return nil, err
 	}
 	return set, json.Unmarshal(data, &set)

@@ -7,126 +7,83 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
-	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/jsontext"
 )
 
-// What a profile is as JSON. Stacks begin with the outermost frame.
-type (
-	jsonProfile struct {
-		Schema     string       `json:"schema"`
-		Kind       string       `json:"kind"`
-		Title      string       `json:"title"`
-		Moments    string       `json:"moments,omitempty"`
-		By         string       `json:"by,omitempty"`
-		Failed     int          `json:"failed"`
-		Lost       int          `json:"lost"`
-		Unit       Unit         `json:"unit,omitempty"` // of counts; samples where it is not said
-		Start      time.Time    `json:"start"`
-		DurationNS int64        `json:"duration_ns"`
-		PeriodNS   int64        `json:"period_ns"`
-		Found      any          `json:"found,omitempty"`
-		Evidence   evidence.Set `json:"evidence,omitempty"`
-		Stacks     []jsonStack  `json:"stacks"`
-	}
-	jsonStack struct {
-		Frames []jsonFrame       `json:"frames"`
-		Labels map[string]string `json:"labels,omitempty"`
-		Count  int64             `json:"count"`
-		Slices []int64           `json:"slices,omitempty"`
+// A Document is what is written of workers: a head, stacks and evidence.
+type Document struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"` // which command wrote it: one of Kinds
+	*Profile
+}
 
-		Objects int64 `json:"objects,omitempty"` // that the bytes were allocated for
-	}
-	jsonFrame struct {
-		Function string `json:"function"`
-		File     string `json:"file,omitempty"`
-		First    int    `json:"first_line,omitempty"`
-		Line     int    `json:"line,omitempty"`
-		Kind     Kind   `json:"kind"`
-		Compiled bool   `json:"compiled,omitempty"`
-	}
-)
-
-const jsonKind = "profile"
+// Kinds are those of documents.
+var Kinds = []string{"profile", "capture", "explain"}
 
 // WriteJSON writes all that the profile holds, on one line.
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
-	out := jsonProfile{
-		Schema: schema, Kind: jsonKind, Title: p.Title, Moments: p.Moments, Unit: p.Unit, By: p.By, Failed: p.Failed, Lost: p.Lost,
-		Found: p.Found, Evidence: p.Evidence, Start: p.Start, DurationNS: p.Duration.Nanoseconds(), PeriodNS: p.Period.Nanoseconds(), Stacks: []jsonStack{},
-	}
-	for _, s := range p.Stacks {
-		one := jsonStack{Frames: []jsonFrame{}, Labels: s.Labels, Count: s.Count, Slices: s.Slices, Objects: s.Objects}
-		for _, f := range s.Frames {
-			one.Frames = append(one.Frames, jsonFrame(f))
-		}
-		out.Stacks = append(out.Stacks, one)
-	}
-	encode := jsontext.NewEncoder(to)
-	return encode.Encode(out)
+	return p.WriteDocument(to, schema, Kinds[0])
 }
 
-// ErrNotProfile is the error of what is no profile written by WriteJSON.
+// WriteDocument writes all that the profile holds as a document of a kind, on one line.
+func (p *Profile) WriteDocument(to io.Writer, schema, kind string) error {
+	whole := *p
+	if whole.Stacks == nil {
+		whole.Stacks = []Stack{} // a list, if an empty one
+	}
+	return jsontext.NewEncoder(to).Encode(Document{schema, kind, &whole})
+}
+
+// ErrNotProfile is the error of what is no document.
 var ErrNotProfile = errors.New("not a profile that 'moonlap profile --format json' wrote")
 
 // ReadJSON reads what WriteJSON wrote.
 func ReadJSON(data []byte, schema string) (*Profile, error) {
+	d, err := ReadDocument(data, schema)
+	return d.Profile, err
+}
+
+// ReadDocument reads what WriteDocument wrote, and files of earlier versions.
+func ReadDocument(data []byte, schema string) (Document, error) {
 	if err := files.CheckJSON("the profile", data); err != nil {
-		return nil, err
+		return Document{}, err
 	}
-	var in struct {
-		jsonProfile
-		Found *found `json:"found"`
-	}
-	if err := json.Unmarshal(data, &in); err != nil {
+	d, err := decode(data)
+	if err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			at := min(int(syntax.Offset), len(data))
-			return nil, fmt.Errorf("%w: line %d: %w", ErrNotProfile, 1+bytes.Count(data[:at], []byte("\n")), err)
+			return Document{}, fmt.Errorf("%w: line %d: %w", ErrNotProfile, 1+bytes.Count(data[:at], []byte("\n")), err)
 		}
-		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
+		return Document{}, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	}
 	switch {
-	case in.Schema != schema:
-		return nil, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, in.Schema, schema)
-	case in.Kind != jsonKind:
-		return nil, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, in.Kind)
-	case in.Unit != "" && in.Unit != Samples && in.Unit != Bytes && in.Unit != Time:
-		return nil, fmt.Errorf("%w: it counts %q", ErrNotProfile, in.Unit)
-	}
-	earlier, err := in.Found.evidence()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotProfile, err)
-	}
-	p := &Profile{
-		Title: in.Title, Moments: in.Moments, Unit: in.Unit, By: in.By, Failed: in.Failed, Lost: in.Lost, Evidence: earlier.Merge(in.Evidence), Start: in.Start,
-		Duration: time.Duration(in.DurationNS), Period: time.Duration(in.PeriodNS),
+	case d.Schema != schema:
+		return Document{}, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, d.Schema, schema)
+	case !slices.Contains(Kinds, d.Kind):
+		return Document{}, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, d.Kind)
+	case d.Unit != "" && d.Unit != Samples && d.Unit != Bytes && d.Unit != Time:
+		return Document{}, fmt.Errorf("%w: it counts %q", ErrNotProfile, d.Unit)
 	}
 	var total int64
-	for i, s := range in.Stacks {
+	for i, s := range d.Stacks {
 		if err := s.check(); err != nil {
-			return nil, fmt.Errorf("%w: stack %d: %w", ErrNotProfile, i+1, err)
+			return Document{}, fmt.Errorf("%w: stack %d: %w", ErrNotProfile, i+1, err)
 		}
 		if total += s.Count; total > most {
-			return nil, fmt.Errorf("%w: more than %d samples", ErrNotProfile, most)
+			return Document{}, fmt.Errorf("%w: more than %d samples", ErrNotProfile, most)
 		}
-		frames := make([]Frame, len(s.Frames))
-		for n, f := range s.Frames {
-			frames[n] = Frame(f)
-		}
-		p.Stacks = append(p.Stacks, Stack{frames, s.Labels, s.Count, s.Slices, s.Objects})
 	}
-	p.Merge()
-	return p, nil
+	d.Merge()
+	return d, nil
 }
 
 // most samples that a profile may have: so many that no sum of them overflows.
 const most = int64(1) << 52
 
-func (s jsonStack) check() error {
+func (s Stack) check() error {
 	switch {
 	case s.Count < 0 || s.Count > most:
 		return fmt.Errorf("it was seen %d times", s.Count)

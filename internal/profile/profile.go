@@ -72,12 +72,12 @@ func (u Unit) amount(n int64) string {
 
 // A Frame is one function on a stack. Frames are compared as values.
 type Frame struct {
-	Function string
-	File     string // source file, or library of C code
-	First    int    // line where a Lua function begins; 0: unknown, or a main chunk
-	Line     int    // line that ran; 0: unknown
-	Kind     Kind
-	Compiled bool // in LuaJIT's machine code
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`       // source file, or library of C code
+	First    int    `json:"first_line,omitempty"` // where a Lua function begins; 0: unknown, or a main chunk
+	Line     int    `json:"line,omitempty"`       // that ran; 0: unknown
+	Kind     Kind   `json:"kind"`
+	Compiled bool   `json:"compiled,omitempty"` // in LuaJIT's machine code
 }
 
 // Name is how the frame is written in stacks: function@file.lua:line for Lua, the function alone for
@@ -104,12 +104,12 @@ func (f Frame) Name() string {
 
 // A Stack is one stack and how often it was seen.
 type Stack struct {
-	Frames []Frame           // outermost first
-	Labels map[string]string // what else was the same: the request's URI, Lua's state
-	Count  int64
-	Slices []int64 // Count by slice of the profile; nil: not known
+	Frames []Frame           `json:"frames"`           // outermost first
+	Labels map[string]string `json:"labels,omitempty"` // what else was the same: the request's URI, Lua's state
+	Count  int64             `json:"count"`
+	Slices []int64           `json:"slices,omitempty"` // Count by slice of the profile; nil: not known
 
-	Objects int64 // that the bytes were allocated for
+	Objects int64 `json:"objects,omitempty"` // that the bytes were allocated for
 }
 
 // Slices is how many slices a profile is cut into: runs of samples that followed one another at one
@@ -118,19 +118,72 @@ const Slices = 20
 
 // A Profile is what was sampled.
 type Profile struct {
-	Title    string
-	Unit     Unit
-	Moments  string // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
-	By       string // how they were looked at: ebpf, ptrace; "" where that is not said
-	Failed   int    // looks that came to nothing, and are in no stack
-	Lost     int    // looks of the kernel that nobody took in time, neither
-	Start    time.Time
-	Duration time.Duration
-	Period   time.Duration // mean time between two samples; not of bytes or time
-	Found    any           // what else was found in the same interval, for JSON; nil: nothing
-	Evidence evidence.Set  // what was observed besides
-	Stacks   []Stack       // each different stack once, the most frequent first
+	Head     `json:"head"`
+	Stacks   []Stack      `json:"stacks"` // each different stack once, the most frequent first
+	Evidence evidence.Set `json:"evidence,omitempty"`
 }
+
+// A Head is what a profile is of, and how it came about.
+type Head struct {
+	Title    string        `json:"title"`
+	PIDs     []int         `json:"pids,omitempty"`    // of the workers; none: that is not said
+	Command  string        `json:"command,omitempty"` // that was run for it
+	LuaJIT   string        `json:"luajit,omitempty"`  // file that Lua runs from, where it is of one process
+	Core     *Core         `json:"core,omitempty"`    // it is of a core file
+	Moments  string        `json:"moments,omitempty"` // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
+	By       string        `json:"by,omitempty"`      // how they were sampled: ebpf, ptrace; "" where that is not said
+	Unit     Unit          `json:"unit,omitempty"`    // of counts; samples where it is not said
+	Note     string        `json:"note,omitempty"`    // what else there is to know of the stacks
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns"`
+	Period   time.Duration `json:"period_ns"`    // mean time between two samples; not of bytes or time
+	Hz       float64       `json:"hz,omitempty"` // samples a second of each worker that were asked for
+
+	Taken   int           `json:"samples_taken,omitempty"` // of all moments, those that failed included; 0: not known
+	Samples int           `json:"samples,omitempty"`       // of these: of the moments that it is about
+	Partial int           `json:"partial,omitempty"`       // of these: without all C frames
+	Failed  int           `json:"failed"`                  // came to nothing, and are in no stack
+	Lost    int           `json:"lost"`                    // more of the kernel's that nobody took in time, neither
+	Elapsed time.Duration `json:"elapsed_ns,omitempty"`    // how long all workers together were sampled
+	Used    time.Duration `json:"cpu_ns,omitempty"`        // CPU time of all workers
+	Paused  time.Duration `json:"paused_ns,omitempty"`     // how long of Elapsed they were stopped, at most
+	Hold    time.Duration `json:"hold_ns,omitempty"`       // that a sample might stop a worker for
+	Cut     int           `json:"cut,omitempty"`           // samples that ended then, before their stack did
+	LeftOut int           `json:"left_out,omitempty"`      // functions of Lua that are not in those stacks, together
+	Heap    uint64        `json:"lua_heap_bytes,omitempty"`
+
+	Unknown []string `json:"unknown,omitempty"` // what could not be read, with the reason
+	Error   string   `json:"error,omitempty"`   // why it broke off
+}
+
+// A Core is what a core file tells of a process's end.
+type Core struct {
+	File   string `json:"file"`
+	Signal string `json:"signal,omitempty"` // SIGSEGV; "": it did not end
+}
+
+// Typical is the most frequent of the stacks with Lua, or of all where there is none, the innermost frame first.
+func (p *Profile) Typical() []Frame {
+	all := slices.DeleteFunc(slices.Clone(p.Stacks), func(s Stack) bool { return !slices.ContainsFunc(s.Frames, Frame.ofLua) })
+	if len(all) == 0 {
+		all = p.Stacks
+	}
+	counts := map[string]int64{} // whatever their labels are
+	var best []Frame
+	most := int64(0)
+	for _, s := range all {
+		if key := fmt.Sprint(s.Frames); len(s.Frames) > 0 {
+			if counts[key] += s.Count; counts[key] > most {
+				most, best = counts[key], s.Frames
+			}
+		}
+	}
+	best = slices.Clone(best)
+	slices.Reverse(best)
+	return best
+}
+
+func (f Frame) ofLua() bool { return f.Kind == Lua }
 
 // Add counts a stack, given outermost frame first, that was seen so many times.
 func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {
@@ -152,7 +205,7 @@ func sum(counts []int64) (n int64) {
 // Merge counts equal stacks together and sorts them. It is to be called after the last Add.
 func (p *Profile) Merge() {
 	index := map[string]int{}
-	var merged []Stack
+	merged := []Stack{}
 	for _, s := range p.Stacks {
 		key := fmt.Sprintf("%#v %#v", s.Frames, s.Labels) // maps are printed in the order of their keys
 		i, ok := index[key]

@@ -27,7 +27,7 @@ var (
 )
 
 func example() *Profile {
-	p := &Profile{Title: "worker <1> & more", Start: time.Unix(1e9, 0), Duration: time.Second, Period: 10 * time.Millisecond}
+	p := &Profile{Head: Head{Title: "worker <1> & more", Start: time.Unix(1e9, 0), Duration: time.Second, Period: 10 * time.Millisecond}}
 	one, two := map[string]string{"uri": "/one"}, map[string]string{"uri": "/two"}
 	for range 3 {
 		p.Add([]Frame{cMain, chunk, slow, format}, one, 1)
@@ -165,7 +165,7 @@ func TestFormatOf(t *testing.T) {
 // TestAnyNames: whatever functions and files are called, each format is whole and counts everything.
 func TestAnyNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Profile{Title: rapid.String().Draw(t, "title"), Period: time.Millisecond}
+		p := &Profile{Head: Head{Title: rapid.String().Draw(t, "title"), Period: time.Millisecond}}
 		frame := rapid.Custom(func(t *rapid.T) Frame {
 			return Frame{
 				Function: rapid.String().Draw(t, "function"), File: rapid.String().Draw(t, "file"),

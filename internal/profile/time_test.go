@@ -11,7 +11,7 @@ import (
 )
 
 func timeExample() *Profile {
-	p := &Profile{Title: "asleep", Unit: Time, Period: time.Millisecond}
+	p := &Profile{Head: Head{Title: "asleep", Unit: Time, Period: time.Millisecond}}
 	p.Add([]Frame{{Function: "nap", File: "app.lua", Line: 3, Kind: Lua}}, map[string]string{"cause": "a time (nanosleep)"}, 2_500_000_000)
 	p.Add([]Frame{{Function: "(waiting for a processor)", Kind: Kernel}}, nil, 40_000)
 	p.Merge()

@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/explain"
-	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestRecursion: functions that call themselves take one line, and others no more than can be read.
 func TestRecursion(t *testing.T) {
-	e := explain.Explanation{Samples: 1}
-	for range 200 {
-		e.Stack = append(e.Stack, worker.Frame{Kind: luajit.Lua, Function: "deep", File: "/srv/app.lua", Line: 4})
-	}
+	var stack []profile.Frame
 	for i := range 200 {
-		e.Stack = append(e.Stack, worker.Frame{Kind: luajit.Lua, Function: fmt.Sprint("f", i), File: "/srv/app.lua", Line: 5})
+		stack = append(stack, profile.Frame{Kind: profile.Lua, Function: fmt.Sprint("f", 199-i), File: "/srv/app.lua", Line: 5})
 	}
+	for range 200 {
+		stack = append(stack, profile.Frame{Kind: profile.Lua, Function: "deep", File: "/srv/app.lua", Line: 4})
+	}
+	e := &profile.Profile{Head: profile.Head{PIDs: []int{1}, Samples: 1}}
+	e.Add(stack, nil, 1)
 	var b bytes.Buffer
-	if err := Explain(&b, 1, e, ui.Options{Width: 100}); err != nil {
+	if err := Explain(&b, e, ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"/srv/app.lua:4, 200 times\n", "  f48  ", "and 151 more: --json has them all\n"} {
@@ -39,11 +39,10 @@ func TestRecursion(t *testing.T) {
 // TestProfileRates: what failed was a look too, and rates are those of the time that was looked.
 func TestProfileRates(t *testing.T) {
 	var b bytes.Buffer
-	err := Profile{
-		PIDs: []int{1, 2}, Which: "wall", Duration: 4 * time.Second, Hz: 99, Looks: 300,
-		Looked: 6 * time.Second, Paused: 60 * time.Millisecond, Used: time.Second,
-		Explanation: explain.Explanation{Samples: 290, Failed: 10, PauseNS: 200_000},
-	}.Write(&b, ui.Options{Width: 200})
+	err := Profile(&b, &profile.Profile{Head: profile.Head{
+		PIDs: []int{1, 2}, Moments: "wall", Duration: 4 * time.Second, Hz: 99, Taken: 300, Samples: 290, Failed: 10,
+		Elapsed: 6 * time.Second, Paused: 60 * time.Millisecond, Used: time.Second,
+	}}, "", ui.Options{Width: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,18 +59,18 @@ func TestProfileMissing(t *testing.T) {
 		lost, failed, partial int
 		want                  []string
 	}{
-		{0, 0, 0, []string{"1,000 in 4", "one in each 10.0 ms of CPU time", "nothing: each look has its whole stack"}},
+		{0, 0, 0, []string{"1,000 in 4", "one in each 10.0 ms of CPU time", "nothing: each sample has its whole stack"}},
 		{250, 10, 50, []string{
-			"1,250 in 4", "20 % of the looks (250) not taken", "0.8 % of the looks (10) without a Lua stack",
-			"4 % of the looks (50) without all C frames",
+			"1,250 in 4", "20 % of the samples (250) not taken", "0.8 % of the samples (10) without a Lua stack",
+			"4 % of the samples (50) without all C frames",
 		}},
-		{0, 0, 1, []string{"0.1 % of the looks (1) without all C frames"}},
+		{0, 0, 1, []string{"0.1 % of the samples (1) without all C frames"}},
 	} {
 		var b bytes.Buffer
-		err := Profile{
-			PIDs: []int{1}, Which: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Looks: 1000, Lost: c.lost,
-			Looked: 4 * time.Second, Explanation: explain.Explanation{Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial},
-		}.Write(&b, ui.Options{Width: 300})
+		err := Profile(&b, &profile.Profile{Head: profile.Head{
+			PIDs: []int{1}, Moments: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Taken: 1000, Lost: c.lost,
+			Elapsed: 4 * time.Second, Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial,
+		}}, "", ui.Options{Width: 300})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -94,10 +93,11 @@ var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // TestHostileNames: whatever a worker calls its functions, files, requests and dicts, no report has a terminal obey it.
 func TestHostileNames(t *testing.T) {
-	summary := spoilt[Profile]()
+	summary := spoilt[profile.Profile]()
+	summary.PIDs = summary.PIDs[:1]
 	snapshot := spoilt[heap.Snapshot]()
 	for name, draw := range map[string]func(io.Writer, ui.Options) error{
-		"explain": func(w io.Writer, o ui.Options) error { return Explain(w, 1, spoilt[explain.Explanation](), o) },
+		"explain": func(w io.Writer, o ui.Options) error { return Explain(w, &summary, o) },
 		"watch": func(w io.Writer, o ui.Options) error {
 			s := spoilt[watch.Snapshot]()
 			for i := range s.Workers {
@@ -106,18 +106,19 @@ func TestHostileNames(t *testing.T) {
 			return Watch(w, s, time.Time{}, o)
 		},
 		"watch errors": func(w io.Writer, o ui.Options) error { return Watch(w, spoilt[watch.Snapshot](), time.Time{}, o) },
-		"profile":      func(w io.Writer, o ui.Options) error { return summary.Write(w, o) },
+		"profile":      func(w io.Writer, o ui.Options) error { return Profile(w, &summary, evil, o) },
 		"kept": func(w io.Writer, o ui.Options) error {
 			p := spoilt[profile.Profile]()
-			return KeptProfile(w, &p, evil, o)
+			p.PIDs, p.Taken = nil, 0
+			return Profile(w, &p, evil, o)
 		},
 		"capture": func(w io.Writer, o ui.Options) error {
 			c := spoilt[capture.Capture]()
-			return Capture(w, &c, o)
+			return c.Summary(w, o)
 		},
 		"capture line": func(w io.Writer, o ui.Options) error {
 			c := spoilt[capture.Capture]()
-			line := strings.Split(CaptureLine(&c, o), "\n")
+			line := strings.Split(c.Short(o), "\n")
 			_, err := io.WriteString(w, strings.Join(line, "\n"))
 			return err
 		},
@@ -177,7 +178,7 @@ func TestHostileJSON(t *testing.T) {
 		"heap":       func(w io.Writer) error { return snapshot.Write(w) },
 		"results":    func(w io.Writer) error { return record.WriteJSON(w, &results) },
 		"watch":      func(w io.Writer) error { return jsontext.NewEncoder(w).Encode(spoilt[watch.Snapshot]()) },
-		"explain":    func(w io.Writer) error { return jsontext.NewEncoder(w).Encode(spoilt[explain.Explanation]()) },
+		"explain":    func(w io.Writer) error { return p.WriteDocument(w, "moonlap/1", "explain") },
 		"line":       func(w io.Writer) error { return record.NewWriter(w).Write(spoilt[record.Fault]()) },
 	} {
 		var b bytes.Buffer

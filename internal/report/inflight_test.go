@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
-	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -27,7 +27,7 @@ func TestServed(t *testing.T) {
 	fresh.Kind = "coroutine"
 	entry := thread("waits", "ngx.thread.wait", at("tree", 5), sleep, thread("ended", "", nil, sleep), sleep, fresh)
 	next, last := 3*time.Second, 90*time.Second
-	e := explain.Explanation{Unknown: []string{"timers: none\x1b[31m"}, Evidence: evidence.Set{
+	e := &profile.Profile{Head: profile.Head{PIDs: []int{7}, Unknown: []string{"timers: none\x1b[31m"}}, Evidence: evidence.Set{
 		requests.Name: requests.Of(7, []worker.InFlight{
 			{Method: "GET", URI: "/tree", Phase: "content", Age: time.Second, Lua: at("inner", 9), Waits: "ngx.sleep", Threads: &entry},
 			{Phase: "timer", Lua: at("tick", 7), Waits: "ngx.sleep"},
@@ -38,7 +38,7 @@ func TestServed(t *testing.T) {
 		}}}}},
 	}}
 	var b strings.Builder
-	if err := Explain(&b, 7, e, ui.Options{Width: 100}); err != nil {
+	if err := Explain(&b, e, ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	var lines []string

@@ -25,7 +25,7 @@ func TestKeptEvidence(t *testing.T) {
 			Taken: 2, Each: 2600, Workers: 1, Timed: 1, Zones: []locks.Zone{{Zone: "cats", Rate: 2, Waits: waits, Holds: waits}},
 		},
 	}
-	p := &profile.Profile{Title: "nginx worker 1", Start: time.Unix(0, 0), Duration: time.Second, Evidence: run}
+	p := &profile.Profile{Head: profile.Head{Title: "nginx worker 1", Start: time.Unix(0, 0), Duration: time.Second}, Evidence: run}
 	p.Add([]profile.Frame{{Function: "f", File: "a.lua", Line: 3, Kind: profile.Lua}}, nil, 10)
 	var file bytes.Buffer
 	if err := p.WriteJSON(&file, record.Schema); err != nil {
@@ -36,7 +36,7 @@ func TestKeptEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	var page, diff bytes.Buffer
-	if err := KeptProfile(&page, kept, "", ui.Options{Width: 100}); err != nil {
+	if err := Profile(&page, kept, "", ui.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ProfileDiff(&diff, &profile.Diff{Before: kept, After: kept}, "", ui.Options{Width: 100}); err != nil {
@@ -60,26 +60,34 @@ func TestKeptEvidence(t *testing.T) {
 
 // TestEarlier: files that earlier versions kept are drawn with what their runs found.
 func TestEarlier(t *testing.T) {
-	data, err := os.ReadFile("testdata/earlier/profile.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := profile.ReadJSON(data, record.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var page bytes.Buffer
-	if err := KeptProfile(&page, kept, "", ui.Options{Width: 100}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"449 ms   63.4 ms      11  function@init_worker_by_lua(nginx.conf:6):1", "use ngx.pipe",
-		"turns    11 · median 45.1 ms · 99 % 85.9 ms · 99.9 % 85.9 ms · longest 85.9 ms", "turns of 10.0 ms and more: 11",
-		"2.42 s   85.9 ms   2.37 ms   73.1 ms   10.5 ms       0\n            function@init_worker_by_lua(nginx.conf:6):1 os.execute 94 %",
-		"585 ms in all", "cats  waits      734", "calls that end traces",
+	for file, wants := range map[string][]string{
+		"profile.json": {
+			"moonlap profile · nginx worker 8472, stalls", "449 ms   63.4 ms      11  function@init_worker_by_lua(nginx.conf:6):1", "use ngx.pipe",
+			"turns    11 · median 45.1 ms · 99 % 85.9 ms · 99.9 % 85.9 ms · longest 85.9 ms", "turns of 10.0 ms and more: 11",
+			"2.42 s   85.9 ms   2.37 ms   73.1 ms   10.5 ms       0\n            function@init_worker_by_lua(nginx.conf:6):1 os.execute 94 %",
+			"585 ms in all", "cats  waits      734", "calls that end traces", "Lua lines\n  100 %",
+		},
+		"capture.json": {
+			"what     The worker was put to sleep for 31ms.", "47.2 ms before · 31.5 ms of it · 2.17 s after", "by 2 samples in it and 0 before",
+			"31.5 ms   31.5 ms       1", "302 kB to 302 kB", "content  GET /waits",
+		},
 	} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("no %q in\n%s", want, page.String())
+		data, err := os.ReadFile("testdata/earlier/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := profile.ReadJSON(data, record.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page bytes.Buffer
+		if err := Profile(&page, kept, "", ui.Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("%s: no %q in\n%s", file, want, page.String())
+			}
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonlap/moonlap/internal/evidence/allocations"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -29,8 +29,9 @@ func ProfileDiff(w io.Writer, d *profile.Diff, file string, opt ui.Options) erro
 	p.changes("Lua lines", "line", d.LuaLines())
 	p.changes("functions, with what they called", "function", d.Functions())
 	p.changes("stacks", "stack", d.Stacks())
-	d.Before.Evidence.Text(p.Page, ", before", slices.Concat([]string{allocations.Name}, ofSamples, details)...)
-	d.After.Evidence.Text(p.Page, ", after", slices.Concat([]string{allocations.Name}, ofSamples, details)...)
+	kinds := slices.DeleteFunc(slices.Concat(first, ofSamples, details), func(kind string) bool { return kind == shares.Name }) // these are compared above
+	d.Before.Evidence.Text(p.Page, ", before", kinds...)
+	d.After.Evidence.Text(p.Page, ", after", kinds...)
 	return p.Write(w)
 }
 

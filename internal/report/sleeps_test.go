@@ -10,16 +10,16 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
-	"github.com/moonlap/moonlap/internal/explain"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestProfileTimes: the page says where the time went, what blocked, which turns were long, and what is not known.
 func TestProfileTimes(t *testing.T) {
 	const second = time.Second
-	s := Profile{
-		PIDs: []int{7}, Which: "stalls", By: "ebpf", Duration: time.Second, Looked: time.Second, Hz: 99,
+	s := &profile.Profile{
+		Head: profile.Head{PIDs: []int{7}, Moments: "stalls", By: "ebpf", Duration: time.Second, Elapsed: time.Second, Hz: 99},
 		Evidence: evidence.Set{
 			sleeps.Name: &sleeps.Result{Times: sleeps.Times{Elapsed: second, Computed: second / 10, Idle: second / 2, Slept: second / 5, Queued: second / 10,
 				Unknown: second / 10, Sleeps: 5000, Unseen: 1000, UnseenFor: second / 100},
@@ -33,14 +33,14 @@ func TestProfileTimes(t *testing.T) {
 				{PID: 7, Start: 5e8, Length: 5e6, Computed: 5e6},
 			}},
 			locks.Name: &locks.Result{Duty: probe.Duty{Elapsed: 2 * time.Second, Probed: time.Second, Budget: 0.01}},
+			locks.InSamples: &locks.Waits{Of: 10, Lines: []locks.Wait{
+				{Zone: "cats", Line: "g@a.lua:9", Called: "ngx_shmtx_lock", Share: 0.3, Asleep: 0.1, Samples: 3}}},
 		},
-		Explanation: explain.Explanation{Evidence: evidence.Set{locks.InSamples: &locks.Waits{Of: 10, Lines: []locks.Wait{
-			{Zone: "cats", Line: "g@a.lua:9", Called: "ngx_shmtx_lock", Share: 0.3, Asleep: 0.1, Samples: 3}}}}},
 	}
 	page := func() string {
 		t.Helper()
 		var b bytes.Buffer
-		if err := s.Write(&b, ui.Options{Width: 200}); err != nil {
+		if err := Profile(&b, s, "", ui.Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

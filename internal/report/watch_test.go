@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func seen() watch.Snapshot {
 		{Method: "GET", URI: "/proxied", Age: 2 * time.Millisecond, Tries: []worker.Try{{Peer: "127.0.0.1:81", Status: 502, Total: &over}, {Peer: "unix:/b\x1b[2J", Connect: &over}}},
 		{}, {}, {},
 	}
-	r := watch.Row{
+	r := watch.Row{Facts: watch.Facts{
 		PID: 42, Master: 40, CPU: 0.36, Wait: 0.62, Lua: 0.5, States: map[string]float64{"compiled": 1}, Busiest: "/busy",
 		Phases: map[string]record.Interval{"access": {Estimate: 0.1, Low: 0.05, High: 0.2}, "content": {Estimate: 0.4, Low: 0.3, High: 0.5}},
 		Heap:   367_000, GC: &watch.GC{Threshold: 500_000}, Traces: 20, RSS: 6_580_000, Sockets: 6, Voluntary: 6534, Read: 7e6,
@@ -44,6 +45,13 @@ func seen() watch.Snapshot {
 		}, Aborts: []watch.Abort{{Function: "main chunk", File: "/srv/app.lua", Line: 12, Loop: true, Reason: "inner loop in root trace"}}},
 		Connections: &watch.Connections{Average: 4.25, Most: 9, Limit: 512},
 		Loop:        &watch.Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
+		Unknown:     []string{"compiler: no idea"},
+		Recent: []watch.Recent{
+			{Heap: 183_500}, {States: map[string]float64{"interpreted": 0.01, "recording": 0.5, "assembling": 0.5}, Heap: 275_250},
+			{States: map[string]float64{"compiled": 0.5}, Heap: 367_000},
+		},
+		Pools: []worker.Pool{{Name: "redis:6379", Size: 30, Idle: 3, Busy: 4}, {Name: "db\x1b[2J", Size: 2, Busy: 2, Waiting: 7}},
+	},
 		Evidence: evidence.Set{
 			collector.Name: &collector.Result{Workers: []collector.Worker{{
 				PID: 42, Share: record.Interval{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []worker.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
@@ -52,22 +60,16 @@ func seen() watch.Snapshot {
 			requests.Name: &requests.Result{Workers: []requests.Worker{{PID: 42, Count: 207, Oldest: inFlight}}},
 			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: worker.LuaTimers{Pending: 3, Next: &next}}}},
 		},
-		Unknown: []string{"compiler: no idea"},
-		Recent: []watch.Recent{
-			{Heap: 183_500}, {States: map[string]float64{"interpreted": 0.01, "recording": 0.5, "assembling": 0.5}, Heap: 275_250},
-			{States: map[string]float64{"compiled": 0.5}, Heap: 367_000},
-		},
-		Pools: []worker.Pool{{Name: "redis:6379", Size: 30, Idle: 3, Busy: 4}, {Name: "db\x1b[2J", Size: 2, Busy: 2, Waiting: 7}},
 	}
 	return watch.Snapshot{
-		Workers: []watch.Row{r, {PID: 43, Error: "worker 43 ended meanwhile"}},
-		Masters: []watch.Master{{
+		Workers: []watch.Row{r, watch.Failed(43, errors.New("worker 43 ended meanwhile"))},
+		Masters: []watch.Master{{Shared: watch.Shared{
 			PID: 40, Requests: 1234, Counters: &nginx.Counters{Active: 6, Reading: 1, Writing: 2, Waiting: 3},
 			PerRequest: &watch.PerRequest{CPU: 12_300, Events: map[process.Event]float64{process.ContextSwitches: 0.8}},
 			Zones: []nginx.Zone{
 				{Name: "empty", Size: 1 << 20, Capacity: 1 << 20, Free: 1 << 20, Module: "ngx_http_lua_module"},
 				{Name: "full", Size: 200_000, Capacity: 200_000, Pieces: 378, Failed: 624, Module: "ngx_http_lua_module"},
-			},
+			}},
 			Evidence: evidence.Set{
 				locks.Name: &locks.Result{
 					Duty: probe.Duty{Elapsed: time.Second, Probed: 125 * time.Millisecond, Bursts: 3, Cost: 9 * time.Millisecond, Budget: 0.01}, Taken: 1003, Each: 9000,
@@ -91,7 +93,7 @@ func seen() watch.Snapshot {
 				}},
 			},
 		}},
-		Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "no such counter on this machine"},
+		Head: watch.Head{Missing: map[process.Event]string{process.Cycles: "no such counter on this machine", process.Branches: "no such counter on this machine"}},
 	}
 }
 
@@ -163,7 +165,7 @@ func TestWatch(t *testing.T) {
 func TestWatchEvidence(t *testing.T) {
 	var b strings.Builder
 	timed := evidence.Set{locks.Name: &locks.Result{Duty: probe.Duty{Budget: 0.01}}}
-	err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{PID: 7}, {PID: 8, Evidence: timed}}}, time.Now(), ui.Options{Width: 200})
+	err := Watch(&b, watch.Snapshot{Masters: []watch.Master{{Shared: watch.Shared{PID: 7}}, {Shared: watch.Shared{PID: 8}, Evidence: timed}}}, time.Now(), ui.Options{Width: 200})
 	if page := b.String(); err != nil || !strings.Contains(page, "not timed meanwhile") || !strings.Contains(page, "of nginx 8") || strings.Contains(page, "nginx 7") {
 		t.Errorf("%q: %v", page, err)
 	}

@@ -3,9 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -57,13 +55,13 @@ func (p *page) watchLua(s watch.Snapshot) {
 		for _, x := range r.Recent {
 			heap = append(heap, float64(x.Heap))
 		}
-		row := []string{fmt.Sprint(r.PID), p.Size(float64(r.Heap)) + p.spark(heap, slices.Max(heap))}
+		row := []string{fmt.Sprint(r.PID), p.Size(float64(r.Heap)) + p.Spark(heap, slices.Max(heap))}
 		for _, c := range ran {
 			var course []float64
 			for _, x := range r.Recent {
 				course = append(course, share(x, c.states))
 			}
-			row = append(row, fmt.Sprintf("%5s", ui.Percent(course[len(course)-1]))+p.spark(course, 1))
+			row = append(row, fmt.Sprintf("%5s", ui.Percent(course[len(course)-1]))+p.Spark(course, 1))
 		}
 		table = append(table, row)
 	}
@@ -88,21 +86,6 @@ func (p *page) watchStream(s watch.Snapshot) {
 	}
 	p.Section("Lua of the stream block; heap, GC and traces above are of http")
 	p.Fitted([]string{"worker", "heap", "GC at", "traces"}, table)
-}
-
-// spark draws a course of values up to most, with a sign for each; "" where there is one alone.
-func (g *page) spark(course []float64, most float64) string {
-	if len(course) < 2 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteByte(' ')
-	for _, x := range course {
-		// What is not empty is never drawn as empty.
-		n := int(math.Ceil(float64(len(g.Sparks)-1) * x / max(most, math.SmallestNonzeroFloat64)))
-		b.WriteString(g.Sparks[max(0, min(n, len(g.Sparks)-1))])
-	}
-	return b.String()
 }
 
 // watchPools lists the pools of cosockets, those first that connects wait for, then the busiest.

@@ -10,6 +10,12 @@ import (
 
 // A Master is one nginx over an interval: what its workers share.
 type Master struct {
+	Shared   `json:"head"`
+	Evidence evidence.Set `json:"evidence"` // that was asked for, of the workers that are watched together
+}
+
+// Shared is what the workers of an nginx share.
+type Shared struct {
 	PID     int  `json:"pid"`
 	Watched int  `json:"workers_watched"`
 	All     bool `json:"all_workers"` // those are all that it has
@@ -19,8 +25,7 @@ type Master struct {
 	Requests   float64         `json:"requests_per_second"`
 	PerRequest *PerRequest     `json:"per_request"` // nil: no requests, or not all workers were watched
 	Zones      []nginx.Zone    `json:"zones"`
-	Evidence   evidence.Set    `json:"evidence,omitempty"` // that was asked for, of the workers that are watched together
-	Unknown    string          `json:"unknown,omitempty"`  // why there are no counters
+	Unknown    string          `json:"unknown,omitempty"` // why there are no counters
 }
 
 // PerRequest is what all workers together took for one request, on average over the interval.
@@ -52,7 +57,7 @@ func Masters(rows []Row, workers func(master int) ([]int, error)) []Master {
 
 func masterOf(rows []Row, workers func(master int) ([]int, error)) Master {
 	first := rows[0].moment
-	m := Master{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}
+	m := Master{Shared: Shared{PID: rows[0].Master, Watched: len(rows), Zones: first.span.zones}}
 	for _, r := range rows {
 		m.Evidence = m.Evidence.Merge(r.asked)
 	}

@@ -113,10 +113,10 @@ func find(metrics []metric, name string, labels ...string) float64 {
 
 func snapshotOf(pid int, zone string) Snapshot {
 	start := time.Unix(1000, 0)
-	r := Row{
+	r := Row{Facts: Facts{
 		PID: pid, Master: 1, Lua: 0.5, States: map[string]float64{"compiled": 1}, Phases: map[string]record.Interval{"access": {Estimate: 0.4, Low: 0.3, High: 0.5}},
 		Heap: 4096, GC: &GC{Threshold: 8192}, JIT: &JIT{Root: 3, Side: 2, Blacklisted: []Abort{{}}},
-		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{},
+		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}},
 		Evidence: evidence.Set{
 			requests.Name: &requests.Result{Workers: []requests.Worker{{
 				PID: pid, Count: 3, Oldest: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
@@ -140,7 +140,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Zone: zone, Entries: record.Interval{Estimate: 1234.5}, Expired: record.Interval{Estimate: 17}, Bytes: record.Interval{Estimate: 1e6},
 		PagesUsed: 8, PagesRead: 2, Evicted: dicts.Evicted{PerSecond: 2.5},
 	}, {Zone: zone + " unknown", Unknown: "another layout"}}}}
-	return NewSnapshot(start, []Row{r, {PID: pid + 1, Error: "ended"}}, func(int) ([]int, error) { return []int{pid}, nil })
+	return NewSnapshot(start, []Row{r, {Facts: Facts{PID: pid + 1, Error: "ended"}}}, func(int) ([]int, error) { return []int{pid}, nil })
 }
 
 func TestMetrics(t *testing.T) {

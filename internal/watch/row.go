@@ -12,6 +12,15 @@ import (
 // A Row is one worker over one interval. Shares are parts of the interval, from 0 to 1; rates are per
 // second; times are nanoseconds. A part that is nil could not be read, and Unknown says why.
 type Row struct {
+	Facts    `json:"head"`
+	Evidence evidence.Set `json:"evidence"`
+
+	asked  evidence.Set // what was observed because it was asked for
+	moment moment
+}
+
+// Facts are what is known of a worker besides evidence.
+type Facts struct {
 	PID    int    `json:"pid"`
 	Master int    `json:"master,omitempty"` // process ID of nginx's master
 	Error  string `json:"error,omitempty"`  // why the other fields are empty
@@ -46,14 +55,10 @@ type Row struct {
 	Connections *Connections  `json:"connections"`
 	Loop        *Loop         `json:"event_loop"`
 	Pools       []worker.Pool `json:"cosocket_pools"` // at the end of the interval
-	Evidence    evidence.Set  `json:"evidence"`
 	Unknown     []string      `json:"unknown,omitempty"`
 
 	// Recent is what Lua did over the last intervals, the oldest first and this one last.
-	Recent []Recent `json:"-"`
-
-	asked  evidence.Set // what was observed because it was asked for
-	moment moment
+	Recent []Recent `json:"recent"`
 }
 
 // A LuaMachine is the state of a machine at the interval's end.
@@ -66,8 +71,8 @@ type LuaMachine struct {
 
 // Recent is what Lua did in an interval.
 type Recent struct {
-	States map[string]float64 // shares of the interval
-	Heap   uint64             // at its end, bytes
+	States map[string]float64 `json:"states"` // shares of the interval
+	Heap   uint64             `json:"lua_heap_bytes"`
 }
 
 // A moment is what a row was made of, for those who want totals.

@@ -9,18 +9,23 @@ import (
 
 // A Snapshot is what was seen of all watched workers over one interval.
 type Snapshot struct {
-	Schema  string    `json:"schema"`
-	Kind    string    `json:"kind"`
-	At      time.Time `json:"at"` // its end
-	Workers []Row     `json:"workers"`
-	Masters []Master  `json:"masters"`
+	Schema  string `json:"schema"`
+	Kind    string `json:"kind"`
+	Head    `json:"head"`
+	Workers []Row    `json:"workers"` // each with a head and evidence
+	Masters []Master `json:"masters"`
+}
+
+// A Head is what is of all workers.
+type Head struct {
+	At time.Time `json:"at"` // the interval's end
 	// Missing are the events that this machine does not count, with the reason.
 	Missing map[process.Event]string `json:"events_missing,omitempty"`
 }
 
 // NewSnapshot puts the rows of an interval together.
 func NewSnapshot(at time.Time, rows []Row, workers func(master int) ([]int, error)) Snapshot {
-	s := Snapshot{Schema: record.Schema, Kind: "watch", At: at.UTC(), Workers: rows, Masters: Masters(rows, workers)}
+	s := Snapshot{Schema: record.Schema, Kind: "watch", Head: Head{At: at.UTC()}, Workers: rows, Masters: Masters(rows, workers)}
 	for _, r := range rows {
 		for event, err := range r.moment.missing {
 			if s.Missing == nil {

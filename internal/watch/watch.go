@@ -83,12 +83,15 @@ func (r *Row) observed(o *observe.Observing, shared *dicts.Observer) {
 	}
 }
 
+// Failed is the row of a worker that could not be watched.
+func Failed(pid int, err error) Row { return Row{Facts: Facts{PID: pid, Error: err.Error()}} }
+
 // Interval watches the worker for an interval.
 func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
-	r := Row{PID: w.w.PID, Master: process.Parent(w.w.PID), Evidence: evidence.Set{}}
+	r := Row{Facts: Facts{PID: w.w.PID, Master: process.Parent(w.w.PID)}, Evidence: evidence.Set{}}
 	before, err := w.w.Usage()
 	if err != nil {
-		return Row{PID: w.w.PID, Error: err.Error()}
+		return Failed(w.w.PID, err)
 	}
 	eventsBefore := w.events.Read()
 	var s span
@@ -100,10 +103,10 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	glances := w.w.Glance(ctx, duration)
 	after, err := w.w.Usage()
 	if errors.Is(err, fs.ErrNotExist) {
-		return Row{PID: w.w.PID, Error: fmt.Sprintf("worker %d ended meanwhile", w.w.PID)}
+		return Failed(w.w.PID, fmt.Errorf("worker %d ended meanwhile", w.w.PID))
 	}
 	if err != nil {
-		return Row{PID: w.w.PID, Error: err.Error()}
+		return Failed(w.w.PID, err)
 	}
 	s.to, _ = w.w.Nginx.Counters()
 	if s.zones, err = w.w.Nginx.Zones(); err != nil {

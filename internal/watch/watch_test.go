@@ -22,7 +22,7 @@ func TestRow(t *testing.T) {
 		At: start.Add(2 * time.Second), CPU: 1500 * time.Millisecond, Wait: time.Minute + 200*time.Millisecond,
 		Voluntary: 30, Involuntary: 5, MajorFaults: 7, Read: 5000, Write: 250, DiskRead: 5, RSS: 1 << 20, Sockets: 3,
 	}
-	got := Row{PID: 42}
+	got := Row{Facts: Facts{PID: 42}}
 	got.usage(before, after)
 	got.count(map[process.Event]uint64{process.Migrations: 3}, map[process.Event]uint64{process.Migrations: 7})
 	got.glances(worker.Glances{
@@ -33,14 +33,14 @@ func TestRow(t *testing.T) {
 		Connections: worker.Use{Average: 2.5, Most: 4, Limit: 512},
 		Loop:        worker.Loop{Err: errors.New("no clock")},
 	})
-	want := Row{
+	want := Row{Facts: Facts{
 		PID: 42, CPU: 0.25, Wait: 0.1, Lua: 0.25, States: map[string]float64{"compiled": 0.8, "C": 0.2}, Busiest: "/a",
 		Phases: map[string]record.Interval{"access": {Estimate: 0.25, Low: 0.1917, High: 0.3159}}, // Clopper & Pearson's, for 50 of 200
 		RSS:    1 << 20, Sockets: 3, Voluntary: 10, Read: 2000, Write: 100, DiskRead: 2,
 		Events:      map[process.Event]float64{process.Migrations: 2},
 		Connections: &Connections{2.5, 4, 512},
 		Unknown:     []string{"event loop: no clock"},
-	}
+	}}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Row{}), cmpopts.EquateApprox(0, 1e-4)); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
@@ -78,7 +78,7 @@ func TestLoopOf(t *testing.T) {
 func TestMasters(t *testing.T) {
 	start := time.Unix(1000, 0)
 	row := func(pid, master int, cpu time.Duration, requests uint64) Row {
-		r := Row{PID: pid, Master: master}
+		r := Row{Facts: Facts{PID: pid, Master: master}}
 		r.usage(worker.Usage{At: start, CPU: time.Second}, worker.Usage{At: start.Add(2 * time.Second), CPU: time.Second + cpu, Read: 300})
 		r.count(map[process.Event]uint64{process.ContextSwitches: 10}, map[process.Event]uint64{process.ContextSwitches: 60})
 		r.moment.span = span{from: nginx.Counters{Requests: 5, Accepted: 1}, to: nginx.Counters{Requests: 5 + requests, Accepted: 3, Active: 2}}
@@ -89,14 +89,14 @@ func TestMasters(t *testing.T) {
 	}
 	silent := row(30, 3, 0, 0)
 	silent.moment.span = span{err: nginx.ErrNoCounters}
-	got := Masters([]Row{row(10, 1, time.Second, 100), row(20, 2, time.Second, 50), row(11, 1, time.Second, 100), {PID: 12, Master: 1, Error: "ended"}, silent}, workers)
+	got := Masters([]Row{row(10, 1, time.Second, 100), row(20, 2, time.Second, 50), row(11, 1, time.Second, 100), {Facts: Facts{PID: 12, Master: 1, Error: "ended"}}, silent}, workers)
 	want := []Master{
-		{
+		{Shared: Shared{
 			PID: 1, Watched: 2, All: true, Counters: &nginx.Counters{Requests: 105, Accepted: 3, Active: 2}, Accepted: 1, Requests: 50,
 			PerRequest: &PerRequest{CPU: 2e7, Read: 6, Events: map[process.Event]float64{process.ContextSwitches: 1}},
-		},
-		{PID: 2, Watched: 1, Counters: &nginx.Counters{Requests: 55, Accepted: 3, Active: 2}, Accepted: 1, Requests: 25},
-		{PID: 3, Watched: 1, All: true, Unknown: nginx.ErrNoCounters.Error()},
+		}},
+		{Shared: Shared{PID: 2, Watched: 1, Counters: &nginx.Counters{Requests: 55, Accepted: 3, Active: 2}, Accepted: 1, Requests: 25}},
+		{Shared: Shared{PID: 3, Watched: 1, All: true, Unknown: nginx.ErrNoCounters.Error()}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
@@ -108,7 +108,7 @@ func TestRemember(t *testing.T) {
 	var w Watcher
 	var got []Recent
 	for i := range mostRecent + 3 {
-		got = w.remember(Row{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, Heap: uint64(i)})
+		got = w.remember(Row{Facts: Facts{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, Heap: uint64(i)}})
 	}
 	if len(got) != mostRecent || got[0].Heap != 3 || got[mostRecent-1].Heap != mostRecent+2 || got[0].States["compiled"] != 0.25 {
 		t.Errorf("%+v", got)

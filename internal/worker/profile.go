@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
 )
@@ -39,6 +40,29 @@ func (l Looks) Only(which string) Looks {
 		return false
 	})
 	return l
+}
+
+// Profile is those of the samples that are of the moments, and they themselves.
+func (l Looks) Profile(which string, unit profile.Unit) (*profile.Profile, Looks) {
+	chosen := l.Only(which)
+	p := &profile.Profile{Head: profile.Head{
+		Unit: unit, Moments: which, Start: l.Start, Duration: l.Elapsed, Period: l.Period(),
+		Taken: len(l.Samples) + l.Failed, Samples: len(chosen.Samples), Failed: l.Failed, Lost: l.Lost, Elapsed: l.Elapsed, Used: l.Used, Paused: l.Paused,
+	}, Evidence: evidence.Set{}}
+	p.Cut, p.LeftOut = l.Cut()
+	heap := map[string]uint64{} // of each VM, last
+	for _, s := range chosen.Samples {
+		if s.Partial != nil {
+			p.Partial++
+		}
+		heap[s.Machine] = s.InUse
+	}
+	for _, bytes := range heap {
+		p.Heap += bytes
+	}
+	chosen.AddTo(p)
+	p.Merge()
+	return p, chosen
 }
 
 // AddTo adds the samples to a profile, with the request, the state of Lua, the phase and the

@@ -1,21 +1,27 @@
-package report
+package capture
 
 import (
 	"fmt"
 	"io"
 
-	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
+	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// Capture draws what is kept of an event. Its only error is that of w.
-func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
-	p := newPage(opt)
+// Summary draws the page of a capture. Its only error is that of w.
+func (c *Capture) Summary(w io.Writer, opt ui.Options) error {
+	p := ui.NewPage(opt)
 	p.Line(p.Strong.Render("moonlap watch") + p.Faint.Render(p.Dot+fmt.Sprintf("worker %d", c.PID)+p.Dot+ui.Clean(c.Condition)))
-	p.Fact("what", ui.Sentence(ui.Clean(c.Text)))
+	c.Text(p, "")
+	return p.Write(w)
+}
+
+// Text draws what happened, and what was different.
+func (c *Capture) Text(p *ui.Page, _ string) {
+	p.Fact("what", ui.Sentence(ui.Clean(c.What)))
 	p.Fact("when", c.At.Format("2006-01-02 15:04:05.000 UTC"))
 	p.Fact("line", ui.Clean(c.Line))
 	p.Fact("request", ui.Clean(c.Request))
@@ -40,19 +46,32 @@ func Capture(w io.Writer, c *capture.Capture, opt ui.Options) error {
 	if c.Missed > 0 {
 		p.Fact("missed", ui.Plural(c.Missed, "event", "events")+" in the pause before this one")
 	}
-	p.captureLines(c)
-	evidence.ListShares(p.Page, "requests, of its time", c.Requests)
-	sleeps.List(p.Page, "what put the worker to sleep", c.Blocks)
-	p.captureHeap(c)
-	requests.Of(c.PID, c.InFlight, len(c.InFlight)).Text(p.Page, "")
-	return p.Write(w)
+	c.lines(p)
+	evidence.ListShares(p, "requests, of its time", c.Requests)
+	sleeps.List(p, "what put the worker to sleep", c.Blocks)
+	c.course(p)
+	requests.Of(c.PID, c.InFlight, len(c.InFlight)).Text(p, "")
 }
 
-// captureLines shows what the lines of an event had before it.
-func (p *page) captureLines(c *capture.Capture) {
+// Merge is the one that came first, which names the other.
+func (c *Capture) Merge(other evidence.Result) evidence.Result {
+	o := other.(*Capture)
+	first, later := *c, o
+	if o.At.Before(c.At) {
+		first, later = *o, c
+	}
+	first.Also = append(append(append([]string{}, first.Also...), later.What), later.Also...)
+	return &first
+}
+
+// Metrics writes nothing: an event is written when it happens.
+func (c *Capture) Metrics(*metrics.Page, ...string) {}
+
+// lines shows what the lines of an event had before it.
+func (c *Capture) lines(p *ui.Page) {
 	p.Section("Lua lines, and what part of the time they took before")
 	if len(c.Lines) == 0 {
-		p.Para("  ", fmt.Sprintf("None: Lua was on the stack in no look of %d.", c.Looks), p.Faint)
+		p.Para("  ", fmt.Sprintf("None: Lua was on the stack in no sample of %d.", c.Samples), p.Faint)
 		return
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
@@ -67,11 +86,11 @@ func (p *page) captureLines(c *capture.Capture) {
 		p.Line(p.Shorten(fmt.Sprintf("  %7s %7s  %s", ui.Percent(l.In), before, ui.Clean(l.Name)), p.Options.Width))
 	}
 	p.Para("  ", fmt.Sprintf("by %s in it and %s before, computing or blocked",
-		ui.Plural(c.Looks, "look", "looks"), ui.Count(c.LooksOf)), p.Faint)
+		ui.Plural(c.Samples, "sample", "samples"), ui.Count(c.SamplesBefore)), p.Faint)
 }
 
-// captureHeap draws the course of Lua's heap.
-func (p *page) captureHeap(c *capture.Capture) {
+// course draws the course of Lua's heap.
+func (c *Capture) course(p *ui.Page) {
 	if len(c.Heap) == 0 {
 		return
 	}
@@ -87,12 +106,12 @@ func (p *page) captureHeap(c *capture.Capture) {
 		least, most = min(least, r.Bytes), max(most, r.Bytes)
 	}
 	p.Section("Lua's heap")
-	p.Line(fmt.Sprintf("  %s to %s%s", p.Size(float64(least)), p.Size(float64(most)), p.spark(course, float64(most))))
+	p.Line(fmt.Sprintf("  %s to %s%s", p.Size(float64(least)), p.Size(float64(most)), p.Spark(course, float64(most))))
 }
 
-// CaptureLine is a capture in short, for a list of them.
-func CaptureLine(c *capture.Capture, opt ui.Options) string {
-	p := newPage(opt)
-	text := p.Join(c.At.Format("2006-01-02 15:04:05.000Z"), fmt.Sprintf("worker %d", c.PID), ui.Clean(c.Text), ui.Clean(c.Line), ui.Clean(c.Request))
+// Short is a capture in short, for a list of them.
+func (c *Capture) Short(opt ui.Options) string {
+	p := ui.NewPage(opt)
+	text := p.Join(c.At.Format("2006-01-02 15:04:05.000Z"), fmt.Sprintf("worker %d", c.PID), ui.Clean(c.What), ui.Clean(c.Line), ui.Clean(c.Request))
 	return ui.Unglued(text) + "\n  " + p.Arrow + " " + ui.Clean(c.Folder)
 }

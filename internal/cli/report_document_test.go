@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
+	"github.com/moonlap/moonlap/internal/evidence/timers"
+	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/watch"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// TestReportDocuments: what profile, explain, watch and captures wrote is drawn as their runs showed it, word by word.
+func TestReportDocuments(t *testing.T) {
+	sys := Sys{Getenv: func(string) string { return "" }, Width: func() int { return 100 }, Now: func() time.Time { return time.Unix(1e9, 0).UTC() }}
+	opt := reportOptions(sys)
+	handler := worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	sample := worker.Sample{
+		Lua: true, Asleep: true, Phase: "access", Request: worker.Request{Method: "GET", URI: "/one"}, Stack: []worker.Frame{{Kind: luajit.C, Function: "wait4", File: "libc"}, handler},
+		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: time.Second},
+	}
+	looks := worker.Looks{Samples: []worker.Sample{sample, sample}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
+	explained := explain.Explain(looks)
+	explained.PIDs, explained.Unknown = []int{7}, []string{"timers: gone"}
+	looks.Timed = true
+	sampled, _ := looks.Profile(worker.OffCPU, profile.Time)
+	sampled.PIDs, sampled.By = []int{7}, "ebpf"
+	sampled.Evidence[sleeps.Name] = sleeps.Of(looks)
+	seen := watch.Snapshot{
+		Schema: record.Schema, Kind: "watch", Head: watch.Head{At: time.Unix(2e9, 0).UTC()},
+		Workers: []watch.Row{{
+			Facts:    watch.Facts{PID: 7, Lua: 0.5, States: map[string]float64{"C": 1}, Heap: 300, Recent: []watch.Recent{{States: map[string]float64{"C": 0.5}, Heap: 300}}},
+			Evidence: evidence.Set{timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: worker.LuaTimers{Pending: 3}}}}},
+		}, watch.Failed(8, io.ErrUnexpectedEOF)},
+	}
+	event := &capture.Capture{PID: 7, At: time.Unix(2e9, 0).UTC(), Condition: "sleep>50ms", What: "the worker was put to sleep for 1s", Line: "handler@app.lua:24"}
+	captured := &profile.Profile{Evidence: evidence.Set{capture.Name: event}}
+	for name, c := range map[string]struct{ write, show func(io.Writer) error }{
+		"profile": {
+			func(w io.Writer) error { return sampled.WriteJSON(w, record.Schema) },
+			func(w io.Writer) error { return report.Profile(w, sampled, "", opt) },
+		},
+		"explain": {
+			func(w io.Writer) error { return explained.WriteDocument(w, record.Schema, "explain") },
+			func(w io.Writer) error { return report.Explain(w, explained, opt) },
+		},
+		"watch": {
+			func(w io.Writer) error { return json.NewEncoder(w).Encode(seen) },
+			func(w io.Writer) error { return report.Watch(w, seen, seen.At, opt) },
+		},
+		"capture": {
+			func(w io.Writer) error { return captured.WriteDocument(w, record.Schema, "capture") },
+			func(w io.Writer) error { return event.Summary(w, opt) },
+		},
+	} {
+		var file, shown, drawn bytes.Buffer
+		if err := c.write(&file); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.show(&shown); err != nil {
+			t.Fatal(err)
+		}
+		if err := drawDocuments(&drawn, sys, file.Bytes()); err != nil || shown.String() != drawn.String() || shown.Len() < 100 {
+			t.Errorf("%s: %v\n%s\nis drawn as\n%s", name, err, &shown, &drawn)
+		}
+		var document struct {
+			Schema, Kind string
+			Head         map[string]any
+		}
+		if err := json.Unmarshal(file.Bytes(), &document); err != nil || document.Schema != record.Schema || document.Kind != name || document.Head == nil {
+			t.Errorf("%v: %s", err, &file)
+		}
+		if several := bytes.Repeat(file.Bytes(), 2); name == "watch" || name == "capture" {
+			drawn.Reset()
+			if err := drawDocuments(&drawn, sys, several); err != nil || drawn.String() != strings.Repeat(shown.String(), 2) {
+				t.Errorf("two of %s: %v", name, err)
+			}
+		}
+	}
+	for _, earlier := range []string{`{"schema":"moonlap/1","kind":"watch","at":"2026-11-22T21:53:39Z","workers":[{"pid":7}]}`, `{"schema":"moonlap/1","kind":"explain","pid":7}`} {
+		if err := drawDocuments(io.Discard, sys, []byte(earlier)); err != errEarlier {
+			t.Errorf("%s: %v", earlier, err)
+		}
+	}
+}
