@@ -36,7 +36,7 @@ func newProfileCommand(sys Sys) *cobra.Command {
 		Use:   "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
 		Short: "Profile running nginx workers, or a command: Lua and C in one flame graph",
 		Long: `Profile running nginx workers, or a command: Lua, C and kernel functions in one
-stack, with the exact Lua line also in compiled code, by request and phase. It
+stack, with the Lua line also in compiled code, by request and phase. It
 needs no debug symbols, no restart and no change of the configuration.
 
 What to count, one of:

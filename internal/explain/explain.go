@@ -180,8 +180,8 @@ func common(samples []worker.Sample) (worker.Frame, bool) {
 			if f.Function != first.Function || f.File != first.File || f.FirstLine != first.FirstLine {
 				return best, found
 			}
-			if f.Line != first.Line {
-				first.Line = first.FirstLine // several lines: name the function
+			if f.Line != first.Line || f.LastLine != first.LastLine {
+				first.Line, first.LastLine = first.FirstLine, 0 // several lines: name the function
 			}
 		}
 		if first.Kind == luajit.Lua {

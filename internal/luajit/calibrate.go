@@ -37,6 +37,7 @@ func Calibrate(library *process.Object) (Layout, error) {
 	}
 	l.fromNewState(library)
 	l.fromHookMask(library)
+	l.KnownIR = knowsIR(library)
 	l.JITBase = l.CurrentL + 8 // next to each other in every version
 	return l, nil
 }

@@ -219,7 +219,7 @@ func TestCalibrate(t *testing.T) {
 	debian12 := Layout{
 		GlobalState: 0x10, Base: 0x20, Top: 0x28, Stack: 0x38, CFrame: 0x50, ExtraData: 0x60, Record: 0x68,
 		VMState: 0xb8, MainThread: 0xc0, CurrentL: 0x170, JITBase: 0x178,
-		Traces: 0x2e0 + 0x180, JITFlags: 0x2e0 + 0xa8, Hooks: 0x91, SnapshotPC: true,
+		Traces: 0x2e0 + 0x180, JITFlags: 0x2e0 + 0xa8, Hooks: 0x91, SnapshotPC: true, KnownIR: true,
 		StateSize: 0x1898, StateTotal: 0x80,
 	}
 	note := library.ELF.Section(".note.gnu.build-id")

@@ -17,6 +17,7 @@ type Frame struct {
 	File     string // chunk name without its mark, of a Lua function
 	FirstLn  int    // line of the function's head
 	Line     int    // line that runs, or the call's; 0: unknown
+	LastLine int    `json:",omitempty"` // where that cannot be told, the line is one from Line to this; 0: it is Line
 	Compiled bool   // machine code of a trace runs here
 	Address  uint64 // of a C function's code
 	Unnamed  bool   `json:"-"` // LearnNames has not found a name for it

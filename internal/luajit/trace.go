@@ -64,19 +64,42 @@ func (vm *VM) traces(r *process.Reader) []trace {
 	return all
 }
 
-// compiledFrames describes the innermost functions of a running trace: the one it began in, and
-// those that were inlined into it, as of the last snapshot before the machine code's address. There
-// is a snapshot wherever a guard would have to leave the trace in another state than the guard
-// before it: after each branch, call and store. So that is the line that runs, but for arithmetic
-// in an inlined function, which may be charged to the line of its call. Of a C function that the trace
-// has called, returns tells that machine is right before the address that it returns to.
+// compiledFrames describes the innermost functions of a running trace: the one it began in, and those that were inlined into it, at
+// the machine code's address. Of a C function that the trace has called, returns tells that machine is right before the address that
+// it returns to. Where the trace's own instructions do not tell the line, its snapshots tell between which lines it is.
 func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
+	var frames []Frame
+	if code := vm.mapOf(t, function); code != nil {
+		at := code.Sampled
+		if returns {
+			at = code.At
+		}
+		if place, ok := at(int(machine - t.code.From)); ok {
+			guess := vm.reader() // what was read of the trace may be older than what it refers to
+			if frames = vm.placeFrames(guess, place); guess.Err != nil {
+				frames = nil
+			}
+		}
+	}
+	if frames == nil {
+		frames = vm.snapshotFrames(r, t, machine, function, returns)
+	}
+	for i := range frames {
+		frames[i].Compiled = true
+	}
+	return frames
+}
+
+// snapshotFrames describes the same as of the last snapshot before the address, and the one behind it. There is a snapshot wherever a
+// guard would have to leave the trace in another state than the guard before it: after each branch, call and store. The line is one
+// of those between the two.
+func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
 	var snap snapshot
 	ok := false
-	pc := uint64(0)
+	pc, exact := uint64(0), false
 	if returns {
-		snap, ok = vm.snapshotReturned(t, machine+1, function)
-		pc = snap.pc
+		snap, exact = vm.snapshotReturned(t, machine+1, function)
+		pc, ok = snap.pc, exact
 	}
 	if !ok {
 		if snap, ok = vm.snapshotAt(r, t, machine); ok {
@@ -106,10 +129,37 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 		}
 	}
 	frames = append(frames, vm.frame(r, function, pc))
-	for i := range frames {
-		frames[i].Compiled = true
+	if !exact && ok {
+		vm.widen(&frames[0], t, machine)
 	}
 	return frames
+}
+
+// widen makes a range of a frame's line: from the snapshots around the address to those around them, whose bytecode may be on the way
+// that was not taken. Where the next one is in another function, it is all of the function.
+func (vm *VM) widen(f *Frame, t *trace, machine uint64) {
+	r := vm.reader()
+	n, ok := vm.snapshotIndex(r, t, machine)
+	if f.Kind != Lua || f.Line == 0 || !ok {
+		return
+	}
+	first, last := f.Line, f.Line
+	count := int(r.U16(t.address + traceSnapshots))
+	for i := max(0, n-1); i <= min(n+1, count-1); i++ {
+		s, ok := vm.readSnapshot(r, t, i)
+		if !ok {
+			return
+		}
+		if line := vm.line(r, f.proto, s.pc+4); vm.within(r, f.proto, s.pc) && line > 0 {
+			first, last = min(first, line), max(last, line)
+			continue
+		}
+		first, last = f.FirstLn, f.FirstLn+int(r.U32(f.proto+protoLines))
+		break
+	}
+	if r.Err == nil && last > first {
+		f.Line, f.LastLine = first, last
+	}
 }
 
 // A snapshot is the state of the Lua stack at a point of a trace, as far as it is needed here.

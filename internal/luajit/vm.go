@@ -17,6 +17,7 @@ type VM struct {
 
 	builtins map[uint64]string // names by address of the C function, or by ID
 	settled  bool              // where the traces are, and what their snapshots know
+	maps     *traceMaps        // lines in traces
 }
 
 // Attach makes a VM of the main thread's address, and verifies that the layout fits it.
@@ -26,6 +27,7 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 		return nil, err
 	}
 	vm := &VM{Layout: layout, Memory: memory, Library: library.Path, Asm: asm}
+	vm.maps = &traceMaps{traces: map[uint64]traceMap{}}
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
 	vm.Layout.Total = layout.totalBehind(vm.Global - mainThread)

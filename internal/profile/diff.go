@@ -26,7 +26,7 @@ func (d *Diff) frame(f Frame) Frame {
 	if d.Lines || f.Kind != Lua {
 		return f
 	}
-	f.Line = 0
+	f.Line, f.LastLine = 0, 0
 	if f.Function != "" {
 		f.First = 0
 	}

@@ -25,12 +25,12 @@ func Hot(kept *record.Profile, most int) *record.Hot {
 		if !ok {
 			continue
 		}
-		key := Frame{Function: f.Function, File: f.File, Line: cmp.Or(f.Line, f.First)}
+		key := Frame{Function: f.Function, File: f.File, Line: cmp.Or(f.Line, f.First), LastLine: f.LastLine}
 		i, known := index[key]
 		if !known {
 			i = len(hot.Lines)
 			index[key] = i
-			hot.Lines = append(hot.Lines, record.HotLine{Function: key.Function, File: key.File, Line: key.Line})
+			hot.Lines = append(hot.Lines, record.HotLine{Function: key.Function, File: key.File, Line: key.Line, LastLine: key.LastLine})
 		}
 		hot.Lines[i].Looks += s.Count
 	}

@@ -42,6 +42,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 	type code struct {
 		function, file string
 		first          int
+		line, last     int // of a range
 	}
 	functions := map[code]*profile.Function{}
 	locations := map[Frame]*profile.Location{}
@@ -50,12 +51,15 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		if l, ok := locations[f]; ok {
 			return l
 		}
-		c := code{f.Function, f.File, f.First}
+		c := code{f.Function, f.File, f.First, 0, 0}
+		if f.Range() { // a location has one line, so the function's name has the range
+			c.line, c.last = f.Line, f.LastLine
+		}
 		fn, ok := functions[c]
 		if !ok {
 			name := f.Function
 			if f.Kind == Lua {
-				name = Frame{Function: f.Function, File: f.File, First: f.First, Kind: Lua}.Name()
+				name = Frame{Function: f.Function, File: f.File, First: f.First, Line: c.line, LastLine: c.last, Kind: Lua}.Name()
 			}
 			fn = &profile.Function{
 				ID: uint64(len(functions) + 1), Name: name, SystemName: name,

@@ -76,12 +76,28 @@ type Frame struct {
 	File     string `json:"file,omitempty"`       // source file, or library of C code
 	First    int    `json:"first_line,omitempty"` // where a Lua function begins; 0: unknown, or a main chunk
 	Line     int    `json:"line,omitempty"`       // that ran; 0: unknown
+	LastLine int    `json:"last_line,omitempty"`  // where that could not be told, it was one from Line to this; 0: it was Line
 	Kind     Kind   `json:"kind"`
 	Compiled bool   `json:"compiled,omitempty"` // in LuaJIT's machine code
 }
 
-// Name is how the frame is written in stacks: function@file.lua:line for Lua, the function alone for
-// C, with FlameGraph's marks behind it: _[j] compiled, _[k] kernel.
+// Range tells that the line could not be told: it is one of several.
+func (f Frame) Range() bool { return f.LastLine > f.Line && f.Line > 0 }
+
+// Ranges is the share of what was counted whose innermost Lua line could not be told.
+func (p *Profile) Ranges() float64 {
+	var all, ranges int64
+	for _, s := range p.Stacks {
+		all += s.Count
+		if f, ok := innermostLua(s.Frames); ok && f.Range() {
+			ranges += s.Count
+		}
+	}
+	return float64(ranges) / float64(max(1, all))
+}
+
+// Name is how the frame is written in stacks: function@file.lua:line for Lua, function@file.lua:first-last where the line is one of
+// these, the function alone for C, with FlameGraph's marks behind it: _[j] compiled, _[k] kernel.
 func (f Frame) Name() string {
 	name := f.Function
 	if f.Kind == Lua {
@@ -91,6 +107,9 @@ func (f Frame) Name() string {
 		name += "@" + path.Base(f.File)
 		if line := cmp.Or(f.Line, f.First); line > 0 {
 			name += fmt.Sprint(":", line)
+			if f.Range() {
+				name += fmt.Sprint("-", f.LastLine)
+			}
 		}
 	}
 	switch {

@@ -105,7 +105,8 @@ type StateShare struct {
 type HotLine struct {
 	Function string  `json:"function,omitempty"`
 	File     string  `json:"file,omitempty"`
-	Line     int     `json:"line,omitempty"` // 0: not known
+	Line     int     `json:"line,omitempty"`      // 0: not known
+	LastLine int     `json:"last_line,omitempty"` // where the line could not be told, it was one from Line to this
 	Looks    int64   `json:"looks"`
 	Share    float64 `json:"share"` // of the looks, 0…1
 }

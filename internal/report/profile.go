@@ -51,6 +51,9 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 	default:
 		p.stops(e)
 	}
+	if ranges := e.Ranges(); ranges > 0 {
+		p.Fact("lines", ui.Percent(ranges)+" of the samples have a range of lines: compiled code whose line is not known")
+	}
 	if known {
 		p.Fact("CPU", ui.Percent(e.Used.Seconds()/e.Duration.Seconds())+" of one processor")
 		if e.Samples == 0 && !timed && !allocated {

@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 )
 
-// Where names a frame: function@file:line. It is "" for none.
+// Where names a frame: function@file:line, or function@file:first-last where the line is one of these. It is "" for none.
 func (f Frame) Where() string {
 	if f.File == "" {
 		return ""
@@ -18,6 +18,9 @@ func (f Frame) Where() string {
 	line := cmp.Or(f.Line, f.FirstLine)
 	if line == 0 {
 		return name + "@" + path.Base(f.File)
+	}
+	if f.LastLine > line {
+		return fmt.Sprintf("%s@%s:%d-%d", name, path.Base(f.File), line, f.LastLine)
 	}
 	return fmt.Sprintf("%s@%s:%d", name, path.Base(f.File), line)
 }

@@ -141,7 +141,7 @@ func profileFrames(stack []Frame) []profile.Frame {
 	frames := make([]profile.Frame, len(stack))
 	for i, f := range stack {
 		frames[len(frames)-1-i] = profile.Frame{
-			Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line,
+			Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line, LastLine: f.LastLine,
 			Kind: kinds[f.Kind], Compiled: f.Compiled,
 		}
 	}

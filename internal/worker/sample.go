@@ -19,6 +19,7 @@ type Frame struct {
 	File      string      `json:"file"`                 // source file, or the library of C code
 	FirstLine int         `json:"first_line,omitempty"` // of a Lua function
 	Line      int         `json:"line,omitempty"`       // that runs; 0: unknown
+	LastLine  int         `json:"last_line,omitempty"`  // where the line cannot be told, it is one from Line to this; 0: it is Line
 	Compiled  bool        `json:"compiled,omitempty"`
 }
 
@@ -321,7 +322,7 @@ func (w *Worker) luaFrame(f luajit.Frame) Frame {
 func (w *Worker) nameFrame(f luajit.Frame) Frame {
 	out := Frame{
 		Kind: f.Kind, Function: w.sources.Name(f), File: f.File,
-		FirstLine: f.FirstLn, Line: f.Line, Compiled: f.Compiled,
+		FirstLine: f.FirstLn, Line: f.Line, LastLine: f.LastLine, Compiled: f.Compiled,
 	}
 	if name, ok := strings.CutPrefix(out.Function, "coroutine.__"); ok { // the Lua module's own, which coroutine.resume and the others call
 		out.Function = "coroutine." + name

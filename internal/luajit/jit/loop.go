@@ -1,0 +1,130 @@
+package jit
+
+// copies tells for each instruction behind LOOP which one of the first pass it is a copy of, or between which two it stands. The
+// loop's second pass is made from the first one in its order, with each operand replaced by its copy; what does not change is left
+// out.
+func (t *Trace) copies(loop Ref) map[Ref]Span {
+	from := map[Ref]Span{}
+	copied := map[Ref]Ref{} // to what; 0: it cannot be told
+	cursor := loop + 1
+	snaps := t.copiedSnapshots(loop)
+	sure := map[Ref]Ref{}
+	end := t.Snapshots[t.snapshotOf(loop)]
+	for r := First; r < loop; r++ {
+		for len(snaps) > 0 && r >= snaps[0].first {
+			cursor = max(cursor, snaps[0].second)
+			snaps = snaps[1:]
+		}
+		i := t.IR[r-Bias]
+		if i.Op == NOP {
+			continue
+		}
+		if i.Op == SLOAD { // it has what the slot holds at the end of the first pass
+			copied[r] = r
+			if ref, ok := end.Slots[int(i.Op1)]; ok {
+				copied[r] = ref
+			}
+			if copied[r] != r || t.findCopy(i, [2]bool{true, true}, cursor, cursor+1) == 0 {
+				continue
+			}
+		}
+		want, known, changed := i, [2]bool{true, true}, false
+		for n, operand := range []*Ref{&want.Op1, &want.Op2} {
+			if !definitions[i.Op].refs[n] || operand.constant() || *operand == Bias {
+				continue
+			}
+			to, ok := copied[*operand]
+			known[n] = ok && to != 0
+			changed = changed || to != *operand
+			*operand = to
+		}
+		const kinds = 0x60
+		if definitions[i.Op].mode&kinds == 0 && !changed {
+			copied[r] = r
+			continue
+		}
+		limit := t.end()
+		if len(snaps) > 0 {
+			limit = snaps[0].second
+		}
+		if to := t.findCopy(want, known, cursor, limit); to != 0 {
+			copied[r], sure[to] = to, r
+			cursor = to + 1
+		} else {
+			copied[r] = t.earlierCopy(want, known, cursor)
+		}
+	}
+	// What stands between two copies comes from between their originals.
+	last, next := First, loop-1
+	for r := loop + 1; r < t.end(); r++ {
+		if original, ok := sure[r]; ok {
+			last = original
+		}
+		from[r] = Span{From: last}
+	}
+	for r := t.end() - 1; r > loop; r-- {
+		if original, ok := sure[r]; ok {
+			next = original
+		}
+		from[r] = Span{from[r].From, next}
+	}
+	return from
+}
+
+// findCopy is the next instruction, where it is the wanted one, but for a conversion before it.
+func (t *Trace) findCopy(want Instruction, known [2]bool, from, limit Ref) Ref {
+	for r := from; r < min(limit, t.end()); r++ {
+		i := t.IR[r-Bias]
+		if t.equal(i, want, known) {
+			return r
+		}
+		if i.Op != CONV && i.Op != NOP {
+			return 0
+		}
+	}
+	return 0
+}
+
+// earlierCopy is an instruction before that has the same result already; 0: there is none.
+func (t *Trace) earlierCopy(want Instruction, known [2]bool, before Ref) Ref {
+	if !known[0] || !known[1] {
+		return 0
+	}
+	for r := before - 1; r >= First; r-- {
+		if t.equal(t.IR[r-Bias], want, known) {
+			return r
+		}
+	}
+	return 0
+}
+
+func (t *Trace) equal(i, want Instruction, known [2]bool) bool {
+	if i.Op != want.Op {
+		return false
+	}
+	straight := (!known[0] || i.Op1 == want.Op1) && (!known[1] || i.Op2 == want.Op2)
+	const commutative = 0x10
+	return straight || definitions[i.Op].mode&commutative != 0 && (!known[0] || i.Op2 == want.Op1) && (!known[1] || i.Op1 == want.Op2)
+}
+
+// A pair is where a snapshot stands in the first pass, and where its copy does.
+type pair struct{ first, second Ref }
+
+// copiedSnapshots pairs the snapshots of both passes: the copies have the same bytecode addresses in the same order, but some are
+// left out.
+func (t *Trace) copiedSnapshots(loop Ref) (all []pair) {
+	n := 1
+	for _, s := range t.Snapshots {
+		if s.Ref <= loop {
+			continue
+		}
+		for k := n; k < len(t.Snapshots) && t.Snapshots[k].Ref < loop; k++ {
+			if o := t.Snapshots[k]; o.PC == s.PC && o.Base == s.Base && len(o.Frames) == len(s.Frames) {
+				all = append(all, pair{o.Ref, s.Ref})
+				n = k + 1
+				break
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,320 @@
+package jit
+
+// A Source reads what the bytecode of a trace's functions refers to.
+type Source interface {
+	Proto(address uint64) *Proto           // nil: it is none
+	At(pc uint64) *Proto                   // the one that an instruction belongs to; nil: that is not known
+	Lua(function uint64) uint64            // the prototype of a function that is one of Lua; else 0
+	Upvalue(function uint64, n int) uint64 // the value of a function's variable outside
+}
+
+// An activation is a function that runs in a trace.
+type activation struct {
+	proto    *Proto
+	function uint64 // 0: not known, but the prototype is
+	base     int    // slot
+	caller   *activation
+	call     uint64 // address of the instruction in the caller that called it
+	depth    int
+}
+
+// A step is one bytecode instruction on the way of a trace.
+type step struct {
+	in   *activation
+	pc   uint64
+	lost bool // what came before it on the way is not known
+	may  opSet
+	// into tells that it may have called a function of Lua whose bytecode is not among the steps.
+	into bool
+}
+
+// A value is what a slot holds: an instruction's result, or what is known of it without one.
+type value struct {
+	ref    Ref // 0: unknown
+	bits   uint64
+	number bool // bits are those of a number
+	object bool // bits are the address of an object
+}
+
+// A walker goes the way that the recorder went, as far as it can be told.
+type walker struct {
+	t      *Trace
+	source Source
+	end    Ref // of the first copy of a loop, or of all
+	in     *activation
+	pc     uint64
+	slots  map[int]value
+	loads  map[int]Ref // of each slot from the stack
+	next   int         // snapshot
+	cursor Ref         // first instruction that may belong to what comes
+	may    opSet       // what may have been emitted since the last one that is known
+	steps  []step
+	known  map[Ref]int // step by instruction
+	least  map[Ref]int // snapshots: from this instruction on, this step or a later one
+	most   map[Ref]int // up to this instruction, this step or one before
+	fields map[field]value
+	nearby []between // by instruction, when the way is at its end
+}
+
+// A field is a key of an object: what was read from it or put there is known from then on.
+type field struct{ object, key value }
+
+// mostSteps bounds a way. LuaJIT records 4,000 instructions of IR at most; bytecode that emits nothing is short between them.
+const mostSteps = 1 << 14
+
+// walk follows the trace from its start on. root is the function that its outermost frame is of, as far as it is known.
+func (t *Trace) walk(source Source, root uint64) *walker {
+	w := &walker{
+		t: t, source: source, end: t.end(), slots: map[int]value{}, loads: map[int]Ref{},
+		fields: map[field]value{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First,
+	}
+	if loop := t.loop(); loop != 0 {
+		w.end = loop
+	}
+	for r := First; r < w.end; r++ {
+		if i := t.IR[r-Bias]; i.Op == SLOAD {
+			if _, ok := w.loads[int(i.Op1)]; !ok {
+				w.loads[int(i.Op1)] = r
+			}
+		}
+	}
+	outermost := &activation{function: root, base: 2}
+	if root != 0 {
+		outermost.proto = source.Proto(source.Lua(root))
+	}
+	first := t.Snapshots[0]
+	if len(first.Frames) == 0 || outermost.proto == nil {
+		if p := source.Proto(t.StartProto); p.contains(first.PC) && len(first.Frames) == 0 {
+			if outermost.proto != p {
+				outermost.function = 0
+			}
+			outermost.proto = p
+		}
+	}
+	if len(first.Frames) > 0 {
+		if call, ok := first.Frames[0].called(); ok && !outermost.proto.contains(call) {
+			outermost.proto, outermost.function = source.At(call), 0
+		}
+	}
+	if outermost.proto == nil || !w.enter(first, outermost) {
+		return w
+	}
+	w.resync(first)
+	w.next = 1
+	if t.StartPC != 0 && t.Root == 0 && w.in.proto.contains(t.StartPC) && t.StartPC != w.pc { // the loop's instruction comes first
+		switch op := bcOp(t.StartIns); {
+		case op >= bcFORL && op <= bcJFORL, op >= bcITERL && op <= bcJITERL, op == bcITERN:
+			w.begin(t.StartPC)
+			w.steps[0].may = emits(op)
+			w.may = w.may.and(emits(op))
+			if op <= bcJFORL {
+				w.loopStart(w.in.base + bcA(t.StartIns))
+			}
+		}
+	}
+	for len(w.steps) < mostSteps && w.step() {
+	}
+	w.finish()
+	return w
+}
+
+// enter makes the activations of a snapshot; false where one of its functions is not known.
+func (w *walker) enter(s Snapshot, outermost *activation) bool {
+	in := outermost
+	for _, f := range s.Frames {
+		call, ok := f.called()
+		if !ok || !in.proto.contains(call) {
+			return false
+		}
+		next := &activation{function: f.Function, base: f.Slot, caller: in, call: call, depth: in.depth + 1}
+		address := w.source.Lua(f.Function)
+		if f.Function == 0 {
+			address = w.guarded(f.Computed)
+		}
+		if next.proto = w.source.Proto(address); next.proto == nil {
+			return false
+		}
+		in = next
+	}
+	if !in.proto.contains(s.PC) {
+		return false
+	}
+	w.in, w.pc = in, s.PC
+	return true
+}
+
+// called is the instruction that called a frame's function: one of Lua's calls, or one that has called a metamethod.
+func (f Frame) called() (pc uint64, ok bool) {
+	const types, lua, allTypes, continuation = 3, 0, 7, 2
+	if f.Link&allTypes == continuation {
+		return f.After - 4, f.After != 0 && f.Function|uint64(f.Computed) != 0
+	}
+	return f.Link - 4, f.Link != 0 && f.Link&types == lua && f.Function|uint64(f.Computed) != 0
+}
+
+// guarded is the prototype that a computed function was made sure to be of; 0: there is none.
+func (w *walker) guarded(function Ref) uint64 {
+	for r := First; r < w.t.end(); r++ {
+		load := w.t.IR[r-Bias]
+		if load.Op != FLOAD || load.Op1 != function {
+			continue
+		}
+		for g := r + 1; g < w.t.end(); g++ {
+			i := w.t.IR[g-Bias]
+			if c, ok := w.t.Constants[i.Op2]; i.Op == EQ && i.Op1 == r && ok && c.Op == KPTR {
+				return c.Value - protoSize
+			}
+		}
+	}
+	return 0
+}
+
+// protoSize is that of a prototype without its bytecode, which follows.
+const protoSize = 0x68
+
+// resync takes over what a snapshot says of the slots.
+func (w *walker) resync(s Snapshot) {
+	for slot, ref := range s.Slots {
+		if c, ok := w.t.Constants[ref]; ok {
+			w.slots[slot] = value{ref: ref, bits: c.Value & pointerMask, object: c.Op == KGC}
+		} else {
+			w.slots[slot] = value{ref: ref}
+		}
+	}
+}
+
+// begin notes that an instruction is recorded.
+func (w *walker) begin(pc uint64) uint32 {
+	ins := w.in.proto.Code[w.in.proto.index(pc)]
+	w.steps = append(w.steps, step{in: w.in, pc: pc, may: emits(bcOp(ins))})
+	return ins
+}
+
+// here tells whether the way is where a snapshot was made.
+func (w *walker) here(s Snapshot) bool {
+	if s.PC != w.pc || s.Base+2 != w.in.base || len(s.Frames) != w.in.depth {
+		return false
+	}
+	for r := w.cursor; r < s.Ref; r++ { // all before it has to be explained
+		if !w.may.has(w.t.IR[r-Bias].Op) {
+			return false
+		}
+	}
+	return true
+}
+
+// passes notes that the way has come to a snapshot, before the step that comes next, or in it.
+func (w *walker) passes(s Snapshot, inside bool) {
+	n := len(w.steps)
+	if inside {
+		n--
+	}
+	w.least[s.Ref] = n
+	if !inside {
+		n--
+	}
+	w.most[s.Ref] = n
+	w.cursor = max(w.cursor, s.Ref)
+	w.resync(s)
+	w.next++
+}
+
+func (w *walker) snapshot() (Snapshot, bool) {
+	for w.next < len(w.t.Snapshots) {
+		s := w.t.Snapshots[w.next]
+		if s.Ref > w.end {
+			return s, false
+		}
+		if s.Ref >= w.cursor || w.next == len(w.t.Snapshots)-1 {
+			return s, true
+		}
+		w.next++
+	}
+	return Snapshot{}, false
+}
+
+// step records one instruction and goes to the next; false at the way's end.
+func (w *walker) step() bool {
+	for {
+		s, ok := w.snapshot()
+		if !ok || !w.here(s) {
+			break
+		}
+		w.passes(s, false)
+		w.may = none
+	}
+	if s, ok := w.snapshot(); !ok && w.cursor >= w.end || !ok && len(w.t.Snapshots) > 1 && w.next >= len(w.t.Snapshots) {
+		_ = s
+		return false
+	}
+	if first := w.t.Snapshots[0]; w.end < w.t.end() && len(w.steps) > 1 && w.in.depth == 0 && w.pc == first.PC {
+		w.steps[len(w.steps)-1].lost = w.next < len(w.t.Snapshots) && w.t.Snapshots[w.next].Ref < w.end // it was not this way
+		return false
+	}
+	if !w.in.proto.contains(w.pc) {
+		return w.lost()
+	}
+	ins := w.begin(w.pc)
+	w.may = w.may.and(emits(bcOp(ins)))
+	next, ok := w.record(ins)
+	if !ok {
+		return w.lost()
+	}
+	w.pc = next
+	return true
+}
+
+// lost goes on at the next snapshot whose functions are known.
+func (w *walker) lost() bool {
+	for {
+		s, ok := w.snapshot()
+		if !ok {
+			return false
+		}
+		outermost := w.in
+		for outermost.caller != nil {
+			outermost = outermost.caller
+		}
+		w.next++
+		if !w.enter(s, outermost) {
+			w.may = everything
+			continue
+		}
+		if i, ok := w.t.At(s.Ref); ok && i.guard() && comparing(i.Op) { // it may be where the guard leads to
+			if back, ok := w.opposite(s); ok {
+				w.in, w.pc = back.in, back.pc
+			}
+		}
+		w.slots = map[int]value{}
+		w.resync(s)
+		w.cursor = max(w.cursor, s.Ref)
+		w.may = everything
+		n := len(w.steps)
+		w.least[s.Ref] = n
+		ins := w.begin(w.pc)
+		w.steps[n].lost = true
+		next, ok := w.record(ins)
+		if !ok {
+			continue
+		}
+		w.pc = next
+		return true
+	}
+}
+
+// opposite is the comparison which a snapshot leads behind, on the way that was not taken.
+func (w *walker) opposite(s Snapshot) (step, bool) {
+	p := w.in.proto
+	n := p.index(s.PC)
+	for _, i := range []int{n - 2, n} {
+		if i >= 0 && i < len(p.Code) && bcOp(p.Code[i]) <= bcISNEP && i != n {
+			return step{in: w.in, pc: p.First + 4*uint64(i)}, true
+		}
+	}
+	for i, ins := range p.Code {
+		if bcOp(ins) <= bcISNEP && i+1 < len(p.Code) && i+2+bcJump(p.Code[i+1]) == n {
+			return step{in: w.in, pc: p.First + 4*uint64(i)}, true
+		}
+	}
+	return step{}, false
+}

@@ -1,0 +1,179 @@
+package luajit
+
+import (
+	"debug/elf"
+	"sync"
+
+	"github.com/moonlap/moonlap/internal/luajit/jit"
+	"github.com/moonlap/moonlap/internal/process"
+)
+
+// knowsIR tells whether a build's intermediate representation is one that is known: its table of operations lies in its read-only
+// data.
+func knowsIR(library *process.Object) bool {
+	const most = 1 << 20 // bytes
+	for _, s := range library.ELF.Sections {
+		if s.Name != ".rodata" || s.Type != elf.SHT_PROGBITS || s.Size > most {
+			continue
+		}
+		if b, err := s.Data(); err == nil && jit.Known(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxMaps bounds the traces whose lines are kept: OpenResty has 8,000 traces at most, and few of them are hot.
+const maxMaps = 4096
+
+// traceMaps keeps what was found out of traces, for a VM and its copies.
+type traceMaps struct {
+	lock   sync.Mutex
+	traces map[uint64]traceMap // by address
+}
+
+// A traceMap is of the trace that had this head; its map is nil where it could not be made.
+type traceMap struct {
+	head jit.Head
+	code *jit.Map
+}
+
+// mapOf is what is known of a trace's lines. A trace that has taken another's place has another head.
+func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
+	if !vm.Layout.SnapshotPC || !vm.Layout.KnownIR || vm.maps == nil {
+		return nil
+	}
+	vm.maps.lock.Lock()
+	defer vm.maps.lock.Unlock()
+	r := vm.reader()
+	head := jit.ReadHead(r, t.address)
+	if r.Err != nil {
+		return nil
+	}
+	if known, ok := vm.maps.traces[t.address]; ok && known.head == head {
+		return known.code
+	}
+	if len(vm.maps.traces) >= maxMaps {
+		clear(vm.maps.traces)
+	}
+	one := traceMap{head: head}
+	if read, err := jit.Read(vm.Memory, t.address); err == nil {
+		one.code = jit.NewMap(read, &bytecodeSource{vm: vm, protos: map[uint64]*jit.Proto{}}, function)
+	}
+	vm.maps.traces[t.address] = one
+	return one.code
+}
+
+// bytecodeSource reads the functions of one trace.
+type bytecodeSource struct {
+	vm     *VM
+	protos map[uint64]*jit.Proto
+}
+
+// Proto reads a prototype with its constants.
+func (s *bytecodeSource) Proto(address uint64) *jit.Proto {
+	const (
+		constants     = 0x20 // k
+		objects       = 0x30 // sizekgc
+		numbers       = 0x34 // sizekn
+		mostConstants = 1 << 16
+		protoVararg   = 0x02
+	)
+	if p, ok := s.protos[address]; ok || address == 0 {
+		return p
+	}
+	s.protos[address] = nil
+	r := s.vm.reader()
+	c, ok := s.vm.readCode(r, address)
+	if !ok {
+		return nil
+	}
+	p := &jit.Proto{Address: address, First: address + protoSize, Code: c.plain, Vararg: c.flags&protoVararg != 0}
+	k, nObjects, nNumbers := r.U64(address+constants), uint64(r.U32(address+objects)), uint64(r.U32(address+numbers))
+	if r.Err != nil || nObjects > mostConstants || nNumbers > mostConstants {
+		return nil
+	}
+	b := r.Bytes(k-8*nObjects, int(8*(nObjects+nNumbers)))
+	if r.Err != nil {
+		return nil
+	}
+	for n := range nObjects { // they count downwards
+		p.Objects = append(p.Objects, le64(b[8*(nObjects-1-n):])&pointerMask)
+	}
+	for n := range nNumbers {
+		p.Numbers = append(p.Numbers, le64(b[8*(nObjects+n):]))
+	}
+	s.protos[address] = p
+	return p
+}
+
+// At is the prototype that an instruction belongs to.
+func (s *bytecodeSource) At(pc uint64) *jit.Proto {
+	if proto, ok := s.vm.protoOf(pc); ok {
+		return s.Proto(proto)
+	}
+	return nil
+}
+
+// Lua is the prototype of a function of Lua; 0: it is none.
+func (s *bytecodeSource) Lua(function uint64) uint64 {
+	r := s.vm.reader()
+	if function == 0 || r.U8(function+objectType) != typeFunction || r.U8(function+functionID) != 0 || r.Err != nil {
+		return 0
+	}
+	proto := r.U64(function+functionPC) - protoSize
+	if r.Err != nil {
+		return 0
+	}
+	return proto
+}
+
+// Upvalue is the value of a function's variable outside, as it is now.
+func (s *bytecodeSource) Upvalue(function uint64, n int) uint64 {
+	const first = 0x28 // uvptr
+	r := s.vm.reader()
+	if n >= int(r.U8(function+functionCount)) {
+		return 0
+	}
+	v := r.U64(r.U64(function+first+8*uint64(n)) + upvalueValue)
+	v = r.U64(v)
+	if r.Err != nil {
+		return 0
+	}
+	return v
+}
+
+// placeFrames describes the functions of a place in a trace, innermost first.
+func (vm *VM) placeFrames(r *process.Reader, place jit.Place) []Frame {
+	var frames []Frame
+	for i := len(place) - 1; i >= 0; i-- {
+		c := place[i]
+		f := vm.protoFrame(r, c.Proto, c.To+4)
+		if c.Whole {
+			f.Line, f.LastLine = f.FirstLn, f.FirstLn+int(r.U32(c.Proto+protoLines))
+		} else {
+			f.Line, f.LastLine = vm.lineRange(r, c.Proto, c.From, c.To)
+		}
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// lineRange is the first and the last line of the instructions between two, both included; last is 0 where it is one line.
+func (vm *VM) lineRange(r *process.Reader, proto, from, to uint64) (first, last int) {
+	const most = 4096 // instructions
+	for pc := from; pc <= to && pc <= from+4*most; pc += 4 {
+		line := vm.line(r, proto, pc+4)
+		if line == 0 {
+			continue
+		}
+		if first == 0 || line < first {
+			first = line
+		}
+		last = max(last, line)
+	}
+	if last == first {
+		last = 0
+	}
+	return first, last
+}
