@@ -24,6 +24,7 @@ type lintOptions struct {
 	baseline      string
 	why, profile  string
 	showConfig    bool
+	lsp           bool
 	all           bool
 	fix, write    bool
 	measure       bool
@@ -91,6 +92,7 @@ be read or a rule failed; what was found in the others stands.`,
 	f.BoolVar(&o.showConfig, "show-config", false, "print settings and classes of paths, and lint nothing")
 	f.BoolVar(&o.fix, "fix", false, "print a diff of the changes that surely keep the meaning")
 	f.BoolVar(&o.write, "write", false, "with --fix, write the changes into the files")
+	f.BoolVar(&o.lsp, "lsp", false, "be a language server on stdin and stdout")
 	f.BoolVar(&o.measure, "measure", false, "measure the prices of the rules here, and keep them")
 	f.StringVar(&o.out, "out", "", "with --measure, write the prices into `FILE`, too")
 	f.IntVar(&o.runs, "runs", 2, "with --measure, runs a pair, whose spread is shown")
@@ -171,19 +173,17 @@ func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
 	if err := oneOf("--format", o.format, lint.Formats...); err != nil {
 		return err
 	}
-	other := count(o.measure, o.why != "", o.showConfig)
+	other := count(o.measure, o.why != "", o.showConfig, o.lsp)
 	switch {
 	case other > 1:
-		return usageErrorf("--measure, --why and --show-config go one at a time")
+		return usageErrorf("--measure, --why, --show-config and --lsp go one at a time")
 	case len(args) == 0 && other == 0:
 		return usageErrorf("which files or folders?")
-	case len(args) > 0 && (o.measure || o.why != ""):
-		return usageErrorf("--measure and --why take no paths")
-	case o.out != "" && !o.measure:
-		return usageErrorf("--out goes with --measure")
+	case len(args) > 0 && (o.measure || o.why != "" || o.lsp):
+		return usageErrorf("--measure, --why and --lsp take no paths")
 	case o.write && !o.fix:
 		return usageErrorf("--write goes with --fix")
-	case o.runs < 1 || o.processes < 6:
+	case o.measure && (o.runs < 1 || o.processes < 6):
 		return usageErrorf("--runs is above 0, and --processes above 5: fewer make no interval")
 	}
 	l, err := openLinting(ctx, sys, o, args)
@@ -200,8 +200,17 @@ func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
 		return l.why(sys, o.why)
 	case o.showConfig:
 		return l.showConfig(sys)
+	case o.lsp:
+		return l.serve(sys, o)
 	}
 	return l.lint(ctx, sys, o, args)
+}
+
+// asked tells whether a rule was asked for, whatever its price.
+func (l *linting) asked(o lintOptions) func(string) bool {
+	return func(rule string) bool {
+		return o.all || slices.Contains(o.rules, rule) || l.settings.Rules[rule]
+	}
 }
 
 func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []string) error {
@@ -209,9 +218,7 @@ func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []stri
 	if err != nil {
 		return err
 	}
-	report.Apply(l.prices, func(rule string) bool {
-		return o.all || slices.Contains(o.rules, rule) || l.settings.Rules[rule]
-	})
+	report.Apply(l.prices, l.asked(o))
 	if o.baseline != "" {
 		made, err := report.Subtract(o.baseline, l.settings.Root)
 		if err != nil {

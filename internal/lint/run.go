@@ -76,6 +76,31 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report, ctx.Err()
 }
 
+// A Session lints texts, one after the other, with an engine that stays.
+type Session struct {
+	options Options
+	worker  worker
+}
+
+// NewSession makes one, which must be closed. Paths and stdin of the options are not used.
+func NewSession(o Options) *Session {
+	return &Session{options: o, worker: worker{luajit: o.LuaJIT, rules: o.Rules}}
+}
+
+// Text lints a text that an editor holds, as the file of a path.
+func (s *Session) Text(path string, text []byte) *Report {
+	r := &run{Options: s.options, report: &Report{Findings: []Finding{}, Faults: []Fault{}}}
+	r.matcher = newMatcher(s.options.Settings.AllClasses())
+	for _, c := range r.source(nil, path, text, nil, "") {
+		one := r.lint(&s.worker, 0, c)
+		r.report.Findings, r.report.Faults = append(r.report.Findings, one.findings...), append(r.report.Faults, one.faults...)
+	}
+	return r.report
+}
+
+// Close ends the engine.
+func (s *Session) Close() { s.worker.close() }
+
 type run struct {
 	Options
 	matcher matcher
