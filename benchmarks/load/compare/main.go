@@ -186,7 +186,7 @@ func (b *bench) wrk() (result, error) {
 	}
 	var rates [2]float64
 	for i := range rates {
-		out, err := target.Pinned("wrk", "-t1", "-c32", "-d5s", "http://127.0.0.1:"+b.port+"/a").Output()
+		out, err := target.Pinned("wrk", "-t1", "-c32", "-d5s", "http://127.0.0.1:"+b.port+"/a").CombinedOutput()
 		m := perSecond.FindSubmatch(out)
 		if err != nil || m == nil {
 			return result{}, fmt.Errorf("wrk told no rate: %v\n%s", err, out)

@@ -7,16 +7,19 @@
 // It takes luajit, nginx, openssl and wrk (Debian: luajit2 nginx openssl wrk). With two processors the client is
 // pinned to one and nginx to the other.
 //
-// Exit status: 0 ok, 1 error, 2 usage; go run says it in words and ends with 1 itself.
+// A run that is interrupted prints what it has. Exit status: 0 ok, 1 error, 2 usage; go run says it in words and ends with 1 itself.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"regexp"
+	"syscall"
 	"time"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
@@ -40,7 +43,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(2)
 	}
-	if err := run(re, *others, *rounds, *seconds); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, re, *others, *rounds, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
@@ -98,7 +103,7 @@ end
 
 func (w work) name() string { return fmt.Sprintf("%s, %d connections", w.Name, w.Connections) }
 
-func run(re *regexp.Regexp, others bool, rounds, seconds int) error {
+func run(ctx context.Context, re *regexp.Regexp, others bool, rounds, seconds int) error {
 	s, err := target.Start()
 	if err != nil {
 		return err
@@ -110,12 +115,12 @@ func run(re *regexp.Regexp, others bool, rounds, seconds int) error {
 			first, target.LoadAverage())
 	}()
 	if others {
-		return runPeers(s, rounds, seconds)
+		return runPeers(ctx, s, rounds, seconds)
 	}
-	return runWorks(s, re, rounds, seconds)
+	return runWorks(ctx, s, re, rounds, seconds)
 }
 
-func runWorks(s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
+func runWorks(ctx context.Context, s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
 	var list []work
 	for _, w := range works() {
 		if re.MatchString(w.name()) {
@@ -126,6 +131,7 @@ func runWorks(s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
 		return errors.New("no work has such a name")
 	}
 	costs := map[string]map[string][]float64{} // ns a request, by work and client
+rounds:
 	for round := range rounds {
 		for _, i := range rand.Perm(len(list)) {
 			w := list[i]
@@ -135,6 +141,9 @@ func runWorks(s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
 			}
 			for _, j := range rand.Perm(len(clients)) {
 				ns, err := clients[j].run(s, w, seconds)
+				if ctx.Err() != nil {
+					break rounds
+				}
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", clients[j].name, w.name(), err)
 				}
@@ -152,7 +161,12 @@ func runWorks(s *target.Server, re *regexp.Regexp, rounds, seconds int) error {
 }
 
 func printRow(w work, costs map[string][]float64) {
-	of, _ := stat.MedianInterval(ratios(costs["moonlap"], costs["wrk"]), level)
+	pairs := ratios(costs["moonlap"], costs["wrk"])
+	of, few := stat.MedianInterval(pairs, level)
+	if len(pairs) == 0 || few != nil {
+		fmt.Printf("| %s | | | too few rounds | ≤ %.2f | |\n", w.name(), w.AtMost)
+		return
+	}
 	fmt.Printf("| %s | %.2f | %.2f | %s | ≤ %.2f | %s |\n", w.name(), stat.Median(costs["wrk"])/1e3,
 		stat.Median(costs["moonlap"])/1e3, interval(of), w.AtMost, reached(of, w.AtMost))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -52,7 +53,7 @@ func (p peer) run(s *target.Server, w work, seconds int) (float64, error) {
 }
 
 // runPeers compares the plain load with every peer that is on this machine, and names those that are not.
-func runPeers(s *target.Server, rounds, seconds int) error {
+func runPeers(ctx context.Context, s *target.Server, rounds, seconds int) error {
 	list := clients
 	for _, p := range peers {
 		if _, err := exec.LookPath(p.program); err != nil {
@@ -69,6 +70,9 @@ func runPeers(s *target.Server, rounds, seconds int) error {
 			for _, i := range rand.Perm(len(list)) {
 				fmt.Fprintf(os.Stderr, "\r\033[Kround %d of %d: %s, %s", round+1, rounds, list[i].name, w.name())
 				ns, err := list[i].run(s, w, seconds)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", list[i].name, w.name(), err)
 				}
@@ -87,9 +91,9 @@ func runPeers(s *target.Server, rounds, seconds int) error {
 	return nil
 }
 
-// ratios pairs by round.
+// ratios pairs by round; of a round that was interrupted there may be one alone.
 func ratios(of, to []float64) (list []float64) {
-	for i := range of {
+	for i := range min(len(of), len(to)) {
 		list = append(list, of[i]/to[i])
 	}
 	return list
