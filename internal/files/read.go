@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // Open opens a file for reading: a plain one, or a pipe. A device, which may have no end, is refused before it is opened.
@@ -17,7 +18,7 @@ func Open(name string) (*os.File, error) {
 	if err := readable(name, info); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
+	f, err := opened(name, info)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +30,31 @@ func Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// patience is how long a named pipe is waited for until somebody opens it for writing.
+var patience = 10 * time.Second
+
+// opened opens a file. Where nobody writes to a pipe the kernel waits for ever, and Ctrl-C does not end that.
+func opened(name string, info fs.FileInfo) (*os.File, error) {
+	if info.Mode().Type() != fs.ModeNamedPipe {
+		return os.Open(name)
+	}
+	type result struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		f, err := os.Open(name)
+		done <- result{f, err}
+	}()
+	select {
+	case r := <-done:
+		return r.file, r.err
+	case <-time.After(patience):
+		return nil, fmt.Errorf("%s is a pipe, and nobody has opened it for writing in %v", name, patience)
+	}
 }
 
 func readable(name string, info fs.FileInfo) error {

@@ -10,7 +10,9 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestRead(t *testing.T) {
@@ -57,6 +59,24 @@ func TestReadPipe(t *testing.T) {
 			t.Error(err)
 		}
 		r.Close()
+	}
+}
+
+// TestOpenPipe: a pipe is read as soon as somebody writes to it, and not waited for without an end.
+func TestOpenPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = 10 * time.Millisecond
+	if _, err := Open(name); err == nil || !strings.Contains(err.Error(), "nobody has opened it for writing") {
+		t.Errorf("%v", err)
+	}
+	patience = time.Minute
+	go os.WriteFile(name, []byte("late"), 0) // the open before ends with it, too
+	if b, err := Read(name, 10); err != nil || string(b) != "late" {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 
