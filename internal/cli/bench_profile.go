@@ -88,7 +88,7 @@ func (p *caseProfiler) End() (record.Profile, error) {
 	p.wait.Wait()
 	out, chosen := p.looks.Profile(worker.OnCPU, profile.Samples)
 	if len(chosen.Samples) == 0 {
-		return record.Profile{}, errors.Join(errors.New("no look found it on the CPU"), p.err, p.looks.LastErr)
+		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), p.err, p.looks.LastErr)
 	}
 	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, worker.OnCPU), p.by.name(), p.started
 	insideLoop(out)

@@ -30,7 +30,7 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 		return fmt.Errorf("one profile is %s, the other %s: they are about other moments", before.Moments, after.Moments)
 	}
 	if before.By != after.By && before.By != "" && after.By != "" {
-		return fmt.Errorf("one profile was looked at by %s, the other by %s, and only one of these sees the kernel: "+
+		return fmt.Errorf("one profile was sampled by %s, the other by %s, and only one of these sees the kernel: "+
 			"take both with the same --by", before.By, after.By)
 	}
 	for _, p := range []*profile.Profile{before, after} {

@@ -46,7 +46,7 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
 			"--stalls, --locks, --resumes and --allocations there are not", err)
 	case err != nil:
-		fmt.Fprintf(sys.Stderr, "moonlap: %v; looking by ptrace instead, which stops a worker for each look%s\n", err, o.withoutTimes())
+		fmt.Fprintf(sys.Stderr, "moonlap: %v; sampling by ptrace instead, which stops a worker for each sample%s\n", err, o.withoutTimes())
 		return l, nil
 	case o.baseline != "" && o.which() != worker.OnCPU:
 		sampler.Close()

@@ -113,7 +113,7 @@ func (m Machine) perf() Check {
 func (m Machine) ebpf() Check {
 	if _, err := os.Stat(filepath.Join(m.Root, "sys/kernel/btf/vmlinux")); err != nil {
 		return problem("eBPF", "this kernel does not tell its types: there is no /sys/kernel/btf/vmlinux",
-			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench and time do without, explain and watch too, and profile then stops the worker for each look")
+			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench and time do without, explain and watch too, and profile then stops the worker for each sample")
 	}
 	if m.capable(capBPF, capPerfmon) {
 		return m.tryProbe()
@@ -139,7 +139,7 @@ func (m Machine) tryProbe() Check {
 		case c.Name == probe.ProbeReturns:
 			return note("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "workers under no filter are not concerned, nor is any other command")
 		default:
-			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each look")
+			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each sample")
 		}
 	}
 	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel tells its types (BTF) and lets functions be probed (uprobes); a trial process under a strict seccomp filter survived it (uretprobe)")

@@ -113,7 +113,7 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 	f := Finding{"stuck",
 		fmt.Sprintf("One run of Lua (%s) held the worker for all of the %.1f s; every other request waits.",
 			shares.Request(lua[0]), l.Elapsed.Seconds()),
-		"look again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
+		"sample again with a longer --duration: if it is still there, it is an endless loop; if it is meant, " +
 			"give the event loop a turn now and then with ngx.sleep(0)"}
 	if loop, ok := common(lua); ok {
 		f.Text += fmt.Sprintf(" All of it was inside %s.", loop.Where())

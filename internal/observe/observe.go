@@ -46,7 +46,7 @@ type Observing struct {
 	failed    map[string]error // kinds that cannot be observed at this worker
 }
 
-// Begin observes a worker until Close, which has to be called. Kinds that cannot be observed are told by Refused.
+// Begin observes a worker until Close, which has to be called. Refused says which kinds cannot be observed.
 func Begin(w *worker.Worker, kinds []Kind, budget float64) *Observing {
 	ctx, stop := context.WithCancel(context.Background())
 	o := &Observing{stop: stop, observers: map[string]Observer{}, failed: map[string]error{}}

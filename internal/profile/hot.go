@@ -7,7 +7,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// Hot tells a profile that a record keeps in short: of Lua's lines the hottest, at most so many.
+// Hot is a profile that a record keeps in short: of Lua's lines the hottest, up to most.
 func Hot(kept *record.Profile, most int) *record.Hot {
 	hot := &record.Hot{By: kept.By, States: []record.StateShare{}, Lines: []record.HotLine{}}
 	p, err := ReadJSON(kept.Profile, record.Schema)

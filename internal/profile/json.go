@@ -80,7 +80,7 @@ func ReadDocument(data []byte, schema string) (Document, error) {
 	return d, nil
 }
 
-// most samples that a profile may have: so many that no sum of them overflows.
+// most samples that a profile may have: no sum of as many overflows.
 const most = int64(1) << 52
 
 func (s Stack) check() error {

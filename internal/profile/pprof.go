@@ -9,7 +9,7 @@ import (
 )
 
 // WritePprof writes the profile for go tool pprof and everything else that reads its format. Each
-// sample has its count and the time that it stands for; labels become tags.
+// sample has its count and the time that it means; labels become tags.
 func (p *Profile) WritePprof(to io.Writer) error {
 	out := &profile.Profile{
 		SampleType: []*profile.ValueType{

@@ -204,12 +204,12 @@ func (p *Profile) Typical() []Frame {
 
 func (f Frame) ofLua() bool { return f.Kind == Lua }
 
-// Add counts a stack, given outermost frame first, that was seen so many times.
+// Add counts a stack, given outermost frame first, that was seen count times.
 func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {
 	p.Stacks = append(p.Stacks, Stack{Frames: frames, Labels: labels, Count: count})
 }
 
-// AddSliced counts a stack that was seen so many times in each of the Slices.
+// AddSliced counts a stack with its count in each of the Slices.
 func (p *Profile) AddSliced(frames []Frame, labels map[string]string, slices []int64) {
 	p.Stacks = append(p.Stacks, Stack{Frames: frames, Labels: labels, Count: sum(slices), Slices: slices})
 }

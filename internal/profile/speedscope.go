@@ -8,7 +8,7 @@ import (
 
 // WriteSpeedscope writes the file format of speedscope (its schema:
 // https://www.speedscope.app/file-format-schema.json). Each different stack is one sample, as heavy
-// as the time it stands for: the order in time is not kept.
+// as the time that it means: the order in time is not kept.
 func (p *Profile) WriteSpeedscope(to io.Writer) error {
 	type frame struct {
 		Name string `json:"name"`

@@ -112,7 +112,7 @@ func singleCalls(l *record.LapsResult) *record.Percentiles {
 	return cmp.Or(l.Response, l.Service, l.Calls)
 }
 
-// mainMode is the mode that most processes were in, which the estimate stands for.
+// mainMode is the mode that most processes were in, which the estimate is of.
 func mainMode(modes []record.Mode) int {
 	best := 0
 	for i, m := range modes {

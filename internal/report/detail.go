@@ -53,7 +53,7 @@ func (p *page) hotLines(kept *record.Profile) string {
 		}
 		parts = append(parts, ui.Percent(line.Share)+" "+ui.Clean(line.Name))
 	}
-	return p.Join(append(parts, "of "+ui.Count(seen.Total())+" looks")...)
+	return p.Join(append(parts, "of "+ui.Count(seen.Total())+" samples")...)
 }
 
 func (p *page) ran(c record.CaseResult) string {

@@ -20,7 +20,7 @@ type bar struct {
 	low      float64 // ns
 	count    int64
 	overflow bool // everything from low on
-	gap      bool // stands for several empty bins
+	gap      bool // several empty bins
 }
 
 // Bars draws the histogram of a case: where its batches or laps lie.

@@ -181,7 +181,7 @@ func (g Glyphs) Millis(d time.Duration) string {
 	return g.Time(float64(d))
 }
 
-// Timed is a time of a histogram, as far as it is told apart from others.
+// Timed is a time of a histogram, as exact as it is known.
 func (g Glyphs) Timed(ns int64) string {
 	const told = 1024 // shorter ones are in one bucket
 	if ns < told {

@@ -97,7 +97,7 @@ func (p *Page) ShortenLast(headers []string, table [][]string) {
 // More says how many entries a list of MostListed leaves out.
 func (p *Page) More(count int) { p.Rest(MostListed, count) }
 
-// Rest says how many entries of a list are not among so many that are shown.
+// Rest says how many entries of a list are left out where some are shown.
 func (p *Page) Rest(shown, count int) {
 	if count > shown {
 		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", count-shown)))

@@ -26,7 +26,7 @@ import (
 
 // A Watcher watches one worker, interval after interval.
 type Watcher struct {
-	// Dicts has the shared dicts read of the nginx that the worker belongs to, with up to so many of their Largest entries.
+	// Dicts has the shared dicts read of the nginx that the worker belongs to, with their Largest entries.
 	Dicts   bool
 	Largest int
 

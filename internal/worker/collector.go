@@ -31,7 +31,7 @@ func (c *counted) add(bytes float64, used time.Duration) {
 	c.used += used
 }
 
-// and is what both have, the other one so many times.
+// and is what both have, the other one that often.
 func (c counted) and(o counted, times float64) counted {
 	return counted{c.bytes + times*o.bytes, c.used + time.Duration(times*float64(o.used))}
 }
@@ -39,7 +39,7 @@ func (c counted) and(o counted, times float64) counted {
 // rate is the bytes in a nanosecond.
 func (c counted) rate() float64 { return max(0, c.bytes) / float64(max(1, c.used)) }
 
-// and is what both have, the other one so many times.
+// and is what both have, the other one that often.
 func (l Ledger) and(o Ledger, times float64) Ledger {
 	return Ledger{
 		l.known.and(o.known, times), l.busy.and(o.busy, times), l.marked.and(o.marked, times),

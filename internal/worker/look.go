@@ -26,7 +26,7 @@ type Looks struct {
 	LastErr error         // why the last of those did
 
 	// Where the kernel told when the worker slept:
-	Timed  bool          // it did, so samples stand for time, and off-CPU ones have a Sleep
+	Timed  bool          // it did, so samples mean time, and off-CPU ones have a Sleep
 	Began  time.Duration // since the machine started
 	Rest   probe.Rest
 	Stalls []Stall
@@ -43,7 +43,7 @@ const (
 	clockTick = 10 * time.Millisecond
 )
 
-// Look looks at the worker so many times a second for a while, and tells tick the time that has
+// Look samples the worker hz times a second for a while, and reports to tick the time that has
 // passed. The looks are a little irregular, so that they never keep step with what the worker does,
 // and fewer where the worker would have to stand still for too long.
 // Single looks may fail, as when one hits the middle of a change; an error means that the rest of
@@ -66,7 +66,7 @@ func (w *Worker) Look(ctx context.Context, duration time.Duration, hz float64, t
 		l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
 		l.CPU = float64(l.Used) / float64(l.Elapsed)
 		if err == nil && len(l.Samples) == 0 {
-			err = errors.Join(errors.New("no look at the worker succeeded"), l.LastErr)
+			err = errors.Join(errors.New("no sample of the worker succeeded"), l.LastErr)
 		}
 		return l, err
 	}
@@ -159,7 +159,7 @@ func (l *Looks) average() {
 	}
 }
 
-// errPartial stands for whatever it was that a sample's C frames are missing for.
+// errPartial is whatever it was that a sample's C frames are missing for.
 var errPartial = errors.New("C frames are missing")
 
 // light is the sample with as little memory of its own as can be: it may be one of many.

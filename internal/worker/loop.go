@@ -57,7 +57,7 @@ func (t *turn) wait(now, clock uint64, does doing, lua bool) time.Duration {
 	return time.Duration(now-t.since) * time.Millisecond
 }
 
-// loopWatch reads what a turn is told.
+// loopWatch reads what turns are made of.
 type loopWatch struct {
 	w       *Worker
 	syscall *os.File

@@ -38,7 +38,7 @@ type Sample struct {
 	Partial error         // why C frames are missing, where some are
 	Pause   time.Duration // that the worker was stopped for, at most
 	Cut     bool          // that was not long enough for the whole stack,
-	LeftOut int           // which has so many functions of Lua more, at least
+	LeftOut int           // how many more functions of Lua that has, at least
 	Lock    string        // zone of shared memory whose lock it waited for, or OtherLock; "": it did not
 	Time    time.Duration // since the machine started, where the kernel took it; else 0
 	Thread  bool          // of another thread than the one that serves requests
@@ -282,7 +282,7 @@ func (w *Worker) runsLua(address uint64) bool {
 	return !ok || m.Path == ""
 }
 
-// probed stands for who called a function whose return is probed, where only the kernel knows the return address and a
+// probed is who called a function whose return is probed, where only the kernel knows the return address and a
 // look without its help, by ptrace, does not: what lies between it and Lua is missing.
 const probed = "(a probe at a function's return)"
 

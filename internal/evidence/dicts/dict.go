@@ -6,14 +6,14 @@ import (
 )
 
 // A Dict is what a shared dict holds, and what it evicted over an interval. Of a large one a part
-// is read; what was counted there then stands for all of it, with an interval at 95 %.
+// is read; what was counted there is scaled up, with an interval at 95 %.
 type Dict struct {
 	Zone    string          `json:"zone"`
 	Entries record.Interval `json:"entries"`
 	Expired record.Interval `json:"expired"`     // of those: kept although their time is over
 	Bytes   record.Interval `json:"entry_bytes"` // that entries take, before pieces round them up
 
-	// PagesUsed hold entries; so many of them were read.
+	// PagesUsed hold entries; PagesRead of them were read.
 	PagesUsed int `json:"pages_used"`
 	PagesRead int `json:"pages_read"`
 

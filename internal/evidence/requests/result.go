@@ -29,7 +29,7 @@ type Worker struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// Of is what a worker has in flight, the oldest first, and lists up to so many.
+// Of is what a worker has in flight, the oldest first, of which up to most are listed.
 func Of(pid int, all []worker.InFlight, most int) *Result {
 	return &Result{[]Worker{{pid, len(all), slices.Clone(all[:min(len(all), most)])}}}
 }

@@ -14,7 +14,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	r.List(p, "requests in flight"+whose, ui.MostListed, ui.MostListed)
 }
 
-// List draws so many of the oldest requests, and so many lines below each, under a title.
+// List draws the oldest requests under a title, up to most of them with up to below lines below each.
 func (r *Result) List(p *ui.Page, title string, most, below int) {
 	all, count := r.all()
 	if len(all) == 0 {

@@ -67,7 +67,7 @@ func (r *Result) Whole(p *ui.Page) {
 	}
 }
 
-// List draws so many functions of each worker under a title.
+// List draws up to most functions of each worker under a title.
 func (r *Result) List(p *ui.Page, title string, most int) {
 	headers, left := []string{"pending", "running", "next due", "last due", "function"}, 4
 	several := len(r.Workers) > 1
