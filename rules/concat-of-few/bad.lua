@@ -1,7 +1,8 @@
 local moonlap = require "moonlap"
 
-local a, b, c = "user", "4711", "name"
+local ids, i = {"4711", "4712", "4713", "4714"}, 0
 
 moonlap.bench("join", function()
-    moonlap.keep(table.concat({a, ":", b, ":", c}))
+    i = i % 4 + 1 -- or LuaJIT would join once for all calls
+    moonlap.keep(table.concat({"user", ":", ids[i], ":", "name"}))
 end)

@@ -1,7 +1,8 @@
 local moonlap = require "moonlap"
 
-local host = "www.example.com"
+local hosts, i = {"www.example.com", "api.example.com", "a.example.com", "example"}, 0
 
 moonlap.bench("find", function()
-    moonlap.keep(host:find(".", 1, true))
+    i = i % 4 + 1
+    moonlap.keep(hosts[i]:find(".", 1, true))
 end)
