@@ -10,7 +10,8 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
@@ -70,7 +71,7 @@ func TestTwinIsTakenOff(t *testing.T) {
 	for _, p := range rec.Of(0) {
 		sum += batch(t, p, record.Measure) - batch(t, p, record.Empty)
 	}
-	if got := stat.Mean(perProcess(res)); !near(got, sum/6) {
+	if got := estimate.Mean(perProcess(res)); !near(got, sum/6) {
 		t.Errorf("net %v of runs with mean %g, want %g", c.NetNS, got, sum/6)
 	}
 	// A busy machine may make two levels of the sleeps; then the case's figure is that of one.
@@ -97,7 +98,7 @@ func TestBalancedOrder(t *testing.T) {
 	say := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + log} }
 	m := wholeCommands(t, Options{Processes: 8, Seed: 7},
 		exec.Command{Name: "a", Args: say("a"), Empty: say("e")}, exec.Command{Name: "b", Args: say("b"), Empty: say("e")})
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	rule.Processes = 8
 	m.Comparing = &rule
 	measured(t, m)
@@ -125,7 +126,7 @@ func TestBalancedOrder(t *testing.T) {
 // Commands that differ are told apart and end early; what was decided live is what the
 // record says. All three figures are judged, as all commands have a twin.
 func TestComparedInTurns(t *testing.T) {
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	spin := func(turns string) []string {
 		return []string{"sh", "-c", "i=0; while [ $i -lt " + turns + " ]; do i=$((i+1)); done"}
 	}

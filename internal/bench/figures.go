@@ -3,6 +3,7 @@ package bench
 import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
@@ -10,21 +11,21 @@ import (
 // process, false where the process does not count.
 type figure struct {
 	of    func(workers []*record.ProcessRecord) (ns float64, ok bool)
-	turns *stat.Turns
+	turns *sequential.Turns
 }
 
 // figuresOf are the figures of cases; the first is what a case takes. Whole commands have several.
 func figuresOf(rule *record.Comparing, cases []record.Case) (figures []figure) {
 	if len(cases) == 0 || cases[0].Runtime != record.KindCommand {
-		return []figure{{of: location, turns: stat.NewTurns(rule, cases)}}
+		return []figure{{of: location, turns: sequential.NewTurns(rule, cases)}}
 	}
 	kinds := whole.Figures(cases)
 	for i, kind := range kinds {
 		f := figure{of: func(runs []*record.ProcessRecord) (float64, bool) { return kind.Of(runs[0]) }}
 		if rule == nil {
-			f.turns = stat.NewTurns(nil, cases)
+			f.turns = sequential.NewTurns(nil, cases)
 		} else {
-			f.turns = stat.NewTurns(&whole.Rules(*rule, len(kinds))[i], cases)
+			f.turns = sequential.NewTurns(&whole.Rules(*rule, len(kinds))[i], cases)
 		}
 		figures = append(figures, f)
 	}

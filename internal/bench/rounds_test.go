@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // comparing is a run of one side with cases a, b, c …, whose processes are made up.
@@ -18,7 +18,7 @@ func comparing(t *testing.T, cases int, compare bool) *run {
 		Measurement: Measurement{Sides: []Side{{Options: Options{Precision: 0.01}}}},
 	}
 	if compare {
-		rule := stat.DefaultComparing()
+		rule := sequential.DefaultComparing()
 		r.Comparing = &rule
 	}
 	var all []*state

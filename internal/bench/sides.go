@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // plan lists every side's cases and groups those that are compared.
@@ -41,9 +41,9 @@ func (r *run) plan(ctx context.Context) error {
 // group puts the cases that are compared together, and numbers them. What has no partner
 // on the other sides is left out; of a single side it stands alone.
 func (r *run) group(all []*state) error {
-	var rows []stat.Row
+	var rows []sequential.Row
 	if r.Comparing != nil {
-		rows = stat.Rows(linesOf(all))
+		rows = sequential.Rows(linesOf(all))
 	}
 	if len(r.Sides) > 1 && len(rows) == 0 {
 		return nothingPairs(all)
@@ -95,7 +95,7 @@ func nameApart(all []*state) {
 	}
 	for _, s := range all {
 		if count[s.Name] > 1 {
-			s.Name = stat.SideName(s.Name, s.Side)
+			s.Name = sequential.SideName(s.Name, s.Side)
 		}
 	}
 }

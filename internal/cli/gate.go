@@ -16,6 +16,8 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 type gateOptions struct {
@@ -141,7 +143,7 @@ const timeEach = 2 * time.Second
 
 // repeat compares the three sides once, and counts what the gate says.
 func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proof *gateProof) error {
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	rule.FailIfSlower, rule.Processes = float64(o.gate), base.Processes
 	m := bench.Measurement{Comparing: &rule, Note: func(string) {}}
 	base.Time, base.Seed = timeEach, rand.Uint64N(1<<53)
@@ -171,7 +173,7 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 		side[c.Name] = c.Side
 	}
 	for _, c := range stat.CompareTurns(rec, results) {
-		failed[side[c.B]] = failed[side[c.B]] || stat.TooSlow(c, rule.FailIfSlower)
+		failed[side[c.B]] = failed[side[c.B]] || sequential.TooSlow(c, rule.FailIfSlower)
 		if side[c.B] == "slowed" {
 			proof.ratios = append(proof.ratios, c.Ratio.Estimate)
 		}
@@ -209,11 +211,11 @@ const (
 func (p *gateProof) judge(o *gateOptions) {
 	p.Gate, p.Slowdown = float64(o.gate), float64(o.slowdown)
 	if len(p.ratios) > 0 {
-		p.Measured = stat.Median(p.ratios) - 1
+		p.Measured = estimate.Median(p.ratios) - 1
 	}
-	p.FailedRate = stat.Share(p.Failed, p.Repetitions)
-	p.FoundRate = stat.Share(p.Found, p.Repetitions)
-	p.Trusted = p.Repetitions >= leastRepetitions && p.FailedRate.Low <= 1-stat.Level && p.FoundRate.Estimate >= leastFound
+	p.FailedRate = estimate.Share(p.Failed, p.Repetitions)
+	p.FoundRate = estimate.Share(p.Found, p.Repetitions)
+	p.Trusted = p.Repetitions >= leastRepetitions && p.FailedRate.Low <= 1-estimate.Level && p.FoundRate.Estimate >= leastFound
 }
 
 func (p *gateProof) write(w io.Writer, o *gateOptions) error {
@@ -229,7 +231,7 @@ func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	switch {
 	case p.Repetitions < leastRepetitions:
 		verdict = fmt.Sprintf("Too few repetitions to tell: at least %d; raise --time.", leastRepetitions)
-	case p.FailedRate.Low > 1-stat.Level:
+	case p.FailedRate.Low > 1-estimate.Level:
 		verdict = "Do not trust the gate here: it fails what is equal. Look what else runs on this machine."
 	case !p.Trusted:
 		verdict = "Do not trust the gate here: it lets slow-downs pass. Use more --processes, or a higher --fail-if-slower."

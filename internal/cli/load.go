@@ -13,7 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 type loadOptions struct {
@@ -225,7 +225,7 @@ func (o loadOptions) finish(ctx context.Context, sys Sys, past *past, rec *recor
 	past.compare(res.Results)
 	for i, c := range res.Comparisons {
 		if c.Metric == "" { // the baseline's
-			res.Comparisons[i].Metric = stat.MetricMean
+			res.Comparisons[i].Metric = sequential.MetricMean
 		}
 	}
 	if o.out != "-" {

@@ -19,7 +19,7 @@ import (
 	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // secondsFlag is a duration; a number alone is seconds, as wrk has it.
@@ -183,7 +183,7 @@ func (o *loadOptions) completeLimits() error {
 			return usageErrorf("--slo %s: as in p99=10ms", s)
 		}
 		sign := ">"
-		if metric == stat.MetricRate {
+		if metric == sequential.MetricRate {
 			sign = "<"
 		}
 		texts = append(texts, metric+sign+value)
@@ -204,27 +204,27 @@ func (o *loadOptions) completeRule(compared, chosen bool) error {
 		if len(o.slower) > 0 && o.past.baseline == "" || chosen {
 			return usageErrorf("--fail-if-slower and --metrics are for comparisons: --ab URL, --ab-conf, --ab-header")
 		}
-		rule := stat.DefaultComparing()
-		o.rule, o.metrics = &rule, []string{stat.MetricMean} // with a baseline the mean latency is compared
+		rule := sequential.DefaultComparing()
+		o.rule, o.metrics = &rule, []string{sequential.MetricMean} // with a baseline the mean latency is compared
 		err := o.completeGates()
 		o.metrics = nil
 		return err
 	}
 	if !chosen {
-		o.metrics = []string{stat.MetricRate, stat.MetricCPU, "p50", "p99"}
+		o.metrics = []string{sequential.MetricRate, sequential.MetricCPU, "p50", "p99"}
 		if o.rate > 0 {
-			o.metrics = []string{stat.MetricCPU, "p50", "p90", "p99"}
+			o.metrics = []string{sequential.MetricCPU, "p50", "p90", "p99"}
 		}
 	}
 	for _, m := range o.metrics {
-		if !stat.KnownMetric(m) {
+		if !sequential.KnownMetric(m) {
 			return usageErrorf("--metrics %s: there are rate, cpu, mean and quantiles such as p99 or p99.9", m)
 		}
 	}
 	if o.minEffect <= 0 {
 		return usageErrorf("--min-effect is above 0")
 	}
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	rule.MinEffect = float64(o.minEffect)
 	o.rule = &rule
 	return o.completeGates()

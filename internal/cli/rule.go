@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // ruleFlags say how comparisons are judged.
@@ -16,7 +16,7 @@ type ruleFlags struct {
 
 // addFlags gives f the flags; what is compared: "a case".
 func (r *ruleFlags) addFlags(f *pflag.FlagSet, what string) {
-	r.minEffect = percentFlag(stat.DefaultComparing().MinEffect)
+	r.minEffect = percentFlag(sequential.DefaultComparing().MinEffect)
 	f.Var(&r.minEffect, "min-effect", "the smallest difference that matters")
 	f.Var(&r.gate, "fail-if-slower", fmt.Sprintf("exit with 4 when %s is proved to be slower than the first\nby more than this", what))
 }
@@ -24,7 +24,7 @@ func (r *ruleFlags) addFlags(f *pflag.FlagSet, what string) {
 // rule is how a run judges that has so many processes a side; 0: it ends when all is
 // decided.
 func (r ruleFlags) rule(processes int) (*record.Comparing, error) {
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	rule.MinEffect, rule.FailIfSlower, rule.Processes = float64(r.minEffect), float64(r.gate), processes
 	if rule.MinEffect <= 0 {
 		return nil, usageErrorf("--min-effect is above 0")
@@ -48,7 +48,7 @@ func gated(rule *record.Comparing, comparisons []record.Comparison) error {
 		return nil
 	}
 	for _, c := range comparisons {
-		if stat.TooSlow(c, rule.FailIfSlower) {
+		if sequential.TooSlow(c, rule.FailIfSlower) {
 			return exitWith(ExitRegression, fmt.Errorf("%s is more than %s slower than %s", c.B, percentFlag(rule.FailIfSlower).String(), c.A))
 		}
 	}

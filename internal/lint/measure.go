@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // A Measuring says how prices are measured.
@@ -87,7 +88,7 @@ func compareFloats(a, b float64) int {
 }
 
 func (m Measuring) once(ctx context.Context, r Rule, sides []bench.Side) (*Price, error) {
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	rule.Processes = m.Processes
 	opening := record.Run{Schema: record.Schema, Kind: "compare", Started: m.Now().Format(time.RFC3339)}
 	rec, err := bench.Run(ctx, bench.Measurement{Sides: sides, Comparing: &rule, Note: func(string) {}}, opening,

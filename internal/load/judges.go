@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -20,12 +20,12 @@ type judges struct {
 // A row is one comparison.
 type row struct {
 	side int // B; A is the first
-	*stat.Blocks
+	*sequential.Blocks
 }
 
 // A block is what the sides did in it, over all threads.
 type block struct {
-	halves  []stat.Half
+	halves  []sequential.Half
 	values  []*lap.Histogram
 	missing int // slices of all threads that are still to come
 }
@@ -39,14 +39,14 @@ func newJudges(rec *record.Record) *judges {
 	}
 	metrics := slices.Clone(plan.Metrics)
 	if plan.ServerPIDs == nil {
-		metrics = slices.DeleteFunc(metrics, func(m string) bool { return m == stat.MetricCPU })
+		metrics = slices.DeleteFunc(metrics, func(m string) bool { return m == sequential.MetricCPU })
 	}
 	j.threads = plan.Threads * max(1, plan.Machines)
 	for side := 1; side < j.sides; side++ {
 		for _, metric := range metrics {
 			judged := *rule
 			judged.FailIfSlower = plan.Gates[metric]
-			j.rows = append(j.rows, row{side, stat.NewBlocks(judged, (j.sides-1)*len(metrics), metric)})
+			j.rows = append(j.rows, row{side, sequential.NewBlocks(judged, (j.sides-1)*len(metrics), metric)})
 		}
 	}
 	return j
@@ -59,10 +59,10 @@ func (j *judges) add(s record.LoadSlice) {
 	}
 	b := j.blocks[s.Block]
 	if b == nil {
-		b = &block{halves: make([]stat.Half, j.sides), values: make([]*lap.Histogram, j.sides), missing: 2 * j.sides * j.threads}
+		b = &block{halves: make([]sequential.Half, j.sides), values: make([]*lap.Histogram, j.sides), missing: 2 * j.sides * j.threads}
 		j.blocks[s.Block] = b
 	}
-	half := stat.Half{NS: s.NS / float64(j.threads), Responses: float64(s.Responses), SumNS: s.SumNS}
+	half := sequential.Half{NS: s.NS / float64(j.threads), Responses: float64(s.Responses), SumNS: s.SumNS}
 	if s.ServerCPUNS != nil {
 		half.CPUNS = *s.ServerCPUNS
 	}
@@ -73,7 +73,7 @@ func (j *judges) add(s record.LoadSlice) {
 	}
 	for i := range b.halves {
 		if b.values[i] != nil {
-			b.halves[i].Latency = stat.NewTally(b.values[i])
+			b.halves[i].Latency = sequential.NewTally(b.values[i])
 		}
 	}
 	b.values = nil
@@ -90,10 +90,10 @@ func (j *judges) look(last bool) {
 }
 
 // of are the whole blocks as those of the first side and another.
-func (j *judges) of(side int) []stat.Block {
-	list := make([]stat.Block, 0, len(j.whole))
+func (j *judges) of(side int) []sequential.Block {
+	list := make([]sequential.Block, 0, len(j.whole))
 	for _, b := range j.whole {
-		list = append(list, stat.Block{A: b.halves[0], B: b.halves[side]})
+		list = append(list, sequential.Block{A: b.halves[0], B: b.halves[side]})
 	}
 	return list
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // A Limit is a threshold: "p99>10ms", "rate<1000", "errors>0.1%", "cpu>20us".
@@ -30,7 +30,7 @@ func ParseLimit(text string) (Limit, error) {
 	l := Limit{Text: m[1] + m[2] + m[3], metric: m[1], below: m[2] == "<"}
 	number := m[3]
 	switch {
-	case l.metric == stat.MetricRate:
+	case l.metric == sequential.MetricRate:
 		if !l.below {
 			return l, fmt.Errorf("%s: a rate is too low, as in 'rate<5000'", text)
 		}
@@ -42,9 +42,9 @@ func ParseLimit(text string) (Limit, error) {
 	case l.metric == "errors" && number[len(number)-1] == '%':
 		l.value, err = strconv.ParseFloat(number[:len(number)-1], 64)
 		l.value /= 100
-	case l.metric == stat.MetricRate || l.metric == "errors":
+	case l.metric == sequential.MetricRate || l.metric == "errors":
 		l.value, err = strconv.ParseFloat(number, 64)
-	case l.metric == "max" || stat.KnownMetric(l.metric):
+	case l.metric == "max" || sequential.KnownMetric(l.metric):
 		var d time.Duration
 		d, err = time.ParseDuration(number)
 		l.value = float64(d)
@@ -61,31 +61,31 @@ func ParseLimit(text string) (Limit, error) {
 func timed(limits []string) bool {
 	return slices.ContainsFunc(limits, func(text string) bool {
 		l, err := ParseLimit(text)
-		return err == nil && l.metric != "errors" && l.metric != stat.MetricCPU
+		return err == nil && l.metric != "errors" && l.metric != sequential.MetricCPU
 	})
 }
 
 // of is what a side has of the limit's metric; false where it has none.
 func (l Limit) of(s record.LoadSide) (float64, bool) {
 	switch l.metric {
-	case stat.MetricRate:
+	case sequential.MetricRate:
 		return s.Rate.Estimate, true
 	case "errors":
 		if l.value < 1 && l.Text[len(l.Text)-1] == '%' {
 			return float64(s.Errors.Total()) / max(1, float64(s.Responses+s.Errors.Unanswered())), true
 		}
 		return float64(s.Errors.Total()), true
-	case stat.MetricCPU:
+	case sequential.MetricCPU:
 		if s.Server == nil {
 			return 0, false
 		}
 		return s.Server.CPUPerRequestNS.Estimate, true
-	case stat.MetricMean:
+	case sequential.MetricMean:
 		return s.LatencyNS.Mean, s.LatencyNS.Count > 0
 	case "max":
 		return s.LatencyNS.Max, s.LatencyNS.Count > 0
 	}
-	q, _ := stat.QuantileMetric(l.metric)
+	q, _ := sequential.QuantileMetric(l.metric)
 	h := merge(nil, s.Histogram)
 	if h == nil {
 		return 0, false

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -286,7 +286,7 @@ func (s *side) over(of func(*group) float64) record.Interval {
 	if len(values) == 0 {
 		return record.Interval{}
 	}
-	return stat.MeanInterval(values)
+	return estimate.MeanInterval(values)
 }
 
 // stretches are the values of parts of the run that are long enough to differ by chance alone.

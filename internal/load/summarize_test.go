@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -35,14 +35,14 @@ type fakeRun struct {
 func (f fakeRun) record(t *testing.T) *record.Record {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(f.seed, 7))
-	rule := stat.DefaultComparing()
+	rule := sequential.DefaultComparing()
 	run := record.Run{Schema: record.Schema, Kind: record.KindLoad, Seed: f.seed}
 	if f.sides > 1 {
 		run.Comparing = &rule
 	}
 	threads := max(1, f.threads)
 	plan := record.Load{Threads: threads, Connections: 10 * threads, SliceNS: 100e6, Pipeline: 1, Limits: f.limits, Rate: f.rate,
-		Metrics: []string{stat.MetricRate, stat.MetricCPU, "p50"}, Gates: map[string]float64{"cpu": 0.03}}
+		Metrics: []string{sequential.MetricRate, sequential.MetricCPU, "p50"}, Gates: map[string]float64{"cpu": 0.03}}
 	lines := []record.Line{run}
 	for i := range f.sides {
 		name := string(rune('A' + i))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/browser"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // box is the element of a frame of a name, in JavaScript; undefined where none is drawn.
@@ -191,7 +192,7 @@ func TestBrowserShares(t *testing.T) {
 			before = append(before, stat.Seen{Count: counts[0][len(counts[0])-1], Of: of[0]})
 			after = append(after, stat.Seen{Count: counts[1][len(counts[1])-1], Of: of[1]})
 		}
-		args, err := json.Marshal([]any{counts[0], counts[1], of[0], of[1], 1 - stat.Level})
+		args, err := json.Marshal([]any{counts[0], counts[1], of[0], of[1], 1 - estimate.Level})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func TestBrowserShares(t *testing.T) {
 		}
 		for i, c := range want {
 			off := math.Abs(told[i].P - c.P)
-			edge := math.Abs(c.P-(1-stat.Level)) < 1e-6
+			edge := math.Abs(c.P-(1-estimate.Level)) < 1e-6
 			if off > 1e-6 || math.Abs(told[i].By-c.Change.Estimate) > 1e-12 || told[i].Distinct != c.Distinct && !edge {
 				t.Errorf("%v of %v, %v of %v: the page says %+v, want %+v", before[i].Count, of[0], after[i].Count, of[1], told[i], c)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // WriteHTML writes the difference as the page of a flame graph: frames are coloured where their
@@ -15,7 +16,7 @@ import (
 func (d *Diff) WriteHTML(to io.Writer) error {
 	before, after := d.Before.side(), d.After.side()
 	out := newHTML(d.Title, d.After.Period.Nanoseconds())
-	out.Diff = &pageDiff{Before: before.of, After: after.of, Alpha: 1 - stat.Level}
+	out.Diff = &pageDiff{Before: before.of, After: after.of, Alpha: 1 - estimate.Level}
 	for i, s := range []side{before, after} {
 		for _, stack := range s.stacks {
 			frames := make([]Frame, len(stack.Frames))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -127,7 +127,7 @@ func (p *page) loadVerdicts(res *record.LoadResults) {
 
 // loadMetrics name what sides are compared by.
 var loadMetrics = map[string]string{
-	stat.MetricRate: "time an answer, of req/s", stat.MetricCPU: "server CPU an answer", stat.MetricMean: "mean latency",
+	sequential.MetricRate: "time an answer, of req/s", sequential.MetricCPU: "server CPU an answer", sequential.MetricMean: "mean latency",
 }
 
 // MetricName is what a metric of load is called.

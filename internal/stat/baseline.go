@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // A Baseline is an earlier run that another is compared with.
@@ -40,7 +41,7 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 		then, now := steadyLocations(p.a), steadyLocations(p.b)
 		c := compareLocations(then, now, how)
 		c.Pairs, c.Processes = 0, []int{len(then), len(now)}
-		c.A, c.B = SideName(p.a.Name, b.Name), p.b.Name
+		c.A, c.B = sequential.SideName(p.a.Name, b.Name), p.b.Name
 		for _, w := range ofBoth(p.a, p.b) {
 			if w.Code == "modes" { // compareLocations has told the others
 				c.Warnings = append(c.Warnings, w)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // caseOf is a case whose processes took so long, of one level.
@@ -13,7 +15,7 @@ func caseOf(name string, ns ...float64) record.CaseResult {
 	if len(ns) == 0 {
 		return c
 	}
-	iv, _ := MedianInterval(ns, Level)
+	iv, _ := estimate.MedianInterval(ns, estimate.Level)
 	c.NSPerCall = &record.Distribution{Interval: iv}
 	for i, x := range ns {
 		c.PerProcess = append(c.PerProcess, record.ProcessResult{Process: i, NS: x, Steady: record.SteadyFlat})
@@ -47,7 +49,7 @@ func TestAgainstBaseline(t *testing.T) {
 	res := &record.Results{Cases: []record.CaseResult{
 		caseOf("fast", times(0.5)...), caseOf("slow", times(1.5)...), caseOf("new", base...), caseOf("moved", times(2)...), caseOf("empty", base...),
 	}}
-	got, warnings := b.Against(res, DefaultComparing())
+	got, warnings := b.Against(res, sequential.DefaultComparing())
 	want := map[string]string{"slow": record.Slower, "fast": record.Faster, "moved": record.Slower, "empty": record.Undecided}
 	if len(got) != len(want) {
 		t.Errorf("%d comparisons", len(got))
@@ -85,7 +87,7 @@ func TestAgainstBaselineCorrectsForRows(t *testing.T) {
 		for _, name := range names {
 			as, bs = append(as, caseOf(name, a...)), append(bs, caseOf(name, b...))
 		}
-		got, _ := Baseline{Results: &record.Results{Cases: as}}.Against(&record.Results{Cases: bs}, DefaultComparing())
+		got, _ := Baseline{Results: &record.Results{Cases: as}}.Against(&record.Results{Cases: bs}, sequential.DefaultComparing())
 		return got[0].Ratio.High - got[0].Ratio.Low
 	}
 	if one, four := width("x"), width("x", "y", "z", "w"); four <= one {
@@ -116,10 +118,10 @@ func TestAgainstBaselineFewOrEqual(t *testing.T) {
 		{equal(8, 0), equal(8, 0), record.Undecided, "at_zero", false},
 	} {
 		b := Baseline{Results: &record.Results{Cases: []record.CaseResult{caseOf("x", c.then...)}}}
-		got, _ := b.Against(&record.Results{Cases: []record.CaseResult{caseOf("x", c.now...)}}, DefaultComparing())
+		got, _ := b.Against(&record.Results{Cases: []record.CaseResult{caseOf("x", c.now...)}}, sequential.DefaultComparing())
 		codes := codesOf(got[0].Warnings)
-		if got[0].Verdict != c.verdict || len(codes) > 1 || c.code != "" && !slices.Equal(codes, []string{c.code}) || TooSlow(got[0], 0.03) != c.fails {
-			t.Errorf("%v against %v: %s %+v, warnings %v, fails: %v", c.now, c.then, got[0].Verdict, got[0].Ratio, codes, TooSlow(got[0], 0.03))
+		if got[0].Verdict != c.verdict || len(codes) > 1 || c.code != "" && !slices.Equal(codes, []string{c.code}) || sequential.TooSlow(got[0], 0.03) != c.fails {
+			t.Errorf("%v against %v: %s %+v, warnings %v, fails: %v", c.now, c.then, got[0].Verdict, got[0].Ratio, codes, sequential.TooSlow(got[0], 0.03))
 		}
 	}
 }

@@ -2,9 +2,10 @@ package stat
 
 import (
 	"errors"
-	"math"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // Comparing says how runs are compared that did not take turns: see [Judge] for those that
@@ -16,9 +17,6 @@ type Comparing struct {
 	// means. An interval of the ratio inside it is "no measurable difference".
 	Margin float64
 }
-
-// defaultMargin is the smallest effect that matters when nobody says otherwise.
-const defaultMargin = 0.01
 
 func caseNamed(res *record.Results, name string) *record.CaseResult {
 	for i := range res.Cases {
@@ -60,10 +58,10 @@ func steadyLocations(c *record.CaseResult) []float64 {
 // when it lies inside the margin; undecided otherwise.
 func compareLocations(a, b []float64, how Comparing) record.Comparison {
 	c := record.Comparison{Verdict: record.Undecided, Pairs: min(len(a), len(b))}
-	iv, warnings, err := RatioInterval(a, b, how.Level)
+	iv, warnings, err := estimate.RatioInterval(a, b, how.Level)
 	c.Warnings = warnings
 	switch {
-	case errors.Is(err, ErrNotPositive):
+	case errors.Is(err, estimate.ErrNotPositive):
 		c.Warnings = append(c.Warnings, record.Warning{
 			Code: "at_zero", Text: "a process took no more time than its empty twin: there is no ratio",
 			Advice: "see that the work is not removed by the compiler, with moonlap.keep(x)",
@@ -76,7 +74,7 @@ func compareLocations(a, b []float64, how Comparing) record.Comparison {
 		return c
 	}
 	c.Ratio = iv
-	c.Smallest = smallestSeen(iv)
+	c.Smallest = sequential.SmallestSeen(iv)
 	switch {
 	case len(warnings) > 0:
 		return c // the interval covers less than it should: no verdict from it
@@ -88,11 +86,4 @@ func compareLocations(a, b []float64, how Comparing) record.Comparison {
 		c.Verdict = record.Faster
 	}
 	return c
-}
-
-// smallestSeen is the relative difference that four of five such runs would have told
-// from none: half the interval's width on the logarithm, times (z_0.975+z_0.8)/z_0.975.
-func smallestSeen(iv record.Interval) float64 {
-	half := (math.Log(iv.High) - math.Log(iv.Low)) / 2
-	return math.Expm1(half * (1 + normalQuantile(0.8)/normalQuantile(0.975)))
 }

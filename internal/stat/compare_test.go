@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 )
 
 // unpaired is how two runs are compared.
-var unpaired = Comparing{Level: Level, Margin: defaultMargin}
+var unpaired = Comparing{Level: estimate.Level, Margin: estimate.DefaultMargin}
 
 func result(name string, locations ...float64) record.CaseResult {
 	c := record.CaseResult{Name: name, NSPerCall: &record.Distribution{}}
@@ -20,16 +22,16 @@ func result(name string, locations ...float64) record.CaseResult {
 }
 
 func TestCompareVerdicts(t *testing.T) {
-	slower := result("five of eight unsteady", around(8, 20)...)
+	slower := result("five of eight unsteady", stattest.Around(8, 20)...)
 	for i := range 5 {
 		slower.PerProcess[i].Steady = record.SteadyNone
 	}
 	none := result("no figure")
 	none.NSPerCall = nil
 	res := &record.Results{Cases: []record.CaseResult{
-		result("base", around(10, 20)...), result("same", around(10, 20.02)...), result("slower", around(10, 21)...),
-		result("a little slower", around(10, 20.08)...), result("wide", 14, 16, 18, 20, 22, 24, 26, 28),
-		result("few", 25, 26, 27), result("zero", around(10, 0)...), slower, none,
+		result("base", stattest.Around(10, 20)...), result("same", stattest.Around(10, 20.02)...), result("slower", stattest.Around(10, 21)...),
+		result("a little slower", stattest.Around(10, 20.08)...), result("wide", 14, 16, 18, 20, 22, 24, 26, 28),
+		result("few", 25, 26, 27), result("zero", stattest.Around(10, 0)...), slower, none,
 	}}
 	for _, c := range []struct{ a, b, verdict, warning string }{
 		{"base", "same", record.NoDifference, ""},
@@ -47,15 +49,15 @@ func TestCompareVerdicts(t *testing.T) {
 		if got.Verdict != c.verdict {
 			t.Errorf("%s to %s: %s, want %s (%+v)", c.b, c.a, got.Verdict, c.verdict, got)
 		}
-		if ws := codes(got.Warnings); c.warning != "" && !slices.Contains(ws, c.warning) || c.warning == "" && len(ws) > 0 {
+		if ws := stattest.Codes(got.Warnings); c.warning != "" && !slices.Contains(ws, c.warning) || c.warning == "" && len(ws) > 0 {
 			t.Errorf("%s to %s: warnings %v, want %q", c.b, c.a, ws, c.warning)
 		}
 	}
 }
 
 func TestMarginDecides(t *testing.T) {
-	a, b := around(10, 20), around(10, 20.14)
-	if got := compareLocations(a, b, Comparing{Level: Level, Margin: 0.001}); got.Verdict != record.Slower {
+	a, b := stattest.Around(10, 20), stattest.Around(10, 20.14)
+	if got := compareLocations(a, b, Comparing{Level: estimate.Level, Margin: 0.001}); got.Verdict != record.Slower {
 		t.Errorf("0.7 %% with a margin of 0.1 %%: %+v", got)
 	}
 }
@@ -64,7 +66,7 @@ func TestMarginDecides(t *testing.T) {
 // seen with it.
 func TestLevelWidens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	noisy := func() []float64 { return each(20, func(int) float64 { return 20 + rng.NormFloat64() }) }
+	noisy := func() []float64 { return stattest.Each(20, func(int) float64 { return 20 + rng.NormFloat64() }) }
 	x, y := noisy(), noisy()
 	a, b := compareLocations(x, y, unpaired), compareLocations(x, y, Comparing{Level: 0.99, Margin: 0.01})
 	if b.Ratio.Low >= a.Ratio.Low || b.Ratio.High <= a.Ratio.High || b.Smallest <= a.Smallest || b.Ratio.Estimate != a.Ratio.Estimate {
@@ -79,8 +81,10 @@ func TestCompareRates(t *testing.T) {
 	rate := func(ratio float64, n int) (called, smallest float64) {
 		const runs = 800
 		for range runs {
-			a := each(n, func(int) float64 { return 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
-			b := each(n, func(int) float64 { return ratio * 20 * (1 + 0.03*rng.NormFloat64() + disturbed(rng, 0.2, 0.1)) })
+			a := stattest.Each(n, func(int) float64 { return 20 * (1 + 0.03*rng.NormFloat64() + stattest.Disturbed(rng, 0.2, 0.1)) })
+			b := stattest.Each(n, func(int) float64 {
+				return ratio * 20 * (1 + 0.03*rng.NormFloat64() + stattest.Disturbed(rng, 0.2, 0.1))
+			})
 			c := compareLocations(a, b, unpaired)
 			if c.Verdict == record.Slower || c.Verdict == record.Faster {
 				called += 1.0 / runs

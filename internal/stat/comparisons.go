@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // CompareTurns compares the cases of a record whose run compared them in turns, with the
@@ -13,7 +14,7 @@ func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 	if rec.Run.Comparing == nil {
 		return []record.Comparison{}
 	}
-	comparisons := JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c) })
+	comparisons := sequential.JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c) })
 	for i := range comparisons {
 		c := &comparisons[i]
 		a, b := caseNamed(res, c.A), caseNamed(res, c.B)

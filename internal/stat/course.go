@@ -1,10 +1,13 @@
 package stat
 
-import "github.com/moonlap/moonlap/internal/record"
+import (
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/steady"
+)
 
 // A Moment is one batch in the course of a process.
 type Moment struct {
-	Batch
+	steady.Batch
 	NetNS  float64 // per call, less the empty twin
 	Counts bool    // it is among the batches that make the process's figure
 }
@@ -13,7 +16,7 @@ type Moment struct {
 // [Locate] makes of each.
 func Course(p *record.ProcessRecord) []Moment {
 	sequence := batchesOf(p, record.Warmup, record.Measure)
-	counts, _ := counting(sequence, FindSteady(sequence))
+	counts, _ := counting(sequence, steady.FindSteady(sequence))
 	twin := twinOf(p).Estimate
 	moments := make([]Moment, len(sequence))
 	for i, b := range sequence {
@@ -25,10 +28,10 @@ func Course(p *record.ProcessRecord) []Moment {
 // counting tells which batches make the figure: the clean ones of the steady state. Where
 // hardly any is clean the process is polluted, and those count too that no trace fell into,
 // or all.
-func counting(sequence []Batch, steady Steadiness) (counts []bool, polluted bool) {
+func counting(sequence []steady.Batch, state steady.Steadiness) (counts []bool, polluted bool) {
 	var all, clean, untraced []int
 	for i, b := range sequence {
-		if b.Warmup || !steady.measures(i) {
+		if b.Warmup || !state.Measures(i) {
 			continue
 		}
 		all = append(all, i)
@@ -53,7 +56,3 @@ func counting(sequence []Batch, steady Steadiness) (counts []bool, polluted bool
 	}
 	return counts, polluted
 }
-
-// measures tells whether batch i is of the state that the process is judged by: a process
-// that is never steady still shows what it measured, all of it.
-func (s Steadiness) measures(i int) bool { return s.Class == record.SteadyNone || s.Counts(i) }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 )
 
 // Intervals at 95 % must hold the true location in 93 % of runs or more, whatever the
@@ -38,7 +40,7 @@ func TestCoverageOverProcesses(t *testing.T) {
 				for i := range xs {
 					xs[i] = c.draw()
 				}
-				if iv, _ := MedianInterval(xs, 0.95); iv.Low <= c.truth && c.truth <= iv.High {
+				if iv, _ := estimate.MedianInterval(xs, 0.95); iv.Low <= c.truth && c.truth <= iv.High {
 					hits++
 				}
 			}
@@ -67,15 +69,15 @@ func TestCoverageOfSummaries(t *testing.T) {
 		slow  float64 // share of processes in a mode 40 % slower
 		noise func(n int) []float64
 	}{
-		{"quiet batches", 0, func(n int) []float64 { return machines[0].noise(rng, n) }},
+		{"quiet batches", 0, func(n int) []float64 { return stattest.Machines[0].Noise(rng, n) }},
 		{"autocorrelated batches", 0, func(n int) []float64 {
 			x := 0.0
-			return each(n, func(int) float64 { x = 0.9*x + 0.005*rng.NormFloat64(); return 1 + x })
+			return stattest.Each(n, func(int) float64 { x = 0.9*x + 0.005*rng.NormFloat64(); return 1 + x })
 		}},
 		{"heavy-tailed batches", 0, func(n int) []float64 {
-			return each(n, func(int) float64 { return 1 + 0.005*rng.NormFloat64()/math.Sqrt(rng.ExpFloat64()) })
+			return stattest.Each(n, func(int) float64 { return 1 + 0.005*rng.NormFloat64()/math.Sqrt(rng.ExpFloat64()) })
 		}},
-		{"two modes", 0.2, func(n int) []float64 { return machines[0].noise(rng, n) }},
+		{"two modes", 0.2, func(n int) []float64 { return stattest.Machines[0].Noise(rng, n) }},
 	} {
 		for _, n := range []int{8, 15, 30} {
 			hits, runs := 0, 0
@@ -125,7 +127,7 @@ func TestCoverageOfRatios(t *testing.T) {
 	}{
 		{"normal", func() float64 { return 10 * (1 + 0.03*rng.NormFloat64()) }},
 		{"lognormal", func() float64 { return 10 * math.Exp(0.3*rng.NormFloat64()) }},
-		{"busy", func() float64 { return 10 * (1 + 0.01*rng.NormFloat64() + disturbed(rng, 0.3, 0.5)) }},
+		{"busy", func() float64 { return 10 * (1 + 0.01*rng.NormFloat64() + stattest.Disturbed(rng, 0.3, 0.5)) }},
 	} {
 		for _, n := range []int{8, 15, 30} {
 			const runs, truth = 600, 1.05
@@ -135,7 +137,7 @@ func TestCoverageOfRatios(t *testing.T) {
 				for i := range a {
 					a[i], b[i] = c.draw(), truth*c.draw()
 				}
-				iv, _, err := RatioInterval(a, b, 0.95)
+				iv, _, err := estimate.RatioInterval(a, b, 0.95)
 				if err != nil {
 					t.Fatal(err)
 				}

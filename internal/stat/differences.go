@@ -43,7 +43,7 @@ func differences(a, b *record.CaseResult) []record.Difference {
 		add("time in the collector", percent(gcA.Estimate), percent(gcB.Estimate))
 	}
 	if len(a.Modes) > 1 || len(b.Modes) > 1 {
-		add("levels", modes(a), modes(b))
+		add("levels", levelsOf(a), levelsOf(b))
 	}
 	return list
 }
@@ -105,7 +105,8 @@ func without(texts, other []string) string {
 	return strings.Join(own, ", ")
 }
 
-func modes(r *record.CaseResult) string {
+// levelsOf words the levels of a case.
+func levelsOf(r *record.CaseResult) string {
 	if len(r.Modes) == 0 {
 		return "none"
 	}

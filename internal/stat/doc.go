@@ -10,7 +10,3 @@
 // comes beside it as [record.Warning] values, never as an error and never silently.
 // docs/explanation/statistics.md says what is done, why, and after whom.
 package stat
-
-// Level is the confidence level of every interval that is not asked for at
-// another one.
-const Level = 0.95

@@ -1,6 +1,10 @@
 package stat
 
-import "github.com/moonlap/moonlap/internal/record"
+import (
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/modes"
+)
 
 // facts are what is known of a case when its warnings are made.
 type facts struct {
@@ -9,7 +13,7 @@ type facts struct {
 	units  []unit             // the healthy processes
 	steady []unit             // those of them that count
 	vms    []vm               // of the healthy processes
-	found  Modes
+	found  modes.Modes
 	few    []record.Warning // of the figure's interval
 
 	lapFaults []error // of histograms that can't be read
@@ -79,6 +83,6 @@ func medianOf(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil
 	}
-	m := Median(values)
+	m := estimate.Median(values)
 	return &m
 }

@@ -1,6 +1,9 @@
 package stat
 
-import "github.com/moonlap/moonlap/internal/record"
+import (
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
+)
 
 // newRecord is a whole record of one case, yet without processes.
 func newRecord() *record.Record {
@@ -50,21 +53,12 @@ func add(rec *record.Record, lines ...record.Batches) *record.ProcessRecord {
 	return p
 }
 
-// around makes n values within 1 % of ns, always the same ones.
-func around(n int, ns float64) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = ns * (1 + 0.002*float64((i*7)%5-2))
-	}
-	return values
-}
-
 // healthy is a record with a process at each of these ns per call, the empty twin, of
 // 1 ns a turn, already taken off.
 func healthy(perCall ...float64) *record.Record {
 	rec := newRecord()
 	for _, ns := range perCall {
-		add(rec, batches(record.Measure, around(40, ns+1)...), batches(record.Empty, around(20, 1)...))
+		add(rec, batches(record.Measure, stattest.Around(40, ns+1)...), batches(record.Empty, stattest.Around(20, 1)...))
 	}
 	return rec
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // How a case ran.
@@ -56,7 +57,7 @@ func jitOf(ledgers []*record.JIT, jitOn bool) record.JITSummary {
 		sum.Flushes += l.Flushes
 		ran[ranAs(l)]++
 	}
-	sum.RootTraces, sum.SideTraces, sum.MCodeBytes = Median(roots), Median(sides), Median(mcode)
+	sum.RootTraces, sum.SideTraces, sum.MCodeBytes = estimate.Median(roots), estimate.Median(sides), estimate.Median(mcode)
 	for a, count := range aborts {
 		a.Count = count
 		sum.Aborts = append(sum.Aborts, a)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -106,7 +107,7 @@ func (m *mergedLaps) overheadNS() record.Interval {
 		estimates = append(estimates, o.Estimate)
 		iv.Low, iv.High = min(iv.Low, o.Low), max(iv.High, o.High)
 	}
-	iv.Estimate = Median(estimates)
+	iv.Estimate = estimate.Median(estimates)
 	return iv
 }
 
@@ -136,5 +137,5 @@ func lapBins(text string) []record.Bin {
 		counts = append(counts, b.Count)
 	}
 	at := func(p float64) float64 { return float64(h.Percentile(p) / time.Nanosecond) }
-	return binsOfCounts(values, counts, binsEnd(at(90), at(100*binQuantile)))
+	return estimate.BinsOfCounts(values, counts, estimate.BinsEnd(at(90), at(100*estimate.BinQuantile)))
 }

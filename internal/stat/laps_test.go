@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -45,7 +46,7 @@ func TestLapsAreMerged(t *testing.T) {
 	if l == nil || l.Count != 200 || l.MeanNS != 199.5 || l.Calls == nil || l.Service != nil || l.PerSecond != 0 {
 		t.Fatalf("laps %+v", l)
 	}
-	if c := l.Calls; c.Min != 100 || c.Max != 299 || !near(c.P50, 199, 0.01) || !near(c.P99, 297, 0.01) {
+	if c := l.Calls; c.Min != 100 || c.Max != 299 || !stattest.Near(c.P50, 199, 0.01) || !stattest.Near(c.P99, 297, 0.01) {
 		t.Errorf("percentiles %+v", c)
 	}
 	if o := l.OverheadNS; o.Estimate != 20 || o.Low != 18 || o.High != 22 {

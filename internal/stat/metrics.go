@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // metricMedians are a process's own figures of what its batches report, by unit; nil
@@ -18,7 +19,7 @@ func metricMedians(p *record.ProcessRecord) map[string]float64 {
 		if medians == nil {
 			medians = map[string]float64{}
 		}
-		medians[m.Unit] = Median(m.Values)
+		medians[m.Unit] = estimate.Median(m.Values)
 	}
 	return medians
 }
@@ -33,7 +34,7 @@ func metricsOf(processes []record.ProcessResult) []record.MetricResult {
 	}
 	var metrics []record.MetricResult
 	for _, unit := range slices.Sorted(maps.Keys(values)) {
-		iv, _ := MedianInterval(values[unit], Level)
+		iv, _ := estimate.MedianInterval(values[unit], estimate.Level)
 		metrics = append(metrics, record.MetricResult{Unit: unit, Interval: iv})
 	}
 	return metrics

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/modes"
 )
 
 // Location returns a process's own figure in ns per call, the empty twin taken off;
@@ -19,17 +21,17 @@ func Location(p *record.ProcessRecord) (ns float64, ok bool) {
 // is infinite as long as there are too few for an interval. A run uses it to stop when
 // the figure is good enough.
 func Precision(locations []float64) float64 {
-	located := make([]Located, len(locations))
+	located := make([]modes.Located, len(locations))
 	for i, ns := range locations {
-		located[i] = Located{NS: ns, Floor: ns}
+		located[i] = modes.Located{NS: ns, Floor: ns}
 	}
 	var main []float64
-	for i, mode := range FindModes(located).Of {
+	for i, mode := range modes.FindModes(located).Of {
 		if mode == 0 {
 			main = append(main, locations[i])
 		}
 	}
-	iv, warnings := MedianInterval(main, Level)
+	iv, warnings := estimate.MedianInterval(main, estimate.Level)
 	if len(warnings) > 0 {
 		return math.Inf(1)
 	}

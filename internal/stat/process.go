@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/steady"
 )
 
 // A Process is one VM's own figure: a process, or one worker of it. Times are ns per
@@ -19,7 +21,7 @@ type Process struct {
 	HasTwin bool
 	GCShare float64 // share of the time spent in the collector; NaN when not measured
 
-	Steadiness Steadiness
+	Steadiness steady.Steadiness
 	Batches    record.BatchTally
 	Samples    []float64 // the batches that count, less the empty twin, in order of time
 	// Polluted says that hardly any batch was clean, so that polluted ones count too.
@@ -36,12 +38,12 @@ const leastClean = 0.1
 // Locate makes a process's own figure from its batches.
 func Locate(p *record.ProcessRecord) Process {
 	sequence := batchesOf(p, record.Warmup, record.Measure)
-	l := Process{Steadiness: FindSteady(sequence), GCShare: math.NaN()}
+	l := Process{Steadiness: steady.FindSteady(sequence), GCShare: math.NaN()}
 
 	for i, b := range sequence {
 		if !b.Warmup {
 			l.Batches.Measured++
-			if !l.Steadiness.measures(i) {
+			if !l.Steadiness.Measures(i) {
 				l.Batches.Unsteady++
 			}
 		}
@@ -62,17 +64,17 @@ func Locate(p *record.ProcessRecord) Process {
 	if len(samples) == 0 {
 		return l
 	}
-	gross, _ := MedianInterval(samples, Level)
+	gross, _ := estimate.MedianInterval(samples, estimate.Level)
 	l.NS = gross.Estimate - twin.Estimate
 	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(sequence, l.Steadiness)), halfWidth(twin))
 	l.MinNS = slices.Min(samples) - twin.Estimate
-	l.FloorNS = Quantile(samples, 0.10) - twin.Estimate
+	l.FloorNS = estimate.Quantile(samples, 0.10) - twin.Estimate
 	l.Samples = make([]float64, len(samples))
 	for i, ns := range samples {
 		l.Samples[i] = ns - twin.Estimate
 	}
 	if stopped := cleanTimes(batchesOf(p, record.GCStopped)); len(stopped) > 0 && l.NS > 0 {
-		l.GCShare = (gross.Estimate - Median(stopped)) / l.NS
+		l.GCShare = (gross.Estimate - estimate.Median(stopped)) / l.NS
 	}
 	return l
 }
@@ -80,7 +82,7 @@ func Locate(p *record.ProcessRecord) Process {
 // betweenSeries is ± of a process's location from what its series differ by: twice the
 // standard error over their medians. Batches of one series are not independent, as they
 // share where memory was dealt out.
-func betweenSeries(sequence []Batch, steady Steadiness) float64 {
+func betweenSeries(sequence []steady.Batch, steady steady.Steadiness) float64 {
 	bySeries := map[int][]float64{}
 	for i, b := range sequence {
 		if !b.Warmup && b.Clean() && steady.Counts(i) {
@@ -89,12 +91,12 @@ func betweenSeries(sequence []Batch, steady Steadiness) float64 {
 	}
 	var medians []float64
 	for _, ns := range bySeries {
-		medians = append(medians, Median(ns))
+		medians = append(medians, estimate.Median(ns))
 	}
 	if len(medians) < 2 {
 		return 0
 	}
-	return 2 * deviation(medians) / math.Sqrt(float64(len(medians)))
+	return 2 * estimate.Deviation(medians) / math.Sqrt(float64(len(medians)))
 }
 
 // count tallies what was inside the measured batches.
@@ -122,12 +124,12 @@ func twinOf(p *record.ProcessRecord) record.Interval {
 	if len(times) == 0 {
 		return record.Interval{}
 	}
-	twin, _ := MedianInterval(times, Level)
+	twin, _ := estimate.MedianInterval(times, estimate.Level)
 	return twin
 }
 
 // cleanTimes are the times of the clean batches, or of all where none is clean.
-func cleanTimes(batches []Batch) []float64 {
+func cleanTimes(batches []steady.Batch) []float64 {
 	var clean, all []float64
 	for _, b := range batches {
 		all = append(all, b.NS)
@@ -143,11 +145,11 @@ func cleanTimes(batches []Batch) []float64 {
 
 // batchesOf returns a process's batches of these kinds, in order of time. A batch
 // without calls or with a time that is no positive number says nothing and is left out.
-func batchesOf(p *record.ProcessRecord, kinds ...string) []Batch {
+func batchesOf(p *record.ProcessRecord, kinds ...string) []steady.Batch {
 	lines := slices.Clone(p.Batches)
 	slices.SortStableFunc(lines, func(a, b record.Batches) int { return cmp.Compare(a.AtNS, b.AtNS) })
 	marked := func(marks []int, i int) bool { return i < len(marks) && marks[i] > 0 }
-	var batches []Batch
+	var batches []steady.Batch
 	for _, l := range lines {
 		if !slices.Contains(kinds, l.Kind) {
 			continue
@@ -161,7 +163,7 @@ func batchesOf(p *record.ProcessRecord, kinds ...string) []Batch {
 			if i >= len(l.Calls) || l.Calls[i] <= 0 || !(ns > 0) || math.IsInf(ns, 1) {
 				continue
 			}
-			batches = append(batches, Batch{
+			batches = append(batches, steady.Batch{
 				AtNS:     began,
 				NS:       ns / float64(l.Calls[i]),
 				Warmup:   l.Kind == record.Warmup,

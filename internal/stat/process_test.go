@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 )
 
 func TestLocate(t *testing.T) {
 	rec := newRecord()
-	measure := batches(record.Measure, around(50, 21)...)
+	measure := batches(record.Measure, stattest.Around(50, 21)...)
 	for i := range 5 { // disturbed, and marked so
 		measure.NS[10*i] *= 3
 	}
 	measure.Switches = marks(50, 10)
-	p := add(rec, batches(record.Warmup, around(30, 40)...), measure, batches(record.Empty, around(20, 1)...))
+	p := add(rec, batches(record.Warmup, stattest.Around(30, 40)...), measure, batches(record.Empty, stattest.Around(20, 1)...))
 	l := Locate(p)
-	if !near(l.NS, 20, 0.005) || !near(l.EmptyNS, 1, 0.005) || len(l.Samples) != 45 || l.Polluted {
+	if !stattest.Near(l.NS, 20, 0.005) || !stattest.Near(l.EmptyNS, 1, 0.005) || len(l.Samples) != 45 || l.Polluted {
 		t.Errorf("%v ns less %v, from %d batches, polluted %v", l.NS, l.EmptyNS, len(l.Samples), l.Polluted)
 	}
 	if l.MinNS > l.FloorNS || l.FloorNS > l.NS || !(l.PM > 0) || l.PM > 0.2 || !math.IsNaN(l.GCShare) {
@@ -33,9 +34,9 @@ func TestLocate(t *testing.T) {
 // The twin's own uncertainty is part of the process's.
 func TestTwinsUncertaintyCounts(t *testing.T) {
 	pm := func(twin ...float64) float64 {
-		return Locate(add(newRecord(), batches(record.Measure, around(40, 21)...), batches(record.Empty, twin...))).PM
+		return Locate(add(newRecord(), batches(record.Measure, stattest.Around(40, 21)...), batches(record.Empty, twin...))).PM
 	}
-	if sharp, vague := pm(around(20, 1)...), pm(0.5, 0.7, 0.9, 1, 1, 1.1, 1.3, 1.5); vague < 2*sharp {
+	if sharp, vague := pm(stattest.Around(20, 1)...), pm(0.5, 0.7, 0.9, 1, 1, 1.1, 1.3, 1.5); vague < 2*sharp {
 		t.Errorf("± %v with a sharp twin, ± %v with a vague one", sharp, vague)
 	}
 }
@@ -45,7 +46,7 @@ func TestSeriesCountAsDraws(t *testing.T) {
 	pm := func(levels ...float64) float64 {
 		var lines []record.Batches
 		for i, ns := range levels {
-			l := batches(record.Measure, around(40, ns)...)
+			l := batches(record.Measure, stattest.Around(40, ns)...)
 			l.Series = i + 1
 			lines = append(lines, l)
 		}
@@ -57,25 +58,25 @@ func TestSeriesCountAsDraws(t *testing.T) {
 }
 
 func TestFallBackWhenAllIsPolluted(t *testing.T) {
-	measure := batches(record.Measure, around(40, 21)...)
+	measure := batches(record.Measure, stattest.Around(40, 21)...)
 	measure.Switches = marks(40, 1)
 	l := Locate(add(newRecord(), measure))
-	if !l.Polluted || len(l.Samples) != 40 || l.HasTwin || !near(l.NS, 21, 0.01) {
+	if !l.Polluted || len(l.Samples) != 40 || l.HasTwin || !stattest.Near(l.NS, 21, 0.01) {
 		t.Errorf("polluted %v, %d batches, twin %v, %v ns", l.Polluted, len(l.Samples), l.HasTwin, l.NS)
 	}
 }
 
 func TestPrecision(t *testing.T) {
-	if p := Precision(around(5, 20)); !math.IsInf(p, 1) {
+	if p := Precision(stattest.Around(5, 20)); !math.IsInf(p, 1) {
 		t.Errorf("five processes: %v, want no precision yet", p)
 	}
-	if p := Precision(around(12, 20)); !(p > 0) || p > 0.01 {
+	if p := Precision(stattest.Around(12, 20)); !(p > 0) || p > 0.01 {
 		t.Errorf("twelve tight processes: %v", p)
 	}
-	if p := Precision(append(around(14, 6.3), around(4, 8.8)...)); p > 0.01 {
+	if p := Precision(append(stattest.Around(14, 6.3), stattest.Around(4, 8.8)...)); p > 0.01 {
 		t.Errorf("two modes: %v, want that of the larger", p)
 	}
-	if p := Precision(each(12, func(i int) float64 { return 0.01 * float64(i%3-1) })); p > 0.02 {
+	if p := Precision(stattest.Each(12, func(i int) float64 { return 0.01 * float64(i%3-1) })); p > 0.02 {
 		t.Errorf("around zero: %v, want it relative to 1 ns", p)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aclements/go-moremath/stats"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // Seen is how often something was seen among the looks of a profile, by slice: runs of looks that
@@ -44,7 +45,7 @@ func CompareShares(before, after []Seen) []ShareChange {
 	reaches := map[float64]float64{} // of the t distributions, by their degrees of freedom
 	reach := func(freedom float64) float64 {
 		if _, known := reaches[freedom]; !known {
-			reaches[freedom] = stats.InvCDF(stats.TDist{V: freedom})(1 - (1-Level)/2)
+			reaches[freedom] = stats.InvCDF(stats.TDist{V: freedom})(1 - (1-estimate.Level)/2)
 		}
 		return reaches[freedom]
 	}
@@ -55,13 +56,13 @@ func CompareShares(before, after []Seen) []ShareChange {
 		b, m := after[i].sums()
 		least[i] = min(fisher(a+b, 0, n, m), fisher(0, a+b, n, m))
 	}
-	tested := tarone(least, 1-Level)
+	tested := tarone(least, 1-estimate.Level)
 	for i := range all {
 		all[i].P = min(1, all[i].P*float64(tested))
-		if least[i]*float64(tested) > 1-Level {
+		if least[i]*float64(tested) > 1-estimate.Level {
 			all[i].P = 1
 		}
-		all[i].Distinct = all[i].P < 1-Level
+		all[i].Distinct = all[i].P < 1-estimate.Level
 	}
 	return all
 }

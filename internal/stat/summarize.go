@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/modes"
 )
 
 // Summarize turns a record into results: all that can be said of it, with warnings for
@@ -75,7 +77,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	r.BytesPerCall = f.bytesPerCall()
 	r.InstructionsPerCall = f.instructionsPerCall()
 	if len(f.steady) > 0 && r.Steady != record.SteadyNone {
-		f.found = FindModes(located(f.steady))
+		f.found = modes.FindModes(located(f.steady))
 		for i := range f.steady {
 			f.steady[i].mode = f.found.Of[i]
 		}
@@ -90,7 +92,7 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 	if r.Laps != nil {
 		r.Bins = lapBins(r.Laps.Histogram)
 	} else {
-		r.Bins = BinsOf(pooled(f.steady))
+		r.Bins = estimate.BinsOf(pooled(f.steady))
 	}
 	r.Warnings = caseWarnings(f)
 	return r
@@ -125,7 +127,7 @@ func modesOf(units []unit, count int) []record.Mode {
 	for m := range modes {
 		in := inMode(units, m)
 		modes[m] = record.Mode{
-			Share: float64(len(in)) / float64(len(units)), NS: Median(valuesOf(in, unit.ns)),
+			Share: float64(len(in)) / float64(len(units)), NS: estimate.Median(valuesOf(in, unit.ns)),
 			Processes: len(in), Seed: in[0].seed(),
 		}
 	}
@@ -148,11 +150,11 @@ func inMode(units []unit, mode int) []unit {
 // distributionOf is the figure of a case: location and interval over the processes of
 // its largest mode, and the spread of all batches that count.
 func distributionOf(units []unit) (*record.Distribution, []record.Warning) {
-	iv, few := MedianInterval(valuesOf(inMode(units, 0), unit.ns), Level)
-	s := sorted(pooled(units))
+	iv, few := estimate.MedianInterval(valuesOf(inMode(units, 0), unit.ns), estimate.Level)
+	s := estimate.Sorted(pooled(units))
 	return &record.Distribution{
-		Interval: iv, Min: s[0], P50: quantileSorted(s, 0.5), P90: quantileSorted(s, 0.9),
-		P99: quantileSorted(s, 0.99), Max: s[len(s)-1],
+		Interval: iv, Min: s[0], P50: estimate.QuantileSorted(s, 0.5), P90: estimate.QuantileSorted(s, 0.9),
+		P99: estimate.QuantileSorted(s, 0.99), Max: s[len(s)-1],
 	}, few
 }
 
@@ -178,7 +180,7 @@ func emptyOf(units []unit) *record.Interval {
 	if len(twins) == 0 {
 		return nil
 	}
-	iv, _ := MedianInterval(twins, Level)
+	iv, _ := estimate.MedianInterval(twins, estimate.Level)
 	return &iv
 }
 
@@ -197,7 +199,7 @@ func gcShareOf(units []unit, bytes *float64) *record.Interval {
 	if len(shares) == 0 {
 		return nil
 	}
-	iv, _ := MedianInterval(shares, Level)
+	iv, _ := estimate.MedianInterval(shares, estimate.Level)
 	clamp := func(x float64) float64 { return min(max(x, 0), 1) }
 	return &record.Interval{Estimate: clamp(iv.Estimate), Low: clamp(iv.Low), High: clamp(iv.High)}
 }

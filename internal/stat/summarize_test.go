@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 )
 
 func TestSummarize(t *testing.T) {
@@ -17,11 +19,11 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("%d processes, %d failed, %s, %d listed", c.Processes, c.Failed, c.Steady, len(c.PerProcess))
 	}
 	d := c.NSPerCall
-	if d == nil || !near(d.Estimate, 20, 0.005) || d.Low > d.Estimate || d.High < d.Estimate ||
+	if d == nil || !stattest.Near(d.Estimate, 20, 0.005) || d.Low > d.Estimate || d.High < d.Estimate ||
 		d.Min > d.P50 || d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.Max {
 		t.Errorf("figure %+v", d)
 	}
-	if c.EmptyNS == nil || !near(c.EmptyNS.Estimate, 1, 0.01) {
+	if c.EmptyNS == nil || !stattest.Near(c.EmptyNS.Estimate, 1, 0.01) {
 		t.Errorf("empty twin %+v", c.EmptyNS)
 	}
 	if c.BytesPerCall == nil || *c.BytesPerCall != 0 || c.GCShare != nil {
@@ -41,7 +43,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestModesKeepApart(t *testing.T) {
-	rec := healthy(append(around(10, 6.3), around(2, 8.8)...)...)
+	rec := healthy(append(stattest.Around(10, 6.3), stattest.Around(2, 8.8)...)...)
 	for _, p := range rec.Processes[10:] {
 		p.JIT.Traces[0].Line, p.JIT.Traces[0].Lines = 12, "12-13-15"
 	}
@@ -50,11 +52,11 @@ func TestModesKeepApart(t *testing.T) {
 		{Share: 10.0 / 12, NS: 6.3, Processes: 10, Trace: "trace starts at case.lua:3 through lines 3-4-5", Seed: 100},
 		{Share: 2.0 / 12, NS: 8.8, Processes: 2, Trace: "trace starts at case.lua:12 through lines 12-13-15", Seed: 110},
 	}
-	close := cmp.Comparer(func(a, b float64) bool { return near(a, b, 0.01) })
+	close := cmp.Comparer(func(a, b float64) bool { return stattest.Near(a, b, 0.01) })
 	if diff := cmp.Diff(want, c.Modes, close); diff != "" {
 		t.Error(diff)
 	}
-	if !near(c.NSPerCall.Estimate, 6.3, 0.01) || c.NSPerCall.High > 6.5 {
+	if !stattest.Near(c.NSPerCall.Estimate, 6.3, 0.01) || c.NSPerCall.High > 6.5 {
 		t.Errorf("the figure is %+v, want that of the largest mode", c.NSPerCall)
 	}
 	for i, p := range c.PerProcess {
@@ -81,12 +83,12 @@ func TestWorkersAreOneProcess(t *testing.T) {
 	rec := newRecord()
 	for i := range 8 {
 		for worker, ns := range []float64{21, 31} {
-			p := add(rec, batches(record.Measure, around(40, ns)...), batches(record.Empty, around(20, 1)...))
+			p := add(rec, batches(record.Measure, stattest.Around(40, ns)...), batches(record.Empty, stattest.Around(20, 1)...))
 			p.Process.In = record.In{Process: i, Worker: worker}
 		}
 	}
 	c := Summarize(rec).Cases[0]
-	if c.Processes != 8 || len(c.PerProcess) != 16 || !near(c.NSPerCall.Estimate, 25, 0.01) || len(c.Modes) != 1 {
+	if c.Processes != 8 || len(c.PerProcess) != 16 || !stattest.Near(c.NSPerCall.Estimate, 25, 0.01) || len(c.Modes) != 1 {
 		t.Errorf("%d processes, %d VMs, %+v, %d modes", c.Processes, len(c.PerProcess), c.NSPerCall, len(c.Modes))
 	}
 }
@@ -95,13 +97,13 @@ func TestGCShare(t *testing.T) {
 	share := func(bytes float64) *record.Interval {
 		rec := newRecord()
 		for range 8 {
-			p := add(rec, batches(record.Measure, around(40, 21)...), batches(record.GCStopped, around(20, 16)...),
-				batches(record.Empty, around(20, 1)...))
+			p := add(rec, batches(record.Measure, stattest.Around(40, 21)...), batches(record.GCStopped, stattest.Around(20, 16)...),
+				batches(record.Empty, stattest.Around(20, 1)...))
 			p.Memory.BytesPerCall = bytes
 		}
 		return Summarize(rec).Cases[0].GCShare
 	}
-	if s := share(64); s == nil || !near(s.Estimate, 0.25, 0.01) {
+	if s := share(64); s == nil || !stattest.Near(s.Estimate, 0.25, 0.01) {
 		t.Errorf("GC share %+v, want a quarter", s)
 	}
 	if s := share(0); s != nil {
@@ -125,7 +127,7 @@ func TestSummarizeAnything(t *testing.T) {
 	one.Processes[0].Batches[0].NS, one.Processes[0].Batches[0].Calls = []float64{21000}, []int{1000}
 	for name, rec := range map[string]*record.Record{
 		"nothing": {}, "no process": newRecord(), "no time": zero, "all traced": all, "one process": lone,
-		"bare": bare, "nothing timed": newSized(3), "one batch": one, "slower twin": healthy(around(8, -0.5)...),
+		"bare": bare, "nothing timed": newSized(3), "one batch": one, "slower twin": healthy(stattest.Around(8, -0.5)...),
 	} {
 		res := Summarize(rec)
 		if _, err := json.Marshal(res); err != nil {
@@ -140,13 +142,13 @@ func TestSummarizeAnything(t *testing.T) {
 			}
 		}
 	}
-	if c := Summarize(all).Cases[0]; !slices.Contains(codes(c.Warnings), "polluted") || c.NSPerCall == nil {
-		t.Errorf("where every batch is traced, %+v with %v", c.NSPerCall, codes(c.Warnings))
+	if c := Summarize(all).Cases[0]; !slices.Contains(stattest.Codes(c.Warnings), "polluted") || c.NSPerCall == nil {
+		t.Errorf("where every batch is traced, %+v with %v", c.NSPerCall, stattest.Codes(c.Warnings))
 	}
 }
 
 func TestSummarizeTwiceIsTheSame(t *testing.T) {
-	rec := healthy(append(around(10, 6.3), around(2, 8.8)...)...)
+	rec := healthy(append(stattest.Around(10, 6.3), stattest.Around(2, 8.8)...)...)
 	if diff := cmp.Diff(Summarize(rec), Summarize(rec)); diff != "" {
 		t.Error(diff)
 	}

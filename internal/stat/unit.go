@@ -2,6 +2,8 @@ package stat
 
 import (
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/modes"
 )
 
 // A vm is one VM of a case: what it said, and its own figure.
@@ -29,7 +31,7 @@ func (u unit) mean(of func(Process) float64) float64 {
 	for i, v := range u.vms {
 		values[i] = of(v.own)
 	}
-	return Mean(values)
+	return estimate.Mean(values)
 }
 
 // class is the first of these that a worker has: none, slowdown, warmup, flat. Where
@@ -98,10 +100,10 @@ func measured(units []unit) []unit {
 }
 
 // located is what the search for modes needs of the units.
-func located(units []unit) []Located {
-	ls := make([]Located, len(units))
+func located(units []unit) []modes.Located {
+	ls := make([]modes.Located, len(units))
 	for i, u := range units {
-		ls[i] = Located{NS: u.ns(), Floor: u.floor(), PM: u.pm()}
+		ls[i] = modes.Located{NS: u.ns(), Floor: u.floor(), PM: u.pm()}
 	}
 	return ls
 }

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/steady"
 )
 
 func TestContendingWorkersAreNeverUnsteady(t *testing.T) {
 	of := func(classes ...string) unit {
 		var u unit
 		for _, class := range classes {
-			u.vms = append(u.vms, vm{own: Process{Steadiness: Steadiness{Class: class}}})
+			u.vms = append(u.vms, vm{own: Process{Steadiness: steady.Steadiness{Class: class}}})
 		}
 		return u
 	}

@@ -5,6 +5,10 @@ import (
 	"math"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/modes"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
+	"github.com/moonlap/moonlap/internal/stat/steady"
 )
 
 // caseChecks look at one thing each, and return what there is to warn of, or nil.
@@ -34,7 +38,7 @@ func warnFew(f *facts) *record.Warning {
 	w.Text = fmt.Sprintf("%s; %s", counted(n, "process", "processes"), w.Text)
 	if n > 1 {
 		w.Text += fmt.Sprintf(", and a mode that fewer than %.0f %% of processes settle on may well be missing",
-			100*(1-math.Pow(1-Level, 1/float64(n))))
+			100*(1-math.Pow(1-estimate.Level, 1/float64(n))))
 	}
 	return &w
 }
@@ -59,7 +63,7 @@ func warnModes(f *facts) *record.Warning {
 	}
 	if last := f.r.Modes[len(f.r.Modes)-1]; last.Processes == 1 {
 		advice = fmt.Sprintf("one process shows that a mode may exist, not how frequent it is: use %d processes",
-			max(20, ProcessesToSee(last.Share, Level)))
+			max(20, modes.ProcessesToSee(last.Share, estimate.Level)))
 	}
 	return &record.Warning{Code: "modes", Text: "the processes settle on different levels: " + text, Advice: advice}
 }
@@ -77,7 +81,7 @@ func warnAlone(f *facts) *record.Warning {
 	return &record.Warning{
 		Code: "one_process", Text: text,
 		Advice: fmt.Sprintf("a rare mode, or a disturbance that lasted: use %d processes to see a mode of one in %d with 95 %%",
-			ProcessesToSee(1/float64(len(f.steady)), Level), len(f.steady)),
+			modes.ProcessesToSee(1/float64(len(f.steady)), estimate.Level), len(f.steady)),
 	}
 }
 
@@ -116,7 +120,7 @@ func warnFewBatches(f *facts) *record.Warning {
 	}
 	return &record.Warning{
 		Code:   "few_batches",
-		Text:   fmt.Sprintf("too few batches in a process (fewer than %d) to see whether it became steady", leastBatches),
+		Text:   fmt.Sprintf("too few batches in a process (fewer than %d) to see whether it became steady", steady.LeastBatches),
 		Advice: "give each process more time with --time, or make a call shorter",
 	}
 }
@@ -139,7 +143,7 @@ func warnWide(f *facts) *record.Warning {
 	factor := math.Pow(relativeWidth(iv)/goodPrecision, 2)
 	need := int(math.Ceil(factor * float64(len(f.steady))))
 	advice := fmt.Sprintf("about %d processes would bring it to ± %.0f %%; a quieter machine needs fewer", need, 100*goodPrecision)
-	if need > mostPairs {
+	if need > sequential.MostPairs {
 		advice = "not even many more processes would narrow it much: see first what else this machine does"
 	}
 	return &record.Warning{

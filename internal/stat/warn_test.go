@@ -6,18 +6,11 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
 )
 
-func codes(ws []record.Warning) []string {
-	var list []string
-	for _, w := range ws {
-		list = append(list, w.Code)
-	}
-	return list
-}
-
 // Nothing is wrong with this one.
-func sound() *record.Record { return healthy(around(12, 20)...) }
+func sound() *record.Record { return healthy(stattest.Around(12, 20)...) }
 
 func everyProcess(rec *record.Record, change func(p *record.ProcessRecord)) *record.Record {
 	for _, p := range rec.Processes {
@@ -51,12 +44,12 @@ func number(x float64) *float64 { return &x }
 
 // drifting is a process whose time grows by half.
 func drifting(n int) []float64 {
-	return each(n, func(i int) float64 { return 20 * (1 + u(i, n)/2) })
+	return stattest.Each(n, func(i int) float64 { return 20 * (1 + stattest.U(i, n)/2) })
 }
 
 func TestSoundCaseHasNoWarnings(t *testing.T) {
 	res := Summarize(sound())
-	if got := append(codes(res.Warnings), codes(res.Cases[0].Warnings)...); len(got) > 0 {
+	if got := append(stattest.Codes(res.Warnings), stattest.Codes(res.Cases[0].Warnings)...); len(got) > 0 {
 		t.Errorf("warnings %v on a sound record", got)
 	}
 	if !res.Complete {
@@ -75,9 +68,9 @@ func TestCaseWarnings(t *testing.T) {
 		})
 	}
 	mixed := func(steady, never int) *record.Record {
-		rec := healthy(around(steady, 20)...)
+		rec := healthy(stattest.Around(steady, 20)...)
 		for range never {
-			add(rec, batches(record.Measure, drifting(100)...), batches(record.Empty, around(20, 1)...))
+			add(rec, batches(record.Measure, drifting(100)...), batches(record.Empty, stattest.Around(20, 1)...))
 		}
 		return rec
 	}
@@ -98,20 +91,20 @@ func TestCaseWarnings(t *testing.T) {
 		yes, no   *record.Record
 		yesReason string
 	}{
-		{code: "few_processes", yes: healthy(around(5, 20)...), no: healthy(around(6, 20)...)},
-		{code: "modes", yes: healthy(append(around(9, 20), around(3, 28)...)...), no: sound()},
-		{code: "one_process", yes: healthy(append(around(11, 20), 28)...), no: sound()},
+		{code: "few_processes", yes: healthy(stattest.Around(5, 20)...), no: healthy(stattest.Around(6, 20)...)},
+		{code: "modes", yes: healthy(append(stattest.Around(9, 20), stattest.Around(3, 28)...)...), no: sound()},
+		{code: "one_process", yes: healthy(append(stattest.Around(11, 20), 28)...), no: sound()},
 		{code: "never_steady", yes: mixed(5, 7), no: mixed(6, 6)},
 		{code: "some_never_steady", yes: mixed(6, 6), no: mixed(5, 7)},
 		{code: "few_batches", no: sound(), yes: func() *record.Record {
 			rec := newRecord()
 			for range 8 {
-				add(rec, batches(record.Measure, around(9, 21)...), batches(record.Empty, around(20, 1)...))
+				add(rec, batches(record.Measure, stattest.Around(9, 21)...), batches(record.Empty, stattest.Around(20, 1)...))
 			}
 			return rec
 		}()},
-		{code: "wide_interval", yes: healthy(10, 12, 14, 16, 18, 20, 22, 24), no: healthy(around(8, 20)...)},
-		{code: "dead_code", yes: healthy(around(8, 0.1)...), no: healthy(around(8, 0.8)...)},
+		{code: "wide_interval", yes: healthy(10, 12, 14, 16, 18, 20, 22, 24), no: healthy(stattest.Around(8, 20)...)},
+		{code: "dead_code", yes: healthy(stattest.Around(8, 0.1)...), no: healthy(stattest.Around(8, 0.8)...)},
 		{code: "sunk_allocation", yes: memory(0, number(64)), no: memory(64, number(64))},
 		{code: "no_twin", no: sound(), yes: everyProcess(sound(), func(p *record.ProcessRecord) { p.Batches = p.Batches[:1] })},
 		{code: "interpreted", yes: withJIT(func(l *record.JIT) { l.Traces = nil }), no: everyProcess(
@@ -137,12 +130,12 @@ func TestCaseWarnings(t *testing.T) {
 			ws := Summarize(c.yes).Cases[0].Warnings
 			i := slices.IndexFunc(ws, func(w record.Warning) bool { return w.Code == c.code })
 			if i < 0 {
-				t.Fatalf("no such warning, only %v", codes(ws))
+				t.Fatalf("no such warning, only %v", stattest.Codes(ws))
 			}
 			if ws[i].Text == "" || ws[i].Advice == "" {
 				t.Errorf("nothing said or advised: %+v", ws[i])
 			}
-			if got := codes(Summarize(c.no).Cases[0].Warnings); slices.Contains(got, c.code) {
+			if got := stattest.Codes(Summarize(c.no).Cases[0].Warnings); slices.Contains(got, c.code) {
 				t.Errorf("also where there is nothing to warn of: %v", got)
 			}
 		})
@@ -186,7 +179,7 @@ func TestRunWarnings(t *testing.T) {
 			if i := slices.IndexFunc(ws, func(w record.Warning) bool { return w.Code == c.code }); i < 0 || ws[i].Text == "" || ws[i].Advice == "" {
 				t.Errorf("no such warning, or an empty one: %+v", ws)
 			}
-			if got := codes(Summarize(with(c.no)).Warnings); slices.Contains(got, c.code) {
+			if got := stattest.Codes(Summarize(with(c.no)).Warnings); slices.Contains(got, c.code) {
 				t.Errorf("also where there is nothing to warn of: %v", got)
 			}
 		})

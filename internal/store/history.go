@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/changepoints"
 )
 
 // History returns what is known, or, with a case, of that case alone. Series of a case
@@ -143,7 +143,7 @@ func steps(points []record.Point) []record.Step {
 			figures, at = append(figures, *p.NSPerCall), append(at, i)
 		}
 	}
-	found := stat.Steps(figures)
+	found := changepoints.Steps(figures)
 	for i := range found {
 		found[i].At = at[found[i].At]
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -188,7 +188,7 @@ func (r *Row) glances(g worker.Glances) {
 		r.States[state.String()] = float64(n) / float64(g.Lua)
 	}
 	for phase, n := range g.Phases {
-		r.Phases[phase] = stat.Share(n, g.Count)
+		r.Phases[phase] = estimate.Share(n, g.Count)
 	}
 	if err := g.Connections.Err; err != nil {
 		r.unknown("connections", err)

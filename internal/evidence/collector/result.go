@@ -8,7 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -48,7 +48,7 @@ func Of(pid int, g worker.Glances) *Result {
 		return nil
 	}
 	one := Worker{
-		PID: pid, Share: stat.Share(g.States[luajit.Collect], max(1, g.Count)), Cycles: float64(c.Cycles) / max(c.Seen.Seconds(), 1e-9),
+		PID: pid, Share: estimate.Share(g.States[luajit.Collect], max(1, g.Count)), Cycles: float64(c.Cycles) / max(c.Seen.Seconds(), 1e-9),
 		Last: append([]worker.Cycle{}, c.Last...), Lowest: c.Lowest, Highest: c.Highest, Resolution: c.Resolution, Missed: c.Missed.Seconds() / all,
 		Allocated: record.Interval{Estimate: max(0, c.Allocated) / all, Low: max(0, c.Allocated-c.Guessed) / all, High: max(0, c.Allocated+c.Guessed) / all},
 		AllCycles: c.Cycles, AllAllocated: max(0, c.Allocated),

@@ -5,7 +5,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // estimate works out the dictionary's totals from the pages that were read.
@@ -54,6 +54,6 @@ func shareOf(all, some record.Interval, seen float64, pages int) record.Interval
 	if half := (some.High - some.Estimate) / 1.96 / all.Estimate; half > 0 && share < 1 {
 		of = math.Ceil(share * (1 - share) / (half * half))
 	}
-	i := stat.Share(int(math.Round(share*of)), int(of))
+	i := estimate.Share(int(math.Round(share*of)), int(of))
 	return record.Interval{Estimate: some.Estimate, Low: max(seen, i.Low*all.Estimate), High: max(some.Estimate, i.High*all.High)}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // A Figure is a number by which commands are compared: the sum of some kinds of batches, less that of
@@ -52,7 +52,7 @@ func compare(rec *record.Record, res *record.CommandResults) {
 	figures := Figures(rec.Cases)
 	var judged [][]record.Comparison
 	for i, rule := range Rules(*rec.Run.Comparing, len(figures)) {
-		comparisons := stat.JudgeTurns(rec, rule, func(c record.Case) map[int]float64 {
+		comparisons := sequential.JudgeTurns(rec, rule, func(c record.Case) map[int]float64 {
 			located := map[int]float64{}
 			for _, p := range rec.Of(c.Case) {
 				if ns, ok := figures[i].Of(p); ok {

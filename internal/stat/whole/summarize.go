@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // Summarize turns a record of whole commands into results. Where the run compared them in
@@ -78,7 +79,7 @@ func interval(values []float64) *record.Interval {
 	if len(values) == 0 {
 		return nil
 	}
-	iv, _ := stat.MedianInterval(values, stat.Level)
+	iv, _ := estimate.MedianInterval(values, estimate.Level)
 	return &iv
 }
 
@@ -95,13 +96,13 @@ func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.Comman
 	f.Empty, _ = c.Params[record.EmptyParam].(string)
 	if wall := each(runs, kinds(record.Measure), nil); len(wall) > 0 {
 		f.WallNS = &record.Distribution{
-			Interval: *interval(wall), Min: slices.Min(wall), P50: stat.Quantile(wall, 0.5),
-			P90: stat.Quantile(wall, 0.9), P99: stat.Quantile(wall, 0.99), Max: slices.Max(wall),
+			Interval: *interval(wall), Min: slices.Min(wall), P50: estimate.Quantile(wall, 0.5),
+			P90: estimate.Quantile(wall, 0.9), P99: estimate.Quantile(wall, 0.99), Max: slices.Max(wall),
 		}
 	}
-	f.UserNS, f.SystemNS = stat.Mean(each(runs, kinds(record.User), nil)), stat.Mean(each(runs, kinds(record.System), nil))
-	f.Involuntary = stat.Median(switches(runs, record.User))
-	f.Voluntary = stat.Median(switches(runs, record.System))
+	f.UserNS, f.SystemNS = estimate.Mean(each(runs, kinds(record.User), nil)), estimate.Mean(each(runs, kinds(record.System), nil))
+	f.Involuntary = estimate.Median(switches(runs, record.User))
+	f.Voluntary = estimate.Median(switches(runs, record.System))
 	var stdout, stderr []float64
 	for _, p := range runs {
 		if p.Exit == nil {
@@ -114,7 +115,7 @@ func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.Comman
 		f.Statuses[status]++
 		stdout, stderr = append(stdout, printedBytes(p.Exit.Stdout)), append(stderr, printedBytes(p.Exit.Stderr))
 	}
-	f.Stdout, f.Stderr = stat.Median(stdout), stat.Median(stderr)
+	f.Stdout, f.Stderr = estimate.Median(stdout), estimate.Median(stderr)
 	if len(runs) == 0 { // NaN is no JSON
 		f.UserNS, f.SystemNS, f.Involuntary, f.Voluntary, f.Stdout, f.Stderr = 0, 0, 0, 0, 0, 0
 	}
@@ -153,7 +154,7 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 		"wide_interval": "",
 	}
 	list := []record.Warning{}
-	onlyStart := f.NetNS != nil && f.Runs >= stat.LeastForMedian(stat.Level) && f.NetNS.Low <= 0
+	onlyStart := f.NetNS != nil && f.Runs >= estimate.LeastForMedian(estimate.Level) && f.NetNS.Low <= 0
 	for _, w := range c.Warnings {
 		advice, ok := keep[w.Code]
 		if !ok || onlyStart && w.Code == "wide_interval" { // no number of runs narrows it around 0
