@@ -36,7 +36,7 @@ var (
 
 // IsCore tells whether a file begins as a core file does.
 func IsCore(path string) bool {
-	f, err := os.Open(path)
+	f, err := plainFile(path)
 	if err != nil {
 		return false
 	}
@@ -46,11 +46,23 @@ func IsCore(path string) bool {
 	return err == nil && bytes.HasPrefix(head, []byte(elf.ELFMAG)) && elf.Type(head[16]) == elf.ET_CORE
 }
 
+// plainFile opens a plain file. A core comes from anywhere, and may name devices, and pipes that are waited for without an end.
+func plainFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", path)
+	}
+	return os.Open(path)
+}
+
 // OpenCore opens a core file of a process on Linux on x86-64, which then can be looked at as one that
 // stands still. What the core leaves out of the mapped files is read from them, in the folder root, if it
 // is not "", as it would be in /. Close it afterwards.
 func OpenCore(path, root string) (*Process, error) {
-	f, err := os.Open(path)
+	f, err := plainFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +192,7 @@ func (c *Core) Close() error { return c.file.Close() }
 
 // open opens a file that was mapped, if it is the same still: the core has its first page.
 func (c *Core) open(m Mapping) (elfFile, error) {
-	f, err := os.Open(c.path(m.Path))
+	f, err := plainFile(c.path(m.Path))
 	if err != nil {
 		return nil, err
 	}

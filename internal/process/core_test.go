@@ -141,3 +141,19 @@ func TestCoreSpoilt(t *testing.T) {
 		p.Snapshot(process.SnapshotOptions{})
 	})
 }
+
+// TestCoreIsPlain: a pipe or a device is no core, and is not waited for.
+func TestCoreIsPlain(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, "/dev/zero", t.TempDir()} {
+		if process.IsCore(path) {
+			t.Errorf("%s is taken for a core", path)
+		}
+		if _, err := process.OpenCore(path, ""); err == nil || !strings.Contains(err.Error(), "is no plain file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

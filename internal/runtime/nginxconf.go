@@ -3,6 +3,7 @@ package runtime
 import (
 	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	goruntime "runtime"
@@ -162,6 +163,9 @@ func userConf(flag, dir string, given []string) ([]string, error) {
 		path, err := filepath.Abs(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // nginx would wait for a pipe; it says what is missing
+			return nil, fmt.Errorf("%s: %s is no plain file", flag, path)
 		}
 		texts[i] = "include " + quoteConf(path) + ";"
 	}
