@@ -9,12 +9,14 @@ local CALLS = {
 local MODULES = {
     ["@socket.http"] = "resty.http", ["@ssl.https"] = "resty.http", ["@socket.smtp"] = "resty.mail",
     ["@socket.ftp"] = "ngx.socket.tcp", ["@socket.dns"] = "resty.dns.resolver",
-    ["@socket"] = "ngx.socket.tcp", ["@lsqlite3"] = "a server with a cosocket client",
+    ["@socket"] = "ngx.socket.tcp",
+    ["@lsqlite3"] = "a server with a cosocket client",
     ["@luasql.mysql"] = "resty.mysql", ["@luasql.postgres"] = "pgmoon",
     ["@redis"] = "resty.redis", ["@lfs"] = "reading it at load",
 }
 local HARMLESS = {
-    gettime = true, headers = true, skip = true, tcp = true, tcp4 = true, tcp6 = true, udp = true, unix = true,
+    gettime = true, headers = true, skip = true, tcp = true, tcp4 = true, tcp6 = true, udp = true,
+    unix = true,
     udp4 = true, udp6 = true, newtry = true, protect = true, try = true, source = true,
     sink = true, choose = true, timeout = true,
 }
