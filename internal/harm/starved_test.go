@@ -44,9 +44,13 @@ func starvable(t *testing.T) (*memoryGroup, []string) {
 func startsStarved(b *bed, r *rand.Rand) []string {
 	program := filepath.Join(b.folder, "moonlap")
 	if b.built == "" {
+		const entry = "-E moonlap_entry"
+		if script, err := os.ReadFile("../../script/build"); err != nil || !strings.Contains(string(script), entry) {
+			b.Fatalf("script/build does not have %s, %v", entry, err)
+		}
 		b.built = program
 		os.Remove(program)
-		build := exec.Command("go", "build", "-ldflags", "-s -w -E moonlap_entry", "-o", program, "../../cmd/moonlap")
+		build := exec.Command("go", "build", "-ldflags", "-s -w "+entry, "-o", program, "../../cmd/moonlap")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
