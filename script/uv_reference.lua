@@ -10,44 +10,37 @@ local INTRODUCTION = [[
 
     local uv = require "moonlap.uv"
 
-libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv) 1.44.2: programs written for
-luv run unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. No FFI
-callback is ever made; [the explanation](../explanation/no-callbacks.md) tells how that works and
-what it was measured to save, and [benchmarks/uv](../../benchmarks/uv/README.md) measures it again.
-`make test-uv LUV=FOLDER` runs luv's own tests; `make test-uv-programs` runs luv's examples, luvit's
-tests and lit's coroutine libraries under luv and under `moonlap.uv`, from checkouts of theirs.
+libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv) 1.44.2. Programs for luv run
+unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. It makes no
+FFI callbacks: [how, and what that saves](../explanation/no-callbacks.md).
 
-It needs LuaJIT, libuv from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` makes with a C
-compiler and puts in `bin/`. The environment's `MOONLAP_UVSHIM` names it; `moonlap bench` and
-`moonlap run` name the one beside `moonlap` to their processes. Otherwise it is searched for beside
-the Lua files, in the checkout's `bin/`, and where the system looks for libraries. Where none is
-found (or `MOONLAP_UVSHIM=none`), a part still works with libuv alone. That is timers, idle, prepare
-and check, and what is called without a callback and needs no other handle, such as
-`uv.fs_stat "x"`. Everything else raises an error that says what to build. `uv.shim_missing()`
-says why.
+It needs LuaJIT, libuv.so.1 from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` puts in
+`bin/`. The shim is the file that `MOONLAP_UVSHIM` names, else the one beside the Lua files, in the
+checkout's `bin/`, or in the system's folders. `moonlap bench` and `moonlap run` set the variable.
+Without a shim, timers, idle, prepare and check work, and functions without a callback or a handle,
+such as `uv.fs_stat "x"`. The others raise an error; `uv.shim_missing()` says why.
 
-Any libuv.so.1 from 1.44 on will do, without building anything again: it is the system's, or that
-in `LD_LIBRARY_PATH`. The order of a turn is that of the libuv loaded: up to 1.44 timers come first,
-from 1.45 on last, and once before the first turn. It was run with Debian 12's 1.44.2 and, built
-from source, 1.45.0, 1.48.0, 1.50.0 and 1.52.1, each with all specs and with luv's own tests. Among
-the specs are random programs whose callbacks come in the same order as luv's on the same libuv.
-`make test-uv-newer LIBUV=FOLDER LUV=FOLDER` does it again.
+The order of a turn is that of the libuv that is loaded. Up to 1.44 timers come first; from 1.45 on
+they come last, and once before the first turn.
+[What it was tested with](../explanation/no-callbacks.md#what-it-was-tested-with).
 
-What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and the error's
-name. Wrong arguments raise errors. Callbacks get an error first, or nil. Functions of handles are
-methods, too: `uv.timer_start(timer, …)` is `timer:start(…)`. As with luv, who writes to a pipe that
-nobody reads gets SIGPIPE, and an error in a callback ends the process, unless
-`uv.set_error_handler` says otherwise.
+**Errors.** What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and
+the error's name. Wrong arguments raise errors. Callbacks get an error first, or nil.
+
+**Returns.** Where no return value is listed, success is 0 or true.
+
+**Methods.** Functions of handles are methods, too: `uv.timer_start(timer, …)` is `timer:start(…)`.
+
+As with luv, writing to a pipe that nobody reads raises SIGPIPE. An error in a callback ends the
+process, unless `uv.set_error_handler` says otherwise.
 
 What differs from luv, apart from the extensions that say so:
 
 - a timer that is started while timers run waits for the next turn, as in libuv from 1.48 on;
-- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on (one of
-  lit's tests, of `coro-channel`, runs the loop so, and fails here as it does there);
-- the busiest functions (`timer_start`, `write`, …) say "got nil" of an argument that is missing,
+- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on;
+- the busiest functions (`timer_start`, `write`, …) say "got nil" of a missing argument,
   not "got no value";
-- a closed timer has forgotten its interval and when it was due, and what `ref` says to a closed
-  handle is not heard;
+- a closed timer forgets its interval and due time, and `ref` has no effect on a closed handle;
 - a handle that has had write callbacks for 1 MiB in a turn gets the others in the next one;
 - while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most,
   unless something was begun meanwhile.
@@ -124,25 +117,53 @@ local function joined(...)
     return table.concat(words, " ")
 end
 
+-- What the introduction says of every function is not said again.
+local function without_failure(about)
+    return (about:gsub("^or nil, message and name of the error$", "")
+        :gsub("[;,] or nil, message and name of the error$", "")
+        :gsub("[;,] or nil, message and name of the error:", "; fails with")
+        :gsub("[;,] or nil and an error:", "; fails with")
+        :gsub("[;,] or nil and `", "; fails with `"))
+end
+
+local HANDLES = {
+    check = true, fs_event = true, fs_poll = true, handle = true, idle = true, pipe = true,
+    prepare = true, process = true, signal = true, stream = true, tcp = true, thread = true,
+    timer = true, tty = true, udp = true,
+}
+
 local function print_function(name, doc)
-    local names, items = {}, {}
+    local names, items, plain = {}, {}, {}
     for _, tag in ipairs(doc.tags) do
         if tag.tag:match "param" then
             local p = parameter(tag)
             names[#names + 1] = p.optional and "[" .. p.name .. "]" or p.name
             local default = p.default and "(" .. p.default .. " when left out)"
-            if p.kind or p.about ~= "" then
+            if p.about == "" and not default then
+                if p.kind and not HANDLES[p.name] then
+                    plain[#plain + 1] = ("`%s` %s"):format(p.name, italic(p.kind))
+                end
+            else
                 items[#items + 1] = ("- `%s`: "):format(p.name)
                     .. joined(italic(p.kind), p.about, default)
             end
         elseif tag.tag:match "return" then
             local kind, about = returned(tag)
-            items[#items + 1] = "- returns " .. joined(italic(kind), about)
+            about = without_failure(about)
+            kind = kind and kind:gsub(";$", "")
+            local plain_success = kind == "number" and about == "0"
+                or kind == "boolean" and about == "true"
+            if not plain_success then
+                items[#items + 1] = "- returns " .. joined(italic(kind), about)
+            end
         end
     end
     local arguments = doc.is_field and "" or "(" .. table.concat(names, ", ") .. ")"
     print(("\n### uv.%s%s\n"):format(name, arguments))
     print(table.concat(doc.text, "\n"))
+    if #plain > 0 then
+        table.insert(items, 1, "- " .. table.concat(plain, ", "))
+    end
     if #items > 0 then
         print("\n" .. table.concat(items, "\n"))
     end

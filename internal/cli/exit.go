@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Exit codes, the same for every command.
@@ -16,15 +18,60 @@ const (
 	ExitInterrupted = 130
 )
 
-// exitText ends the help of every command.
-const exitText = `Exit status:
-  0    ok
-  1    error
-  2    usage error
-  3    partial result: some cases failed, the others stand
-  4    regression found
-  130  interrupted
-`
+// exitCodes says what each code means, in the words of the help.
+var exitCodes = []struct {
+	code  int
+	means string
+}{
+	{ExitOK, "ok"},
+	{ExitError, "error"},
+	{ExitUsage, "usage error"},
+	{ExitPartial, "partial result: some cases failed, the others stand"},
+	{ExitRegression, "regression found"},
+	{ExitInterrupted, "interrupted"},
+}
+
+// moreExits are the codes that a command has beside those of all: ok, error, usage error and
+// interrupted. With ownExit its status is that of the program that it runs.
+var moreExits = map[string][]int{
+	"moonlap": {ExitPartial, ExitRegression},
+	"bench":   {ExitPartial, ExitRegression},
+	"compare": {ExitPartial, ExitRegression},
+	"load":    {ExitPartial, ExitRegression},
+	"report":  {ExitPartial, ExitRegression}, // a record of load that broke its limits
+	"time":    {ExitPartial, ExitRegression},
+	"plot":    {ExitPartial},
+	"explain": {ExitPartial},
+	"profile": {ExitPartial},
+	"heap":    {ExitPartial},
+	"watch":   {ExitPartial},
+	"run":     {ownExit},
+	"doctor":  {ownExit}, // of --tune's command
+}
+
+const ownExit = -1
+
+// endsWith tells whether a command may end with a code.
+func endsWith(command string, code int) bool {
+	more := moreExits[command]
+	return code != ExitPartial && code != ExitRegression || slices.Contains(more, code) || slices.Contains(more, ownExit)
+}
+
+// exitText ends the help of a command: the codes that it has.
+func exitText(command string) string {
+	var b strings.Builder
+	b.WriteString("Exit status:\n")
+	own := slices.Contains(moreExits[command], ownExit)
+	for _, e := range exitCodes {
+		if endsWith(command, e.code) && !(own && (e.code == ExitPartial || e.code == ExitRegression)) {
+			fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.means)
+		}
+	}
+	if own {
+		b.WriteString("  else that of the program it runs\n")
+	}
+	return b.String()
+}
 
 // An exitError is an error with an exit code of its own. A nil err means that the
 // command has said all there is to say.

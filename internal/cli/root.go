@@ -98,13 +98,15 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	root.SetOut(sys.Stdout)
 	root.SetErr(sys.Stderr)
 	root.SetVersionTemplate(versionLine())
-	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitText)
+	help := root.HelpTemplate()
+	root.SetHelpTemplate(help + "\n" + exitText("moonlap"))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(wrongValue(err)) })
 	for _, newCommand := range commands {
 		cmd := newCommand(sys)
 		cmd.Args = asUsage(cmd.Args)
 		alignFormats(cmd)
 		completeValues(sys, cmd)
+		cmd.SetHelpTemplate(help + "\n" + exitText(cmd.Name()))
 		root.AddCommand(cmd)
 	}
 	return root

@@ -27,8 +27,19 @@ import (
 // TestMain makes the test binary moonlap itself where a script calls it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"moonlap": func() { os.Exit(Main(Interruptible(), RealSys(), os.Args[1:])) },
+		"moonlap": func() { os.Exit(mainAsDocumented(os.Args[1:])) },
 	})
+}
+
+// mainAsDocumented is Main, held to the codes that the command's help names: every script checks them.
+func mainAsDocumented(args []string) int {
+	const undocumented = 99
+	code := Main(Interruptible(), RealSys(), args)
+	if command, _, err := newRootCommand(RealSys()).Find(args); err == nil && !endsWith(command.Name(), code) {
+		fmt.Fprintf(os.Stderr, "moonlap %s ended with %d, which its help does not name\n", command.Name(), code)
+		return undocumented
+	}
+	return code
 }
 
 // TestScripts runs whole commands as users do. Each script has a TMPDIR of its own; at
