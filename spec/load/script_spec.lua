@@ -430,7 +430,7 @@ describe("a script beyond wrk", function()
     it("tells a user that its request failed", function()
         local run
         load.with_server(function(peer) peer:receive() end, function(path)
-            run = load.run(load.job(path, { connections = 1 }), [[
+            run = load.run(load.job(path, { connections = 1, requests = 3, duration_ns = 1e10 }), [[
                 require("moonlap.load").user(function(conn)
                     local answer, kind = conn:get "/"
                     if not said then said = true print(answer, kind) end
