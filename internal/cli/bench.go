@@ -180,16 +180,21 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 			return err
 		}
 	}
-	if err := oneOf("--runtime", o.runtime, "auto", "luajit", "nginx", "go"); err != nil {
+	if err := o.completeValues(flags); err != nil {
 		return err
 	}
-	if err := oneOf("--gc", o.GC, "natural", "stopped", "full"); err != nil {
-		return err
+	if isGo {
+		if o.profile {
+			return usageErrorf("--profile is for Lua; of Go, see 'go test -cpuprofile'")
+		}
+		return o.completeGo(flags)
 	}
-	if err := oneOf("--clock", o.Clock, "auto", "tsc", "monotonic"); err != nil {
-		return err
-	}
-	if err := oneOf("--phase", o.Phase, runtime.Phases...); err != nil {
+	return o.onlyInNginx(flags)
+}
+
+// completeValues checks the value of each flag, and fills in what follows from it.
+func (o *benchOptions) completeValues(flags *pflag.FlagSet) error {
+	if err := inTable(flags); err != nil {
 		return err
 	}
 	if err := oneOf("--format", o.format, formats...); err != nil {
@@ -227,13 +232,7 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 		return usageErrorf("--memory %s is less than a VM and the harness need: give at least %s", &o.memory, &least)
 	}
 	o.MemoryBytes = int64(o.memory)
-	if isGo {
-		if o.profile {
-			return usageErrorf("--profile is for Lua; of Go, see 'go test -cpuprofile'")
-		}
-		return o.completeGo(flags)
-	}
-	return o.onlyInNginx(flags)
+	return nil
 }
 
 // onlyInNginx refuses flags that plain LuaJIT has no meaning for, and lets them decide

@@ -25,6 +25,7 @@ type flagRule struct {
 	sides   bool               // given N times, it makes N sides
 	inFiles bool               // a bench file may set it in its first comment lines
 	values  func(Sys) []string // what a shell completes; nil: anything
+	strict  bool               // it takes these values and no other
 }
 
 // codeKind is the kind of code that a flag is for.
@@ -42,8 +43,8 @@ var flagRules = []flagRule{
 	{name: "eval", in: luaCode, sides: true},
 	{name: "setup", in: luaCode, sides: true},
 	{name: "rev", sides: true, values: revisions},
-	{name: "runtime", sides: true, inFiles: true, values: these(runtime.Auto, runtime.LuaJIT, runtime.Nginx, runtime.Go)},
-	{name: "phase", in: inNginx, sides: true, inFiles: true, values: these(runtime.Phases...)},
+	{name: "runtime", sides: true, inFiles: true, strict: true, values: these(runtime.Auto, runtime.LuaJIT, runtime.Nginx, runtime.Go)},
+	{name: "phase", in: inNginx, sides: true, inFiles: true, strict: true, values: these(runtime.Phases...)},
 	{name: "luajit", in: luaCode, sides: true, values: paths},
 	{name: "nginx", in: inNginx, sides: true, values: paths},
 	{name: "go", sides: true, values: paths},
@@ -56,8 +57,8 @@ var flagRules = []flagRule{
 	{name: "concurrency", in: luaCode, inFiles: true},
 	{name: "rate", in: luaCode, inFiles: true},
 	{name: "memory", in: luaCode, inFiles: true},
-	{name: "clock", in: luaCode, values: these("auto", "tsc", "monotonic")},
-	{name: "gc", inFiles: true, values: these("natural", "stopped", "full")},
+	{name: "clock", in: luaCode, strict: true, values: these("auto", "tsc", "monotonic")},
+	{name: "gc", inFiles: true, strict: true, values: these("natural", "stopped", "full")},
 	{name: "timeout", inFiles: true},
 	{name: "time", inFiles: true},
 	{name: "compare", alone: true, inFiles: true},
@@ -100,6 +101,20 @@ func changed(flags *pflag.FlagSet, holds func(flagRule) bool) string {
 		}
 	}
 	return ""
+}
+
+// inTable refuses a value that the table does not have, of a flag that takes no other.
+func inTable(flags *pflag.FlagSet) error {
+	for _, r := range flagRules {
+		f := flags.Lookup(r.name)
+		if f == nil || !r.strict {
+			continue
+		}
+		if err := oneOf("--"+r.name, f.Value.String(), r.values(Sys{})...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // these completes one of a list.

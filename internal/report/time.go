@@ -11,11 +11,13 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// Time draws the report of whole commands in a terminal. Its only error is that of w.
+// Time draws the report of whole commands in a terminal, the answer first, as [Terminal]. Its only error is that of w.
 func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 	p := newPage(opt)
 	p.Line(p.Strong.Render("moonlap time") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
-	p.Fact("machine", p.machine(res.Environment))
+	for _, part := range comparisonsOf(res) {
+		p.comparisonsNamed(part.name, part.list)
+	}
 	p.Blank()
 	headers, rows := p.commandTable(res.Commands, true)
 	room := p.Options.Width - 2
@@ -26,6 +28,8 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 		row[0] = p.Shorten(row[0], max(room, nameWidth/2))
 	}
 	p.Table(headers, rows)
+	p.notes(res.Results)
+	p.faults(res.Cases)
 	for i, c := range res.Commands {
 		if c.WallNS != nil {
 			p.command(c)
@@ -34,11 +38,8 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 			}
 		}
 	}
-	for _, part := range comparisonsOf(res) {
-		p.comparisonsNamed(part.name, part.list)
-	}
-	p.notes(res.Results)
-	p.faults(res.Cases)
+	p.Section("measured with")
+	p.Fact("machine", p.machine(res.Environment))
 	p.footer(res.Results)
 	return p.Write(w)
 }
@@ -47,6 +48,11 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
 	p := newPage(ui.Options{})
 	m := &markdown{page: p}
+	for _, part := range comparisonsOf(res) {
+		m.Line("The " + part.name + ":")
+		m.Blank()
+		m.comparisons(part.list)
+	}
 	headers, rows := p.commandTable(res.Commands, false)
 	m.row(headers...)
 	line := "| --- |"
@@ -59,11 +65,6 @@ func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
 		m.row(row...)
 	}
 	m.Blank()
-	for _, part := range comparisonsOf(res) {
-		m.Line("The " + part.name + ":")
-		m.Blank()
-		m.comparisons(part.list)
-	}
 	m.notes(res.Results)
 	m.faults(res.Cases)
 	if !res.Complete {

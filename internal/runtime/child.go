@@ -73,7 +73,7 @@ func startChild(spec childSpec) (c *child, err error) {
 	c.cmd.WaitDelay = spec.outliveOutputs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.group, Pdeathsig: spec.parentDeath, Ptrace: spec.watch}
 
-	var theirs []*os.File // the child's ends, which we close once it has them
+	theirs, err := c.openPipes(spec)
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
@@ -82,6 +82,17 @@ func startChild(spec childSpec) (c *child, err error) {
 			c.closePipes()
 		}
 	}()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go c.live(started)
+	return c, <-started
+}
+
+// openPipes makes the child's channels, and a pipe for each output that it has none for. It returns
+// the child's ends, which we close once it has them, also after an error.
+func (c *child) openPipes(spec childSpec) (theirs []*os.File, err error) {
 	pipe := func() (read, write *os.File, err error) {
 		read, write, err = newPipe()
 		if err == nil {
@@ -92,7 +103,7 @@ func startChild(spec childSpec) (c *child, err error) {
 	for range spec.channels {
 		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return theirs, err
 		}
 		c.channels = append(c.channels, read)
 		c.cmd.ExtraFiles = append(c.cmd.ExtraFiles, write)
@@ -100,21 +111,18 @@ func startChild(spec childSpec) (c *child, err error) {
 	if spec.stdout == nil {
 		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return theirs, err
 		}
 		c.stdout, c.cmd.Stdout = read, write
 	}
 	if spec.stderr == nil {
 		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return theirs, err
 		}
 		c.stderr, c.cmd.Stderr = read, write
 	}
-
-	started := make(chan error)
-	go c.live(started)
-	return c, <-started
+	return theirs, nil
 }
 
 // newPipe is os.Pipe with a write end that blocks, as programs expect of theirs; a

@@ -102,11 +102,17 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 	outputs.Wait()
 	c.closePipes()
 
+	ran := ranOf(c, state)
+	ran.TimedOut, ran.Stdout, ran.Stderr = timedOut, stdout.output(), stderr.output()
+	return ran, ctx.Err()
+}
+
+// ranOf is what the kernel says of a child that is dead.
+func ranOf(c *child, state *os.ProcessState) Ran {
 	ran := Ran{
-		PID: state.Pid(), Began: c.began, TimedOut: timedOut, Status: state.ExitCode(),
+		PID: state.Pid(), Began: c.began, Status: state.ExitCode(),
 		WallNS: float64(c.died.Sub(c.began)), SpawnNS: float64(c.ran.Sub(c.began)),
 		UserNS: float64(state.UserTime()), SystemNS: float64(state.SystemTime()),
-		Stdout: stdout.output(), Stderr: stderr.output(),
 	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		ran.Signal = shortSignal(status.Signal())
@@ -119,7 +125,7 @@ func Run(ctx context.Context, cmd Command) (Ran, error) {
 		}
 		ran.MaxRSS = max(ran.MaxRSS, c.peak)
 	}
-	return ran, ctx.Err()
+	return ran
 }
 
 // widen makes a pipe hold more, so that a command which prints much waits less for us; see

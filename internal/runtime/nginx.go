@@ -26,47 +26,11 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 		return err
 	}
 	env := environ(append(uvShim(), "MOONLAP_JOB="+job, p.spec.Job.Pad(), "NGINX=", "NGINX_BPF_MAPS=")...)
-	p.conf = &nginxConf{
-		Modules: modules(p.spec.Runtime.LuaModule),
-		Without: p.spec.Runtime.Without,
-		User:    workerUser(),
-		Workers: p.spec.Job.Workers,
-		Env:     variableNames(env),
-		Phase:   phase,
-		Socket:  sock.path,
-		Library: library,
-		Call:    fmt.Sprintf(`require("moonlap.bench.process").nginx(%q)`, phase),
-		folder:  p.folder,
-	}
-	if p.spec.Job.Mode == ModeRun {
-		p.conf.Call = `require("moonlap.run").main()`
-	}
-	file, err := p.writeConf()
+	p.conf = p.newConf(library, phase, sock.path, env)
+	c, err := p.startMaster(env)
 	if err != nil {
 		sock.close()
 		return err
-	}
-	args := []string{"-p", p.folder + "/", "-c", file}
-	if hasErrorLogFlag(p.spec.Runtime.Version) {
-		args = append(args, "-e", "stderr")
-	}
-	c, err := startChild(childSpec{
-		path:     p.spec.Runtime.Path,
-		name:     "nginx",
-		dir:      p.spec.Dir,
-		args:     args,
-		env:      env,
-		channels: p.spec.Job.Workers,
-		stdin:    p.spec.Stdin,
-		stdout:   p.spec.Stdout,
-		// Not SIGKILL: nobody would tell the workers.
-		parentDeath:    syscall.SIGTERM,
-		shareTerminal:  isTerminal(p.spec.Stdin),
-		outliveOutputs: grace,
-	})
-	if err != nil {
-		sock.close()
-		return fmt.Errorf("start %s: %w", p.spec.Runtime.Path, err)
 	}
 	s := &supervisor{
 		p: p, c: c, nginx: true,
@@ -87,6 +51,56 @@ func (p *Process) startNginx(ctx context.Context, library, job string) error {
 		}
 	}
 	return nil
+}
+
+// newConf is what the configuration says of the job.
+func (p *Process) newConf(library, phase, socket string, env []string) *nginxConf {
+	conf := &nginxConf{
+		Modules: modules(p.spec.Runtime.LuaModule),
+		Without: p.spec.Runtime.Without,
+		User:    workerUser(),
+		Workers: p.spec.Job.Workers,
+		Env:     variableNames(env),
+		Phase:   phase,
+		Socket:  socket,
+		Library: library,
+		Call:    fmt.Sprintf(`require("moonlap.bench.process").nginx(%q)`, phase),
+		folder:  p.folder,
+	}
+	if p.spec.Job.Mode == ModeRun {
+		conf.Call = `require("moonlap.run").main()`
+	}
+	return conf
+}
+
+// startMaster writes the configuration and starts nginx with it.
+func (p *Process) startMaster(env []string) (*child, error) {
+	file, err := p.writeConf()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-p", p.folder + "/", "-c", file}
+	if hasErrorLogFlag(p.spec.Runtime.Version) {
+		args = append(args, "-e", "stderr")
+	}
+	c, err := startChild(childSpec{
+		path:     p.spec.Runtime.Path,
+		name:     "nginx",
+		dir:      p.spec.Dir,
+		args:     args,
+		env:      env,
+		channels: p.spec.Job.Workers,
+		stdin:    p.spec.Stdin,
+		stdout:   p.spec.Stdout,
+		// Not SIGKILL: nobody would tell the workers.
+		parentDeath:    syscall.SIGTERM,
+		shareTerminal:  isTerminal(p.spec.Stdin),
+		outliveOutputs: grace,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.spec.Runtime.Path, err)
+	}
+	return c, nil
 }
 
 // writeConf writes the configuration into the private folder.

@@ -105,32 +105,11 @@ func (s *supervisor) read() *sync.WaitGroup {
 // follow hands on lines until the process is gone and all it said is read.
 func (s *supervisor) follow(ctx context.Context) {
 	cancelled := ctx.Done()
-	var timeout, soon, kill <-chan time.Time
+	var timeout, soon <-chan time.Time
 	if s.p.spec.Timeout > 0 {
 		timeout = time.After(time.Until(s.p.started.Add(s.p.spec.Timeout)))
 	}
-	stop := func() {
-		if !s.stopping && s.ended == nil {
-			s.stopping = true
-			s.c.term(!s.nginx) // nginx's master tells its workers itself
-			kill = time.After(grace)
-		}
-	}
-	mastersTurn := s.nginx
-	end := func() {
-		if s.ended != nil {
-			return
-		}
-		if mastersTurn {
-			// Its workers do not listen. Without them it ends by itself, and takes the
-			// sockets with it that the user's directives made outside our folder.
-			mastersTurn = false
-			s.c.killChildren()
-			kill = time.After(4 * grace)
-			return
-		}
-		s.c.kill()
-	}
+	e := ending{s: s, mastersTurn: s.nginx}
 	closed, deaths := s.closed, s.deaths
 	for closed != nil || s.ended == nil {
 		select {
@@ -138,7 +117,7 @@ func (s *supervisor) follow(ctx context.Context) {
 			s.hear(l)
 			switch {
 			case s.finished >= s.p.spec.Job.Workers && s.nginx:
-				stop() // a worker never ends by itself
+				e.stop() // a worker never ends by itself
 			case s.finished >= s.p.spec.Job.Workers || s.faulted:
 				soon = time.After(linger)
 			}
@@ -147,18 +126,11 @@ func (s *supervisor) follow(ctx context.Context) {
 				deaths = nil
 				continue
 			}
-			if s.death == nil && !s.stopping {
-				s.death = &d
-				stop()
+			if s.died(d) {
+				e.stop()
 			}
 		case a := <-s.answers:
-			if a.over {
-				s.answered++
-			}
-			if a.status >= 300 {
-				s.refused = a.status
-			}
-			if soon == nil && (s.answered == s.p.spec.Job.Workers || s.refused > 0 && !a.over) {
+			if s.answer(a) && soon == nil {
 				soon = time.After(linger)
 			}
 		case <-closed:
@@ -168,27 +140,74 @@ func (s *supervisor) follow(ctx context.Context) {
 				soon = time.After(linger)
 			}
 		case <-soon:
-			stop()
+			e.stop()
 		case <-timeout:
 			if !s.stopping && s.ended == nil {
 				s.timedOut = true
-				stop()
-				end()
+				e.stop()
+				e.end()
 			}
 		case <-cancelled:
 			cancelled = nil
-			stop()
-		case <-kill:
-			end()
+			e.stop()
+		case <-e.kill:
+			e.end()
 		case s.ended = <-s.c.exited:
 			s.c.hurry(200 * time.Millisecond)
 		}
 	}
 	// The log may still tell of a death.
 	for d := range s.deaths {
-		if s.death == nil && !s.stopping {
-			s.death = &d
-		}
+		s.died(d)
+	}
+}
+
+// died takes note of the first worker to die by itself, and tells whether this is it.
+func (s *supervisor) died(d workerDeath) bool {
+	if s.death != nil || s.stopping {
+		return false
+	}
+	s.death = &d
+	return true
+}
+
+// answer takes note of one, and tells whether no other will say more.
+func (s *supervisor) answer(a answer) (last bool) {
+	if a.over {
+		s.answered++
+	}
+	if a.status >= 300 {
+		s.refused = a.status
+	}
+	return s.answered == s.p.spec.Job.Workers || s.refused > 0 && !a.over
+}
+
+// An ending is how a process is brought to its end: it is asked first, then killed.
+type ending struct {
+	s           *supervisor
+	mastersTurn bool             // nginx's master is still to end by itself
+	kill        <-chan time.Time // when asking was no use
+}
+
+func (e *ending) stop() {
+	if s := e.s; !s.stopping && s.ended == nil {
+		s.stopping = true
+		s.c.term(!s.nginx) // nginx's master tells its workers itself
+		e.kill = time.After(grace)
+	}
+}
+
+func (e *ending) end() {
+	switch {
+	case e.s.ended != nil:
+	case e.mastersTurn:
+		// Its workers do not listen. Without them it ends by itself, and takes the
+		// sockets with it that the user's directives made outside our folder.
+		e.mastersTurn = false
+		e.s.c.killChildren()
+		e.kill = time.After(4 * grace)
+	default:
+		e.s.c.kill()
 	}
 }
 

@@ -31,19 +31,8 @@ func jitOf(ledgers []*record.JIT, jitOn bool) record.JITSummary {
 	blacklisted := map[record.Blacklist]int{}
 	ran := map[string]int{}
 	for _, l := range ledgers {
-		root, side, bytes := 0, 0, 0
-		for _, t := range l.Traces {
-			if !t.Own {
-				continue
-			}
-			bytes += t.MCode
-			if t.Parent == 0 {
-				root++
-			} else {
-				side++
-			}
-		}
-		roots, sides, mcode = append(roots, float64(root)), append(sides, float64(side)), append(mcode, float64(bytes))
+		root, side, bytes := ownTraces(l)
+		roots, sides, mcode = append(roots, root), append(sides, side), append(mcode, bytes)
 		for _, a := range l.Aborts {
 			if ofTheCase(a.Stage) {
 				count := a.Count
@@ -58,27 +47,55 @@ func jitOf(ledgers []*record.JIT, jitOn bool) record.JITSummary {
 		ran[ranAs(l)]++
 	}
 	sum.RootTraces, sum.SideTraces, sum.MCodeBytes = estimate.Median(roots), estimate.Median(sides), estimate.Median(mcode)
-	for a, count := range aborts {
-		a.Count = count
-		sum.Aborts = append(sum.Aborts, a)
-	}
-	slices.SortFunc(sum.Aborts, func(a, b record.Abort) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Stage, b.Stage))
-	})
-	for b := range blacklisted {
-		sum.Blacklisted = append(sum.Blacklisted, b)
-	}
-	slices.SortFunc(sum.Blacklisted, func(a, b record.Blacklist) int {
-		return cmp.Or(cmp.Compare(blacklisted[b], blacklisted[a]), cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.What, b.What))
-	})
+	sum.Aborts = append(sum.Aborts, sortedAborts(aborts)...)
+	sum.Blacklisted = append(sum.Blacklisted, sortedBlacklist(blacklisted)...)
 	if !jitOn {
 		return sum
 	}
 	sum.Compiled = slices.MaxFunc([]string{partly, interpreted, compiled}, // of equals, the first
 		func(a, b string) int { return cmp.Compare(ran[a], ran[b]) })
 	return sum
+}
+
+// ownTraces counts the case's own traces of a VM, and the bytes of their machine code.
+func ownTraces(l *record.JIT) (roots, sides, bytes float64) {
+	for _, t := range l.Traces {
+		switch {
+		case !t.Own:
+			continue
+		case t.Parent == 0:
+			roots++
+		default:
+			sides++
+		}
+		bytes += float64(t.MCode)
+	}
+	return roots, sides, bytes
+}
+
+// sortedAborts are the aborts with their counts, the most frequent first.
+func sortedAborts(counts map[record.Abort]int) (aborts []record.Abort) {
+	for a, count := range counts {
+		a.Count = count
+		aborts = append(aborts, a)
+	}
+	slices.SortFunc(aborts, func(a, b record.Abort) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Stage, b.Stage))
+	})
+	return aborts
+}
+
+// sortedBlacklist are the places, the most frequent first.
+func sortedBlacklist(counts map[record.Blacklist]int) (places []record.Blacklist) {
+	for b := range counts {
+		places = append(places, b)
+	}
+	slices.SortFunc(places, func(a, b record.Blacklist) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.What, b.What))
+	})
+	return places
 }
 
 // ofTheCase tells whether a stage of a process runs the case as it is measured.

@@ -77,75 +77,36 @@ func FindSteady(batches []Batch) Steadiness {
 		return Steadiness{Class: record.SteadyFlat, TooFew: true}
 	}
 	ys := logarithms(batches, at)
-	var warmup, series []stretch
+	f := &finding{at: at}
 	for _, s := range stretchesOf(batches, at, ys) {
 		if batches[at[s.from()]].Warmup {
-			warmup = append(warmup, s)
+			f.warmup = append(f.warmup, s)
 		} else {
-			series = append(series, s)
+			f.series = append(f.series, s)
 		}
 	}
-	if len(series) == 0 { // a process that ended in its warm-up is judged by that
-		warmup, series = nil, warmup
+	if len(f.series) == 0 { // a process that ended in its warm-up is judged by that
+		f.warmup, f.series = nil, f.warmup
 	}
-	measured := series[0].from()
+	measured := f.series[0].from()
 	span := float64(len(ys) - measured)
-
-	var s Steadiness
-	excuse := func(from, to int) { s.Excursions = append(s.Excursions, [2]int{at[from], at[to-1] + 1}) }
-	allowance := int(excusedShare * span)
-	for i := len(series) - 1; i >= 0; i-- {
-		var next *stretch
-		if i+1 < len(series) {
-			next = &series[i+1]
-		}
-		if end := series[i].settle(next, &allowance, int(excusedEndShare*span)); end != nil {
-			excuse(end.from, end.to)
-		}
-	}
-	level := commonLevel(series)
-	from := measured
-	var before []segment // everything that lies before the steady state
-	for i, t := range series {
-		start, _ := t.tail()
-		switch {
-		case i > 0 && stepsBefore(series, i):
-			before = append(before, joined(series[:i])...)
-			from = t.from()
-			level = commonLevel(series[i:])
-		case t.first == 0:
-		case len(series) > 1 && t.startsAnew(series[max(i-1, 0)]):
-			excuse(t.from(), start)
-		default: // a change inside
-			before = append(before, t.segments[:t.first]...)
-			from = start
-		}
-	}
-	if from == measured && len(warmup) > 0 {
-		w := joined(warmup)
-		first, passed := walkBack(w, level, &allowance)
-		for _, p := range passed {
-			excuse(p.from, p.to)
-		}
-		before = w[:first]
-		if first < len(w) {
-			from = w[first].from
-		}
-	}
-	for _, t := range series {
+	f.allowance = int(excusedShare * span)
+	f.settle(int(excusedEndShare * span))
+	from, level, before := f.begin()
+	for _, t := range f.series {
 		for _, p := range t.passed {
 			if p.from >= from {
-				excuse(p.from, p.to)
+				f.excuse(p.from, p.to)
 			}
 		}
 	}
 
-	s.From = at[from]
+	s := Steadiness{From: at[from], Excursions: f.excursions}
 	if from == 0 {
 		s.From = leadingTraces(batches, level)
 	}
 	switch {
-	case float64(from-measured) > latestSteady*span, trend(series, ys), alternates(series, at, ys):
+	case float64(from-measured) > latestSteady*span, trend(f.series, ys), alternates(f.series, at, ys):
 		s.Class = record.SteadyNone
 	case s.From == 0:
 		s.Class = record.SteadyFlat
@@ -155,6 +116,67 @@ func FindSteady(batches []Batch) Steadiness {
 		s.Class = record.SteadyWarmup
 	}
 	return s
+}
+
+// A finding is how far [FindSteady] has come.
+type finding struct {
+	at             []int // the batch of each value
+	warmup, series []stretch
+	allowance      int // values that may still be excused
+	excursions     [][2]int
+}
+
+// excuse takes values for disturbed.
+func (f *finding) excuse(from, to int) {
+	f.excursions = append(f.excursions, [2]int{f.at[from], f.at[to-1] + 1})
+}
+
+// settle finds the level of each series, the last first; atEnd values may be excused at its end.
+func (f *finding) settle(atEnd int) {
+	for i := len(f.series) - 1; i >= 0; i-- {
+		var next *stretch
+		if i+1 < len(f.series) {
+			next = &f.series[i+1]
+		}
+		if end := f.series[i].settle(next, &f.allowance, atEnd); end != nil {
+			f.excuse(end.from, end.to)
+		}
+	}
+}
+
+// begin finds the first value of the steady state, its level, and everything that lies before it.
+func (f *finding) begin() (from int, level segment, before []segment) {
+	series := f.series
+	level = commonLevel(series)
+	measured := series[0].from()
+	from = measured
+	for i, t := range series {
+		start, _ := t.tail()
+		switch {
+		case i > 0 && stepsBefore(series, i):
+			before = append(before, joined(series[:i])...)
+			from = t.from()
+			level = commonLevel(series[i:])
+		case t.first == 0:
+		case len(series) > 1 && t.startsAnew(series[max(i-1, 0)]):
+			f.excuse(t.from(), start)
+		default: // a change inside
+			before = append(before, t.segments[:t.first]...)
+			from = start
+		}
+	}
+	if from > measured || len(f.warmup) == 0 {
+		return from, level, before
+	}
+	w := joined(f.warmup)
+	first, passed := walkBack(w, level, &f.allowance)
+	for _, p := range passed {
+		f.excuse(p.from, p.to)
+	}
+	if first < len(w) {
+		from = w[first].from
+	}
+	return from, level, w[:first]
 }
 
 // usable returns the indices of the batches to judge by: the clean ones; where they
