@@ -13,7 +13,7 @@ test: ## every test
 	script/test
 
 simulate: ## how often comparisons of load err, in 1200 simulated runs (3 minutes)
-	MOONLAP_TEST_LONG=1 go test -count=1 ./internal/stat -run TestBlocks -v
+	MOONLAP_TEST_LONG=1 go test -count=1 ./internal/stat/sequential -run TestBlocks -v
 
 fuzz: ## every parser on hostile input: make fuzz FUZZTIME=10m TARGETS='Moment Place' (2 minutes each; for the night)
 	FUZZTIME=$(FUZZTIME) script/fuzz $(TARGETS)
