@@ -38,6 +38,7 @@ var moreExits = map[string][]int{
 	"bench":   {ExitPartial, ExitRegression},
 	"compare": {ExitPartial, ExitRegression},
 	"load":    {ExitPartial, ExitRegression},
+	"lint":    {ExitPartial, ExitRegression},
 	"report":  {ExitPartial, ExitRegression}, // a record of load that broke its limits
 	"time":    {ExitPartial, ExitRegression},
 	"plot":    {ExitPartial},
