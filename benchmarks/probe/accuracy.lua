@@ -99,7 +99,7 @@ local function measure(title, parts, body, compile)
     end
     local total = 0
     for n = 1, #parts do total = total + spent[n] end
-    print(("\n%s: %d looks, exact line %s, whole stack %s, compiled %s\n"):format(
+    print(("\n%s: %d looks, line of the loop %s, whole stack %s, compiled %s\n"):format(
         title, all, percent(exact, all), percent(whole, all), percent(compiled, all)))
     print("| parts | by the clock | by the looks | 95 % | the clock is in it |")
     print("| --- | --- | --- | --- | --- |")

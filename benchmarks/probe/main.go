@@ -1,6 +1,6 @@
 // Command probe measures `moonlap profile` on real nginx workers under load: what it costs, which stacks
 // are whole, beside perf on the same load, how often a lock's zone is found, and whether the profiler
-// itself stays as it is for minutes. accuracy.lua has the shares that are known.
+// itself stays as it is for minutes; and which lines it names in compiled code. accuracy.lua has the shares that are known.
 package main
 
 import (
@@ -25,12 +25,13 @@ func main() {
 	length := flag.Duration("length", 150*time.Millisecond, "length of a slice of cost")
 	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks, of each length for resumes")
 	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
+	before := flag.String("before", "", "for lines: another moonlap to compare with")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	spill := flag.String("spill", "", "for heap: moonlap's --spill `DIR`")
 	limits := flag.String("limits", "300,600", "for heap with -spill: `MB` of moonlap's memory cgroup")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap")
+		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap|lines")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -62,6 +63,8 @@ func main() {
 		err = locks(*moonlap, *whole)
 	case "flat":
 		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
+	case "lines":
+		err = lines(*moonlap, *before, *length)
 	case "heap":
 		if *spill != "" {
 			err = spills(*moonlap, *spill, numbers("objects", *objects), numbers("limits", *limits))
@@ -70,7 +73,7 @@ func main() {
 		}
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring or heap?")
+		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring, heap or lines?")
 	}
 	if err != nil {
 		log.Fatal(err)

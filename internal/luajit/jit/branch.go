@@ -228,7 +228,13 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 	}
 	next := w.callee(called, a, pc, tail)
 	if next == nil {
+		var arguments []value
+		for i := 1; i < bcC(ins) && bcOp(ins) == bcCALL; i++ {
+			arguments = append(arguments, w.read(bcA(ins)+1+i))
+		}
+		result := w.builtin(arguments)
 		w.forget(a - 1)
+		w.slots[a] = result
 		if tail {
 			return w.leave(nil)
 		}
@@ -288,6 +294,21 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 		next.base += bcC(ins) - 1 + 2
 	}
 	return next
+}
+
+// builtin finds what a function of LuaJIT's own has computed of its arguments, where that is one instruction.
+func (w *walker) builtin(arguments []value) value {
+	if w.steps[len(w.steps)-1].into {
+		return value{}
+	}
+	return w.findBy(computed, func(i Instruction) int {
+		for _, v := range arguments {
+			if v.ref != 0 && (w.is(i.Op1, v) == same || definitions[i.Op].refs[1] && w.is(i.Op2, v) == same) {
+				return same
+			}
+		}
+		return other
+	})
 }
 
 // foreign tells that a call is one of C, through FFI.

@@ -436,12 +436,36 @@ func (w *walker) into(r Ref, object, key value) int {
 	return found
 }
 
+// reaches tells whether an address is computed from a value.
+func (w *walker) reaches(r, from Ref) bool {
+	const most = 5 // instructions of an address
+	for next, n := []Ref{r}, 0; len(next) > 0 && n < 1<<most; n++ {
+		at := next[0]
+		next = next[1:]
+		if at == from {
+			return true
+		}
+		switch i, ok := w.t.At(at); {
+		case ok && (i.Op == ADD || i.Op == SUB || i.Op == MUL):
+			next = append(next, i.Op1, i.Op2)
+		case ok && (i.Op == CONV || i.Op == BSHL || i.Op == TOBIT):
+			next = append(next, i.Op1)
+		}
+	}
+	return false
+}
+
 func (w *walker) get(object, key value) value {
 	if i, ok := w.t.At(object.ref); ok && i.kind() != typeTab {
 		w.overloaded(false, object)
 	}
 	at := field{object, key}
-	v := w.findBy(ops(ALOAD, HLOAD, XLOAD), func(i Instruction) int { return w.into(i.Op1, object, key) })
+	v := w.findBy(ops(ALOAD, HLOAD, XLOAD), func(i Instruction) int {
+		if i.Op == XLOAD && key.ref > Bias && w.reaches(i.Op1, key.ref) {
+			return same
+		}
+		return w.into(i.Op1, object, key)
+	})
 	if v.ref == 0 {
 		v = w.fields[at]
 	}
