@@ -12,7 +12,7 @@ build: ## bin/moonlap
 test: ## every test
 	script/test
 
-simulate: ## how often comparisons of load err, in 1200 simulated runs (3 minutes)
+simulate: ## how often comparisons of load err, in 1200 simulated runs (5 to 15 minutes)
 	MOONLAP_TEST_LONG=1 go test -count=1 ./internal/stat/sequential -run TestBlocks -v
 
 fuzz: ## every parser on hostile input: make fuzz FUZZTIME=10m TARGETS='Moment Place' (2 minutes each; for the night)

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
 // A result is what one run said.
@@ -74,7 +75,7 @@ func printTable(file string) error {
 		fmt.Printf("| false alarms of equal sides, by any metric | %s | at most 5 %% |\n",
 			share(list, func(r result) bool { return r.Verdict != "neither" }))
 		for _, m := range []struct{ metric, name string }{
-			{stat.MetricRate, "requests a second"}, {stat.MetricCPU, "server CPU"}, {"p50", "p50"}, {"p99", "p99"},
+			{sequential.MetricRate, "requests a second"}, {sequential.MetricCPU, "server CPU"}, {"p50", "p50"}, {"p99", "p99"},
 		} {
 			fmt.Printf("| %s of equal sides: ratio away from 1 | %s | nine of ten below 0.5 %% |\n", m.name, spread(list, m.metric))
 		}
@@ -82,13 +83,13 @@ func printTable(file string) error {
 	if list := of["slower"]; len(list) > 0 {
 		var ratios []float64
 		for _, r := range list {
-			ratios = append(ratios, r.Away[stat.MetricCPU])
+			ratios = append(ratios, r.Away[sequential.MetricCPU])
 		}
 		fmt.Printf("| more CPU time, found in at most 30 s | %s; measured %.2f %% (median) | nine of ten |\n",
-			share(list, func(r result) bool { return r.Verdict == string(record.Slower) }), 100*stat.Median(ratios))
+			share(list, func(r result) bool { return r.Verdict == string(record.Slower) }), 100*estimate.Median(ratios))
 	}
 	if list := of["wrk"]; len(list) > 0 {
-		fmt.Printf("| the same path twice with wrk, 5 s each: away from each other | %s | |\n", spread(list, stat.MetricRate))
+		fmt.Printf("| the same path twice with wrk, 5 s each: away from each other | %s | |\n", spread(list, sequential.MetricRate))
 	}
 	fmt.Println()
 	for _, question := range []string{"equal", "slower", "wrk"} {
@@ -99,7 +100,7 @@ func printTable(file string) error {
 			}
 			fmt.Printf("%s: %d runs from %s to %s, load average %.1f to %.1f, median %.1f\n", question, len(list),
 				list[0].At.Format("2006-01-02 15:04"), list[len(list)-1].At.Format("2006-01-02 15:04 MST"),
-				slices.Min(loads), slices.Max(loads), stat.Median(loads))
+				slices.Min(loads), slices.Max(loads), estimate.Median(loads))
 		}
 	}
 	return nil
@@ -112,7 +113,7 @@ func share(list []result, is func(result) bool) string {
 			n++
 		}
 	}
-	of := stat.Share(n, len(list))
+	of := estimate.Share(n, len(list))
 	return fmt.Sprintf("%d of %d (%.1f to %.1f %%)", n, len(list), 100*of.Low, 100*of.High)
 }
 
@@ -127,5 +128,5 @@ func spread(list []result, metric string) string {
 		return "not measured"
 	}
 	return fmt.Sprintf("median %.2f %%, nine of ten below %.2f %%, most %.2f %%",
-		100*stat.Quantile(away, 0.5), 100*stat.Quantile(away, 0.9), 100*slices.Max(away))
+		100*estimate.Quantile(away, 0.5), 100*estimate.Quantile(away, 0.9), 100*slices.Max(away))
 }

@@ -24,7 +24,7 @@ import (
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 const level = 0.95
@@ -36,8 +36,8 @@ func main() {
 	others := flag.Bool("peers", false, "the plain load beside other load generators")
 	flag.Parse()
 	re, err := regexp.Compile(*only)
-	if err == nil && *rounds < stat.LeastForMedian(level) {
-		err = fmt.Errorf("-rounds: a 95 %% interval needs at least %d", stat.LeastForMedian(level))
+	if err == nil && *rounds < estimate.LeastForMedian(level) {
+		err = fmt.Errorf("-rounds: a 95 %% interval needs at least %d", estimate.LeastForMedian(level))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
@@ -162,13 +162,13 @@ rounds:
 
 func printRow(w work, costs map[string][]float64) {
 	pairs := ratios(costs["moonlap"], costs["wrk"])
-	of, few := stat.MedianInterval(pairs, level)
+	of, few := estimate.MedianInterval(pairs, level)
 	if len(pairs) == 0 || few != nil {
 		fmt.Printf("| %s | | | too few rounds | ≤ %.2f | |\n", w.name(), w.AtMost)
 		return
 	}
-	fmt.Printf("| %s | %.2f | %.2f | %s | ≤ %.2f | %s |\n", w.name(), stat.Median(costs["wrk"])/1e3,
-		stat.Median(costs["moonlap"])/1e3, interval(of), w.AtMost, reached(of, w.AtMost))
+	fmt.Printf("| %s | %.2f | %.2f | %s | ≤ %.2f | %s |\n", w.name(), estimate.Median(costs["wrk"])/1e3,
+		estimate.Median(costs["moonlap"])/1e3, interval(of), w.AtMost, reached(of, w.AtMost))
 }
 
 func interval(i record.Interval) string {

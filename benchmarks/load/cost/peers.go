@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // A peer is another load generator, and how to have it send as many requests as it can.
@@ -82,9 +82,9 @@ func runPeers(ctx context.Context, s *target.Server, rounds, seconds int) error 
 		fmt.Fprint(os.Stderr, "\r\033[K")
 		for _, one := range list {
 			if one.name != "moonlap" {
-				of, _ := stat.MedianInterval(ratios(costs["moonlap"], costs[one.name]), level)
-				fmt.Printf("| %s | %d | %.2f | %.2f | %s |\n", one.name, c, stat.Median(costs[one.name])/1e3,
-					stat.Median(costs["moonlap"])/1e3, interval(of))
+				of, _ := estimate.MedianInterval(ratios(costs["moonlap"], costs[one.name]), level)
+				fmt.Printf("| %s | %d | %.2f | %.2f | %s |\n", one.name, c, estimate.Median(costs[one.name])/1e3,
+					estimate.Median(costs["moonlap"])/1e3, interval(of))
 			}
 		}
 	}

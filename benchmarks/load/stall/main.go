@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/lap"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
@@ -41,8 +41,8 @@ func main() {
 	seconds := flag.Int("seconds", 10, "length of one run")
 	svg := flag.String("svg", "", "draw the distributions into this file")
 	flag.Parse()
-	if *rounds < stat.LeastForMedian(level) {
-		fmt.Fprintf(os.Stderr, "stall: -rounds: a 95 %% interval needs at least %d\n", stat.LeastForMedian(level))
+	if *rounds < estimate.LeastForMedian(level) {
+		fmt.Fprintf(os.Stderr, "stall: -rounds: a 95 %% interval needs at least %d\n", estimate.LeastForMedian(level))
 		os.Exit(2)
 	}
 	if err := run(*rounds, *seconds, *svg); err != nil {
@@ -104,9 +104,9 @@ func cells(of, truth []outcome, alone bool) (text string) {
 			values = append(values, ns)
 			ratios = append(ratios, ns/float64(truth[round].latency.Percentile(p)))
 		}
-		text += fmt.Sprintf(" %.3f", stat.Median(values)/1e6)
+		text += fmt.Sprintf(" %.3f", estimate.Median(values)/1e6)
 		if !alone {
-			r, _ := stat.MedianInterval(ratios, level)
+			r, _ := estimate.MedianInterval(ratios, level)
 			text += fmt.Sprintf(", %.3f [%.3f, %.3f]", r.Estimate, r.Low, r.High)
 		}
 		text += " |"
