@@ -20,7 +20,7 @@ import (
 	"regexp"
 	"syscall"
 
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 const (
@@ -39,7 +39,7 @@ func run() int {
 	flag.Parse()
 
 	re, err := regexp.Compile(*only)
-	least := stat.LeastForMedian(level)
+	least := estimate.LeastForMedian(level)
 	switch {
 	case flag.NArg() > 0:
 		return complain(exitUsage, fmt.Errorf("unexpected argument %q", flag.Arg(0)))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 const level = 0.95
@@ -47,7 +47,7 @@ func summarize(list []work, all []outcome) table {
 	}
 	t.Load = []float64{}
 	if len(loads) > 0 {
-		t.Load = append(t.Load, slices.Min(loads), stat.Median(loads), slices.Max(loads))
+		t.Load = append(t.Load, slices.Min(loads), estimate.Median(loads), slices.Max(loads))
 	}
 	for _, w := range list {
 		t.Rows = append(t.Rows, summarizeWork(w, all))
@@ -79,11 +79,11 @@ func summarizeWork(w work, all []outcome) row {
 		for _, v := range of {
 			values = append(values, v)
 		}
-		r.Ns[side], _ = stat.MedianInterval(values, level)
+		r.Ns[side], _ = estimate.MedianInterval(values, level)
 	}
 	for _, pair := range [][2]string{{"luv", "C"}, {"moonlap.uv", "C"}, {"moonlap.uv", "luv"}} {
 		if ratios := paired(ns[pair[0]], ns[pair[1]]); len(ratios) > 0 {
-			r.Ratios[pair[0]+"/"+pair[1]], _ = stat.MedianInterval(ratios, level)
+			r.Ratios[pair[0]+"/"+pair[1]], _ = estimate.MedianInterval(ratios, level)
 		}
 	}
 	if w.Aim.AtMost > 0 {

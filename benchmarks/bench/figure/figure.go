@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // Level of all intervals.
@@ -56,14 +56,14 @@ func Must(err error) {
 
 // Median of values, one a process, with its interval.
 func Median(values []float64) record.Interval {
-	interval, warnings := stat.MedianInterval(values, Level)
+	interval, warnings := estimate.MedianInterval(values, Level)
 	warn(warnings)
 	return interval
 }
 
 // Ratio of two sets of values, b/a, with its interval.
 func Ratio(a, b []float64) record.Interval {
-	interval, warnings, err := stat.RatioInterval(a, b, Level)
+	interval, warnings, err := estimate.RatioInterval(a, b, Level)
 	Must(err)
 	warn(warnings)
 	return interval

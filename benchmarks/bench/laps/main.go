@@ -14,7 +14,7 @@ import (
 
 	"github.com/moonlap/moonlap/benchmarks/bench/figure"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/lap"
 )
 
@@ -95,7 +95,7 @@ func gross(process *record.ProcessRecord) float64 {
 			}
 		}
 	}
-	return stat.Median(ns)
+	return estimate.Median(ns)
 }
 
 func (c *column) addHrtime(name string) {
