@@ -11,7 +11,7 @@ import (
 )
 
 // gitTimeout bounds what git may take: a benchmark does not wait for it.
-const gitTimeout = time.Second
+var gitTimeout = time.Second
 
 // gitState is the commit that folder is at, and whether a file under version control
 // differs from it.

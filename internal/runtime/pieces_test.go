@@ -53,7 +53,7 @@ func TestLibraryCompiles(t *testing.T) {
 	luajit := find(t, LuaJIT)
 	n := 0
 	err := fs.WalkDir(lua.Library, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".lua" { // a licence, say
 			return err
 		}
 		n++
