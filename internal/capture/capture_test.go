@@ -121,6 +121,15 @@ func TestWrite(t *testing.T) {
 	if c.Folder != want || !strings.Contains(read(SummaryFile), "A turn of the event loop took 1s.") || !strings.Contains(read(GraphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
 		t.Errorf("%s", c.Folder)
 	}
+	// They hold what users sent: for their owner alone.
+	if info, err := os.Stat(want); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, name := range []string{SummaryFile, GraphFile, ProfileFile} {
+		if info, err := os.Stat(filepath.Join(want, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
 	kept, err := profile.ReadJSON([]byte(read(ProfileFile)), "moonlap/1")
 	if err != nil || kept.Total() != c.profile.Total() {
 		t.Errorf("%v", err)
