@@ -1,8 +1,8 @@
 -- Finds calls that stop the whole worker, and so all its requests.
 local CALLS = {
     ["os.execute"] = "ngx.pipe", ["io.popen"] = "ngx.pipe",
-    ["io.open"] = "reading it at load, or lua_shared_dict", ["io.lines"] = "reading it at load",
-    ["os.tmpname"] = "memory", ["os.remove"] = "a timer", ["os.rename"] = "a timer",
+    ["io.open"] = "read it at load, or lua_shared_dict", ["io.lines"] = "read it at load",
+    ["os.tmpname"] = "keep it in memory", ["os.remove"] = "do it in a timer", ["os.rename"] = "do it in a timer",
 }
 
 -- LuaSocket and others: modules whose functions wait in C, and what does not.
@@ -12,7 +12,7 @@ local MODULES = {
     ["@socket"] = "ngx.socket.tcp",
     ["@lsqlite3"] = "a server with a cosocket client",
     ["@luasql.mysql"] = "resty.mysql", ["@luasql.postgres"] = "pgmoon",
-    ["@redis"] = "resty.redis", ["@lfs"] = "reading it at load",
+    ["@redis"] = "resty.redis", ["@lfs"] = "read it at load",
 }
 local HARMLESS = {
     gettime = true, headers = true, skip = true, tcp = true, tcp4 = true, tcp6 = true, udp = true,
@@ -37,6 +37,6 @@ return {classes = {"request", "timer"}, visit = {Call = function(file, call)
     end
     if instead then
         file:report(call, string.format("%s stops the worker, and all requests that it serves, "
-            .. "until it returns; use %s", shown, instead))
+            .. "until it returns; instead: %s", shown, instead))
     end
 end}}
