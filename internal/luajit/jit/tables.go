@@ -1,0 +1,125 @@
+package jit
+
+// root tells whether a reference into memory is one into an object, with a key.
+func (w *walker) into(r Ref, object, key value) int {
+	found := unsure
+	for range 12 {
+		i, ok := w.t.At(r)
+		if !ok { // a constant: the table of globals, a metatable
+			if found == same {
+				return same
+			}
+			return w.is(r, object)
+		}
+		switch i.Op {
+		case HREFK, HREF, NEWREF:
+			k := i.Op2
+			if slot, ok := w.t.Constants[k]; ok && slot.Op == KSLOT {
+				k = slot.Op1
+			}
+			e := w.is(k, key)
+			if e == other {
+				return other
+			}
+			found = max(found, e)
+			r = i.Op1
+		case AREF, FLOAD, FREF, ADD, STRREF, CONV, CNEWI, ULOAD:
+			if w.is(r, object) == same {
+				return same
+			}
+			r = i.Op1
+		default:
+			if found == same && r >= w.cursor && i.Op == HLOAD { // of a metatable
+				return same
+			}
+			if e := w.is(r, object); e != unsure {
+				return e
+			}
+			return found
+		}
+	}
+	return found
+}
+
+// reaches tells whether an address is computed from a value.
+func (w *walker) reaches(r, from Ref) bool {
+	const most = 5 // instructions of an address
+	for next, n := []Ref{r}, 0; len(next) > 0 && n < 1<<most; n++ {
+		at := next[0]
+		next = next[1:]
+		if at == from {
+			return true
+		}
+		switch i, ok := w.t.At(at); {
+		case ok && (i.Op == ADD || i.Op == SUB || i.Op == MUL):
+			next = append(next, i.Op1, i.Op2)
+		case ok && (i.Op == CONV || i.Op == BSHL || i.Op == TOBIT):
+			next = append(next, i.Op1)
+		}
+	}
+	return false
+}
+
+func (w *walker) get(object, key value) value {
+	if i, ok := w.t.At(object.ref); ok && i.kind() != typeTab {
+		w.overloaded(false, object)
+	}
+	at := field{object, key}
+	v := w.findBy(ops(ALOAD, HLOAD, XLOAD), func(i Instruction) int {
+		if i.Op == XLOAD && key.ref > Bias && w.reaches(i.Op1, key.ref) {
+			return same
+		}
+		return w.into(i.Op1, object, key)
+	})
+	if v.ref == 0 {
+		v = w.fields[at]
+	}
+	if key != (value{}) {
+		w.fields[at] = v
+	}
+	return v
+}
+
+func (w *walker) put(object, key, v value) {
+	if i, ok := w.t.At(object.ref); ok && i.kind() != typeTab {
+		w.overloaded(false, object)
+	}
+	for at := range w.fields { // it may be the same object
+		if at.key == key || !key.object {
+			delete(w.fields, at)
+		}
+	}
+	if key != (value{}) {
+		w.fields[field{object, key}] = v
+	}
+	w.findBy(ops(ASTORE, HSTORE, XSTORE, FSTORE), func(i Instruction) int {
+		if w.is(i.Op2, v) == other && !v.number {
+			return other
+		}
+		return w.into(i.Op1, object, key)
+	})
+}
+
+// upvalue is that of a function's variable outside, which is a constant where nothing assigns to it.
+func (w *walker) upvalue(n int) value {
+	w.specialize()
+	v := w.findBy(ops(ULOAD), func(i Instruction) int {
+		const shift = 8
+		if up, ok := w.t.At(i.Op1); ok && int(up.Op2)>>shift == n {
+			return same
+		}
+		return other
+	})
+	if v.ref != 0 || w.in.function == 0 {
+		return v
+	}
+	tagged := w.source.Upvalue(w.in.function, n)
+	const shift, text, userdata, numbers = 47, -5, -13, -14 // of a value's tag
+	switch tag := int64(tagged) >> shift; {
+	case tag <= text && tag >= userdata:
+		return value{bits: tagged & pointerMask, object: true}
+	case tag >= 0 || tag < numbers:
+		return value{bits: tagged, number: true}
+	}
+	return value{}
+}
