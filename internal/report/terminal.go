@@ -49,10 +49,14 @@ func (p *page) details(cases []record.CaseResult, verdicts bool) {
 	}
 }
 
+// muchCollecting is the share of a call's time from which the garbage collector is worth a line.
+const muchCollecting = 0.1
+
 // standsOut tells whether the table alone would not say what happened, or what was asked for.
 func standsOut(c record.CaseResult) bool {
 	asked := c.Laps != nil || c.Profile != nil || len(c.Metrics) > 0
-	return asked || len(c.Modes) > 1 || len(c.Faults) > 0 || c.NSPerCall == nil
+	collecting := c.GCShare != nil && c.GCShare.Low >= muchCollecting
+	return asked || collecting || len(c.Modes) > 1 || len(c.Faults) > 0 || c.NSPerCall == nil
 }
 
 // footer says last, where it is read first, that a result is not whole.
