@@ -144,10 +144,15 @@ func (s *bytecodeSource) Upvalue(function uint64, n int) uint64 {
 }
 
 // placeFrames describes the functions of a place in a trace, innermost first.
-func (vm *VM) placeFrames(r *process.Reader, place jit.Place) []Frame {
+func (vm *VM) placeFrames(r *process.Reader, t *trace, machine uint64, place jit.Place) []Frame {
 	var frames []Frame
 	for i := len(place) - 1; i >= 0; i-- {
 		c := place[i]
+		if c.Whole {
+			if from, to, ok := vm.between(t, machine, i, c.Proto); ok {
+				c.From, c.To, c.Whole = from, to, false
+			}
+		}
 		f := vm.protoFrame(r, c.Proto, c.To+4)
 		if c.Whole {
 			f.Line, f.LastLine = f.FirstLn, f.FirstLn+int(r.U32(c.Proto+protoLines))
@@ -157,6 +162,35 @@ func (vm *VM) placeFrames(r *process.Reader, place jit.Place) []Frame {
 		frames = append(frames, f)
 	}
 	return frames
+}
+
+// between bounds what runs at an address of a trace by the snapshots before and behind it: they know where the function that is so
+// many calls deep in the trace was, or which of its calls had not returned. A way between two snapshots only goes forward, as each
+// jump that depends on anything has a guard, and so a snapshot.
+func (vm *VM) between(t *trace, machine uint64, depth int, proto uint64) (from, to uint64, ok bool) {
+	r := vm.reader()
+	n, ok := vm.snapshotIndex(r, t, machine)
+	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
+		return 0, 0, false
+	}
+	var at [2]uint64
+	for i := range at {
+		s, ok := vm.readSnapshot(r, t, n+i)
+		switch {
+		case !ok || len(s.frames) < depth:
+			return 0, 0, false
+		case len(s.frames) > depth:
+			at[i] = s.frames[depth].link - 4
+		case i == 1 && s.pc > at[0]: // it is the next instruction
+			at[i] = s.pc - 4
+		default:
+			at[i] = s.pc
+		}
+		if !vm.within(r, proto, at[i]) {
+			return 0, 0, false
+		}
+	}
+	return at[0], at[1], at[0] <= at[1] && r.Err == nil
 }
 
 // lineRange is the first and the last line of the instructions between two, both included; last is 0 where it is one line.

@@ -76,9 +76,15 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 		}
 		if place, ok := at(int(machine - t.code.From)); ok {
 			guess := vm.reader() // what was read of the trace may be older than what it refers to
-			if frames = vm.placeFrames(guess, place); guess.Err != nil {
+			if frames = vm.placeFrames(guess, t, machine, place); guess.Err != nil {
 				frames = nil
 			}
+		}
+	}
+	if returns && len(frames) > 0 && frames[0].LastLine != 0 {
+		// The snapshot behind the call knows the line where the walk through the bytecode has lost its way.
+		if _, exact := vm.snapshotReturned(t, machine+1, function); exact {
+			frames = nil
 		}
 	}
 	if frames == nil {
