@@ -81,10 +81,16 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 			}
 		}
 	}
-	if returns && len(frames) > 0 && frames[0].LastLine != 0 {
-		// The snapshot behind the call knows the line where the walk through the bytecode has lost its way.
-		if _, exact := vm.snapshotReturned(t, machine+1, function); exact {
+	if len(frames) == 0 || frames[0].LastLine != 0 {
+		// The snapshots around may know more where the walk through the bytecode has lost its way.
+		exact := false
+		if returns {
+			_, exact = vm.snapshotReturned(t, machine+1, function)
+		}
+		if around := vm.bracketed(t, machine, function, returns); exact {
 			frames = nil
+		} else if closer(around, frames) {
+			frames = around
 		}
 	}
 	if frames == nil {
@@ -112,8 +118,18 @@ func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint
 			pc = snap.pc + 4 // frames name the instruction after
 		}
 	}
+	frames := vm.entered(r, snap.frames, pc, function)
+	if !exact && ok {
+		vm.widen(&frames[0], t, machine)
+	}
+	return frames
+}
+
+// entered describes the functions that a trace has entered, innermost first, and the one that it began in; pc is behind the
+// instruction that the innermost is at.
+func (vm *VM) entered(r *process.Reader, all []inlined, pc, function uint64) []Frame {
 	var frames []Frame
-	for _, f := range slices.Backward(snap.frames) {
+	for _, f := range slices.Backward(all) {
 		if f.link&frameTypes == frameVararg {
 			continue // a second frame of the same function
 		}
@@ -134,11 +150,53 @@ func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint
 			pc = 0
 		}
 	}
-	frames = append(frames, vm.frame(r, function, pc))
-	if !exact && ok {
-		vm.widen(&frames[0], t, machine)
+	return append(frames, vm.frame(r, function, pc))
+}
+
+// bracketed describes the functions that a trace is surely in at an address: those that the snapshots before and behind it have in
+// common, the innermost with the lines between the two. It is nil where they do not tell. Time that a clock's interrupt finds is that
+// of the instruction before.
+func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Frame {
+	if !returns && machine > t.code.From {
+		machine--
+	}
+	r := vm.reader()
+	n, ok := vm.snapshotIndex(r, t, machine)
+	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
+		return nil
+	}
+	before, known := vm.readSnapshot(r, t, n)
+	after, ok := vm.readSnapshot(r, t, n+1)
+	if !known || !ok {
+		return nil
+	}
+	common := 0
+	for common < min(len(before.frames), len(after.frames)) && before.frames[common] == after.frames[common] {
+		common++
+	}
+	inner := inlined{function: function}
+	if common > 0 {
+		inner = before.frames[common-1]
+	}
+	proto := inner.proto
+	if inner.function != 0 {
+		proto = r.U64(inner.function+functionPC) - protoSize
+	}
+	from, to, ok := vm.between(t, machine, common, proto)
+	if !ok || inner.link&frameTypes == frameVararg {
+		return nil
+	}
+	frames := vm.entered(r, before.frames[:common], to+4, function)
+	if frames[0].Line, frames[0].LastLine = vm.lineRange(r, proto, from, to); r.Err != nil || frames[0].Line == 0 {
+		return nil
 	}
 	return frames
+}
+
+// closer tells whether a says more than b of where a trace is: a function further in, or fewer lines of the same.
+func closer(a, b []Frame) bool {
+	span := func(f Frame) int { return max(f.LastLine-f.Line, 0) }
+	return len(a) > len(b) || len(a) > 0 && len(a) == len(b) && span(a[0]) < span(b[0])
 }
 
 // widen makes a range of a frame's line: from the snapshots around the address to those around them, whose bytecode may be on the way

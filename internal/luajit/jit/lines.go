@@ -104,7 +104,11 @@ func (w *walker) place(s Span, loop Ref, copies map[Ref]Span) Place {
 		if w.t.silent(r) && r != Bias && s.From != s.To {
 			continue
 		}
-		switch original, ok := copies[r]; {
+		original, ok := copies[r]
+		if w.gaveUp != 0 && (ok && original.To >= w.gaveUp || !ok && r >= w.gaveUp) {
+			return nil
+		}
+		switch {
 		case r == loop && loop != 0: // the way from the end to the beginning
 			all.add(w.last())
 		case ok:

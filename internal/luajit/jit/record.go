@@ -174,8 +174,12 @@ func (w *walker) reachable(r Ref) bool {
 // fixed tells that a snapshot is that of a comparison, whose bytecode leads elsewhere.
 func (w *walker) fixed(Snapshot) bool { return false }
 
-// anchor notes that an instruction was emitted by the current step.
+// anchor notes that an instruction was emitted by the current step. One that lies before what the steps before have emitted is none
+// of it: its value is used again, as that of a slot which was loaded when the trace began.
 func (w *walker) anchor(r Ref) {
+	if r < w.cursor {
+		return
+	}
 	n := len(w.steps) - 1
 	w.known[r] = n
 	w.cursor = r + 1

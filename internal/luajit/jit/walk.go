@@ -54,6 +54,8 @@ type walker struct {
 	most   map[Ref]int // up to this instruction, this step or one before
 	fields map[field]value
 	nearby []between // by instruction, when the way is at its end
+	passed Ref       // what the last snapshot on the way lies before
+	gaveUp Ref       // from this instruction on the way is not known; 0: it is, up to its end
 }
 
 // A field is a key of an object: what was read from it or put there is known from then on.
@@ -66,7 +68,7 @@ const mostSteps = 1 << 14
 func (t *Trace) walk(source Source, root uint64) *walker {
 	w := &walker{
 		t: t, source: source, end: t.end(), slots: map[int]value{}, loads: map[int]Ref{},
-		fields: map[field]value{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First,
+		fields: map[field]value{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
 	}
 	if loop := t.loop(); loop != 0 {
 		w.end = loop
@@ -215,6 +217,7 @@ func (w *walker) passes(s Snapshot, inside bool) {
 	}
 	w.most[s.Ref] = n
 	w.cursor = max(w.cursor, s.Ref)
+	w.passed = s.Ref
 	w.resync(s)
 	w.next++
 }
@@ -248,7 +251,10 @@ func (w *walker) step() bool {
 		return false
 	}
 	if first := w.t.Snapshots[0]; w.end < w.t.end() && len(w.steps) > 1 && w.in.depth == 0 && w.pc == first.PC {
-		w.steps[len(w.steps)-1].lost = w.next < len(w.t.Snapshots) && w.t.Snapshots[w.next].Ref < w.end // it was not this way
+		if w.next < len(w.t.Snapshots) && w.t.Snapshots[w.next].Ref < w.end { // it was not this way: nothing since the last snapshot holds
+			w.steps[len(w.steps)-1].lost = true
+			w.gaveUp = w.passed
+		}
 		return false
 	}
 	if !w.in.proto.contains(w.pc) {
@@ -264,8 +270,17 @@ func (w *walker) step() bool {
 	return true
 }
 
+// giveUp notes that from the next instruction on it is not known which steps there are: places there are left to the snapshots. A
+// step found later may be the wrong one of several alike.
+func (w *walker) giveUp() {
+	if w.gaveUp == 0 {
+		w.gaveUp = w.cursor
+	}
+}
+
 // lost goes on at the next snapshot whose functions are known.
 func (w *walker) lost() bool {
+	w.giveUp()
 	for {
 		s, ok := w.snapshot()
 		if !ok {
