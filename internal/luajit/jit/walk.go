@@ -103,14 +103,18 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 	}
 	w.resync(first)
 	w.next = 1
-	if t.StartPC != 0 && t.Root == 0 && w.in.proto.contains(t.StartPC) && t.StartPC != w.pc { // the loop's instruction comes first
-		switch op := bcOp(t.StartIns); {
+	start, ins := t.StartPC, t.StartIns
+	if t.Root != 0 {
+		start, ins = w.loopAround()
+	}
+	if start != 0 && w.in.proto.contains(start) && start != w.pc { // the loop's instruction comes first
+		switch op := bcOp(ins); {
 		case op >= bcFORL && op <= bcJFORL, op >= bcITERL && op <= bcJITERL, op == bcITERN:
-			w.begin(t.StartPC)
+			w.begin(start)
 			w.steps[0].may = emits(op)
 			w.may = w.may.and(emits(op))
 			if op <= bcJFORL {
-				w.loopStart(w.in.base + bcA(t.StartIns))
+				w.loopStart(w.in.base + bcA(ins))
 			}
 		}
 	}
@@ -118,6 +122,25 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 	}
 	w.finish()
 	return w
+}
+
+// loopAround is the numeric loop whose end and index a side trace checks before all else; 0: it does not. LuaJIT does so where the
+// trace begins in that loop.
+func (w *walker) loopAround() (pc uint64, ins uint32) {
+	if First+1 >= w.end {
+		return 0, 0
+	}
+	load, check := w.t.IR[First-Bias], w.t.IR[First+1-Bias]
+	if load.Op != SLOAD || !check.guard() || !comparing(check.Op) || check.Op1 != First {
+		return 0, 0
+	}
+	for n, ins := range w.in.proto.Code {
+		op, slot := bcOp(ins), w.in.base+bcA(ins)
+		if op >= bcFORL && op <= bcJFORL && int(load.Op1) > slot && int(load.Op1) < slot+3 {
+			return w.in.proto.First + 4*uint64(n), ins
+		}
+	}
+	return 0, 0
 }
 
 // enter makes the activations of a snapshot; false where one of its functions is not known.
