@@ -1,8 +1,10 @@
 -- Finds calls that stop the whole worker, and so all its requests.
 local CALLS = {
     ["os.execute"] = "ngx.pipe", ["io.popen"] = "ngx.pipe",
-    ["io.open"] = "read it at load, or lua_shared_dict", ["io.lines"] = "read it at load",
-    ["os.tmpname"] = "keep it in memory", ["os.remove"] = "do it in a timer", ["os.rename"] = "do it in a timer",
+    ["io.open"] = "read it at load, or lua_shared_dict",
+    ["io.lines"] = "read it at load",
+    ["os.tmpname"] = "keep it in memory", ["os.remove"] = "do it in a timer",
+    ["os.rename"] = "do it in a timer",
 }
 
 -- LuaSocket and others: modules whose functions wait in C, and what does not.
