@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// spills measures `moonlap heap --spill` in memory cgroups of so many MB, which hold moonlap alone, for heaps of so many
-// objects. All of them have to find the same as the first one of a heap.
+// spills measures `moonlap heap --spill` for heaps of as many objects as objects says, in memory cgroups that hold moonlap
+// alone; limits are theirs, in MB. All of them have to find the same as the first one of a heap.
 func spills(moonlap, folder string, objects, limits []int) error {
 	fmt.Println("| objects | Lua heap | limit | moonlap's own memory | moonlap took | pause |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := int32(rapid.IntRange(1, 300).Draw(t, "vertices"))
 		a := newAncestry(int(n), nil)
-		depth := rapid.Int32Range(0, n).Draw(t, "depth") // a path of so many at first
+		depth := rapid.Int32Range(0, n).Draw(t, "depth") // of the path at first
 		for v := int32(1); v < n; v++ {
 			up := v - 1
 			if v > depth {

@@ -16,13 +16,13 @@ type edges struct {
 	first    []uint32        // by vertex: its first edge
 	edge     []uint64        // the vertex that it leads to, and in the upper half its step
 	leaves   *memory.Buckets // a leaf, a vertex that refers to it, the step
-	steps    []step          // a step stands for all of its class
+	steps    []step          // one for each class
 	class    []int32         // by vertex: its class
 	classes  []int32         // by class: an object of it
 	leaf     int32           // class of all leaves
 }
 
-// A step is one that stands for all of a class.
+// A step represents all edges of a class.
 type step struct {
 	from int
 	how  uint64

@@ -31,7 +31,7 @@ type Classes interface {
 }
 
 // A Graph is the objects that are alive, and who keeps them so. Those that are no leaves are called by their rank here:
-// the order in which a search follows their references, from 1 on. 0 stands for all roots together.
+// the order in which a search follows their references, from 1 on. 0 is all roots together.
 type Graph struct {
 	edges   *edges
 	space   *memory.Space

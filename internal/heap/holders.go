@@ -121,7 +121,7 @@ func (t *tree) words1(o held) string {
 	return describe(joined(append(t.graph.path(o.parent, o.holder, maxSteps-1, step), last)), what)
 }
 
-// step puts a step into words, by what stands for all that are alike.
+// step puts a step into words: those of its class, where several are alike.
 func (t *tree) step(class int32) string {
 	s := t.graph.edges.steps[class]
 	return t.names.Step(s.from, s.how, false)

@@ -44,7 +44,7 @@ func classOf(phase string) string {
 	return Request
 }
 
-// confChunks reads nginx.conf: its directives, the Lua in it, and the files that it names. seen is told of each file.
+// confChunks reads nginx.conf: its directives, the Lua in it, and the files that it names. seen is called for each file.
 func confChunks(path string, seen func(string)) (chunks []chunk, phases map[string]string, faults []Fault) {
 	config := nginxconf.Read(path)
 	for _, e := range config.Errors {

@@ -127,9 +127,6 @@ func (p *Process) Lines() <-chan record.Line { return p.lines }
 // prepare it has failed. It is nil until Lines has ended.
 func (p *Process) Err() error { return p.err }
 
-// Folder is the process's private folder, for Spec.Keep.
-func (p *Process) Folder() string { return p.folder }
-
 func (p *Process) removeFolder() {
 	if !p.spec.Keep {
 		os.RemoveAll(p.folder)

@@ -28,7 +28,7 @@ type Result struct {
 	Probed     time.Duration `json:"probed_ns"`
 	Windows    int           `json:"windows"`
 	Samples    int           `json:"samples"`
-	Effective  float64       `json:"effective_samples"` // so many of equal weight tell as much
+	Effective  float64       `json:"effective_samples"` // that many samples of equal weight would say as much
 	Counted    uint64        `json:"counted_bytes"`     // while it was probed
 	Blocks     uint64        `json:"counted_objects"`
 	Traps      int           `json:"traps"`

@@ -28,7 +28,7 @@ func run(began int64, line int) worker.Looks {
 
 func workers(int) ([]int, error) { return []int{2}, nil }
 
-// TestOf: lines have what their samples stand for, and requests count only where all workers of the nginx were sampled.
+// TestOf: lines have the bytes that their samples represent, and requests count only where all workers of the nginx were sampled.
 func TestOf(t *testing.T) {
 	r := Of(run(5, 3), time.Second, workers)
 	if r.Bytes != 400 || r.Samples != 2 || r.Effective != 1.6 || r.Requests != 10 || r.Duration != time.Second {

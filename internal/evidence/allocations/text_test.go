@@ -8,7 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// TestVagueRate: where LuaJIT's books could not be read, no rate is told but the least there was.
+// TestVagueRate: where LuaJIT's count of its memory could not be read, the report gives a lower bound of the rate.
 func TestVagueRate(t *testing.T) {
 	for name, c := range map[string]struct {
 		high      float64

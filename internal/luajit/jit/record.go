@@ -160,7 +160,7 @@ func (w *walker) read(register int) value {
 
 // reachable tells that what lies before an instruction can have been emitted meanwhile.
 func (w *walker) reachable(r Ref) bool {
-	if s, ok := w.snapshot(); ok && r > s.Ref && !w.fixed(s) {
+	if s, ok := w.snapshot(); ok && r > s.Ref {
 		return false
 	}
 	for i := w.cursor; i < r; i++ {
@@ -170,9 +170,6 @@ func (w *walker) reachable(r Ref) bool {
 	}
 	return r < w.end
 }
-
-// fixed tells that a snapshot is that of a comparison, whose bytecode leads elsewhere.
-func (w *walker) fixed(Snapshot) bool { return false }
 
 // anchor notes that an instruction was emitted by the current step. One that lies before what the steps before have emitted is none
 // of it: its value is used again, as that of a slot which was loaded when the trace began.

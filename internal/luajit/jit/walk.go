@@ -269,8 +269,7 @@ func (w *walker) step() bool {
 		w.passes(s, false)
 		w.may = none
 	}
-	if s, ok := w.snapshot(); !ok && w.cursor >= w.end || !ok && len(w.t.Snapshots) > 1 && w.next >= len(w.t.Snapshots) {
-		_ = s
+	if _, ok := w.snapshot(); !ok && (w.cursor >= w.end || len(w.t.Snapshots) > 1 && w.next >= len(w.t.Snapshots)) {
 		return false
 	}
 	if first := w.t.Snapshots[0]; w.end < w.t.end() && len(w.steps) > 1 && w.in.depth == 0 && w.pc == first.PC {
@@ -344,10 +343,8 @@ func (w *walker) lost() bool {
 func (w *walker) opposite(s Snapshot) (step, bool) {
 	p := w.in.proto
 	n := p.index(s.PC)
-	for _, i := range []int{n - 2, n} {
-		if i >= 0 && i < len(p.Code) && bcOp(p.Code[i]) <= bcISNEP && i != n {
-			return step{in: w.in, pc: p.First + 4*uint64(i)}, true
-		}
+	if i := n - 2; i >= 0 && i < len(p.Code) && bcOp(p.Code[i]) <= bcISNEP {
+		return step{in: w.in, pc: p.First + 4*uint64(i)}, true
 	}
 	for i, ins := range p.Code {
 		if bcOp(ins) <= bcISNEP && i+1 < len(p.Code) && i+2+bcJump(p.Code[i+1]) == n {
