@@ -185,7 +185,7 @@ func (r *Report) Apply(prices Prices, asked func(rule string) bool) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		price := prices[f.Rule]
 		// A myth speaks where a price says that it is none.
-		silent := (price.Silences() || price == nil && strings.HasPrefix(f.Rule, "myth-")) && !asked(f.Rule)
+		silent := (price.Silences() && !wrong[f.Rule] || price == nil && strings.HasPrefix(f.Rule, "myth-")) && !asked(f.Rule)
 		if silent {
 			r.Silent[f.Rule]++
 		}
@@ -198,3 +198,6 @@ func (r *Report) Apply(prices Prices, asked func(rule string) bool) {
 		}
 	}
 }
+
+// wrong are the rules about code that does the wrong thing. No price makes them silent: the fault is none of speed.
+var wrong = map[string]bool{"global-written": true}
