@@ -36,6 +36,7 @@ func TestConfined(t *testing.T) {
 			t.Errorf("%s ends with %d: %s", c.name, status, l.output.String())
 		}
 	})
+	b.refuseReturns(t)
 }
 
 // TestContained: workers in a container of their own, with its processes, users, mounts and host name, live through each command,

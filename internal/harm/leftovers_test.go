@@ -33,7 +33,9 @@ func (b *bed) settled(l *look) (w wrongs) {
 	w.breakpoints = awaited(b.untouched)
 	suspects := b.newPrograms()
 	w.programs = awaited(func() error { return b.noneLeft(suspects) })
-	w.processes = awaited(l.noProcesses)
+	if w.processes = awaited(l.noProcesses); w.processes != nil {
+		w.processes = fmt.Errorf("%w%s", w.processes, l.explain())
+	}
 	w.files = l.noFiles()
 	w.lost = b.load.losses()
 	return w

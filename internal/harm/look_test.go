@@ -101,8 +101,9 @@ func (l *look) finish() error {
 	if l.stay(4 * patience) {
 		return nil
 	}
+	state := l.explain() // adds to the output
 	l.kill()
-	return fmt.Errorf("moonlap did not end by itself: %s", l.output.String())
+	return fmt.Errorf("moonlap did not end by itself: %s%s", l.output.String(), state)
 }
 
 // kill kills moonlap and all that it started.
