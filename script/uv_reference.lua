@@ -25,9 +25,15 @@ they come last, and once before the first turn.
 [What it was tested with](../explanation/no-callbacks.md#what-it-was-tested-with).
 
 **Errors.** What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and
-the error's name. Wrong arguments raise errors. Callbacks get an error first, or nil.
+the error's name. Wrong arguments raise errors. Callbacks get an error first, its name or nil.
 
-**Returns.** Where no return value is listed, success is 0 or true.
+**Arguments** that are not described are what they are called. Paths, names and addresses are
+strings; `data` is a string or a list of strings. `on`, `enable` and `blocking` are booleans.
+Descriptors, ports, counts and ids are numbers. Signals are numbers or names such as `"sigterm"`.
+
+**Returns.** Where none is listed, a question returns a boolean, what is described in a noun returns
+that, and everything else returns 0 or true. What connects, writes, sends or shuts down returns its
+request; so do functions of files and names that are given a callback.
 
 **Methods.** Functions of handles are methods, too: `uv.timer_start(timer, …)` is `timer:start(…)`.
 
@@ -126,24 +132,36 @@ local function without_failure(about)
         :gsub("[;,] or nil and `", "; fails with `"))
 end
 
-local HANDLES = {
-    check = true, fs_event = true, fs_poll = true, handle = true, idle = true, pipe = true,
-    prepare = true, process = true, signal = true, stream = true, tcp = true, thread = true,
-    timer = true, tty = true, udp = true,
-}
+-- How a callback is called, where the heading can say it: "callback(err, fd)".
+local function called(p)
+    if p.name ~= "callback" then
+        return nil
+    elseif p.about == "without arguments" then
+        return "callback()"
+    elseif p.about == "of an error's name or nil" then
+        return "callback(err)"
+    end
+    return p.about:match "^`(callback%(.*%))`$"
+end
+
+-- What the introduction says of returns in general: success, requests, and what the text calls them.
+local function says_more(kind, about)
+    if about == "" then
+        return kind:match "table" ~= nil
+    end
+    return about ~= "the request" and not (kind == "number" and about == "0")
+        and not (kind == "boolean" and about == "true")
+end
 
 local function print_function(name, doc)
-    local names, items, plain = {}, {}, {}
+    local names, items = {}, {}
     for _, tag in ipairs(doc.tags) do
         if tag.tag:match "param" then
             local p = parameter(tag)
-            names[#names + 1] = p.optional and "[" .. p.name .. "]" or p.name
             local default = p.default and "(" .. p.default .. " when left out)"
-            if p.about == "" and not default then
-                if p.kind and not HANDLES[p.name] then
-                    plain[#plain + 1] = ("`%s` %s"):format(p.name, italic(p.kind))
-                end
-            else
+            local heading = called(p)
+            names[#names + 1] = (p.optional and "[%s]" or "%s"):format(heading or p.name)
+            if not heading and (p.about ~= "" or default) then
                 items[#items + 1] = ("- `%s`: "):format(p.name)
                     .. joined(italic(p.kind), p.about, default)
             end
@@ -151,9 +169,7 @@ local function print_function(name, doc)
             local kind, about = returned(tag)
             about = without_failure(about)
             kind = kind and kind:gsub(";$", "")
-            local plain_success = kind == "number" and about == "0"
-                or kind == "boolean" and about == "true"
-            if not plain_success then
+            if says_more(kind or "", about) then
                 items[#items + 1] = "- returns " .. joined(italic(kind), about)
             end
         end
@@ -161,9 +177,6 @@ local function print_function(name, doc)
     local arguments = doc.is_field and "" or "(" .. table.concat(names, ", ") .. ")"
     print(("\n### uv.%s%s\n"):format(name, arguments))
     print(table.concat(doc.text, "\n"))
-    if #plain > 0 then
-        table.insert(items, 1, "- " .. table.concat(plain, ", "))
-    end
     if #items > 0 then
         print("\n" .. table.concat(items, "\n"))
     end

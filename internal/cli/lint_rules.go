@@ -3,8 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ type listed struct {
 func (l *linting) list(sys Sys, format string) error {
 	switch format {
 	case "markdown":
-		return writeRules(sys.Stdout, l.rules, lint.Shipped(), sys.Now())
+		return writeRules(sys.Stdout, l.rules, lint.Shipped())
 	case "json":
 		rules := []listed{}
 		for _, r := range l.rules {
@@ -88,19 +89,22 @@ func (l *linting) list(sys Sys, format string) error {
 }
 
 // writeRules writes the page of rules: docs/reference/rules.md.
-func writeRules(w io.Writer, rules []lint.Rule, prices lint.Prices, now time.Time) error {
+func writeRules(w io.Writer, rules []lint.Rule, prices lint.Prices) error {
 	glyphs := ui.NewPage(ui.Options{}).Glyphs
 	var b strings.Builder
 	b.WriteString("# Rules of moonlap lint\n\nThis page is generated: `moonlap rules --format markdown`. " +
-		"Its prices are the shipped ones; `moonlap lint --measure` takes those of your machine.\n")
+		"Its prices are the shipped ones, of " + machines(prices) + ". `moonlap lint --measure` takes those of your machine.\n")
 	for _, r := range rules {
 		head, rest, _ := strings.Cut(strings.TrimSpace(r.About), "\n")
 		fmt.Fprintf(&b, "\n## %s\n\n**%s.**", r.Name, strings.TrimSpace(strings.TrimLeft(head, "# ")))
 		if price := prices[r.Name]; price != nil {
-			fmt.Fprintf(&b, " Price: %s.", price.Text(glyphs, now))
+			fmt.Fprintf(&b, " Price: %s.", price.Amount(glyphs))
 		}
 		b.WriteString("\n")
 		for line := range strings.Lines(rest) {
+			if line == "Found: not counted\n" {
+				continue
+			}
 			for _, word := range []string{"Not a problem: ", "Instead: ", "Found: ", "From: "} {
 				if text, ok := strings.CutPrefix(line, word); ok {
 					line = "*" + strings.TrimSuffix(word, " ") + "* " + text
@@ -115,4 +119,15 @@ func writeRules(w io.Writer, rules []lint.Rule, prices lint.Prices, now time.Tim
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// machines are those that prices were measured on, each once.
+func machines(prices lint.Prices) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(prices)) {
+		if m := prices[name].MeasuredOn(); !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return strings.Join(all, "; ")
 }

@@ -42,17 +42,38 @@ func (p *Price) Silences() bool { return p != nil && p.Verdict != record.Slower 
 func (p *Price) Text(g ui.Glyphs, now time.Time) string {
 	where := "measured here " + ago(now.Sub(p.Measured))
 	if p.Shipped {
-		where = "not measured here: of " + p.VM + ", " + p.CPU
+		where = "not measured here: of " + p.MeasuredOn()
 	}
+	amount, sides := p.amount(g)
+	if sides != "" {
+		where = sides + "; " + where
+	}
+	return fmt.Sprintf("%s (%s)", amount, where)
+}
+
+// Amount is the price without where it was measured: "53 ns more a call (62 against 9)".
+func (p *Price) Amount(g ui.Glyphs) string {
+	amount, sides := p.amount(g)
+	if sides != "" {
+		amount += " (" + sides + ")"
+	}
+	return amount
+}
+
+// MeasuredOn is where a price was measured: the VM and the processor.
+func (p *Price) MeasuredOn() string { return p.VM + ", " + p.CPU }
+
+func (p *Price) amount(g ui.Glyphs) (amount, sides string) {
 	switch p.Verdict {
 	case record.NoDifference:
-		return fmt.Sprintf("no difference on this VM (%s)", where)
+		return "no difference on this VM", ""
 	case record.Faster:
-		return fmt.Sprintf("%s less a call than what is advised (%s)", g.Time(-p.Difference.Estimate), where)
+		return g.Time(-p.Difference.Estimate) + " less a call than what is advised", ""
 	case record.Undecided:
-		return fmt.Sprintf("no difference was shown: %s to %s (%s)", g.Time(p.Difference.Low), g.Time(p.Difference.High), where)
+		return fmt.Sprintf("no difference was shown: %s to %s", g.Time(p.Difference.Low), g.Time(p.Difference.High)), ""
 	}
-	return fmt.Sprintf("%s more a call (%s against %s; %s)", g.Time(p.Difference.Estimate), g.Time(p.Bad), g.Time(max(p.Good, 0)), where)
+	return g.Time(p.Difference.Estimate) + " more a call",
+		fmt.Sprintf("%s against %s", g.Time(p.Bad), g.Time(max(p.Good, 0)))
 }
 
 func ago(d time.Duration) string {

@@ -164,7 +164,8 @@ local AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = -100, 0x100, 0x1000
 -- @function fs_stat
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
--- @treturn table see `fs_stat.stat_table`
+-- @treturn table numbers `dev mode nlink uid gid rdev ino size blksize blocks flags gen`; times
+-- `atime mtime ctime birthtime` as `{sec, nsec}`; `type`, such as `"file"`
 api.fs_stat = define("uv_fs_stat", { check.string }, {
     result = fs_stat.stat_result,
     now = function(path)
@@ -177,7 +178,7 @@ api.fs_stat = define("uv_fs_stat", { check.string }, {
 -- @function fs_fstat
 -- @tparam number fd
 -- @param[opt] callback `callback(err, stat)`
--- @treturn table see `fs_stat.stat_table`
+-- @treturn table as `uv.fs_stat` does
 api.fs_fstat = define("uv_fs_fstat", { check.int }, {
     result = fs_stat.stat_result,
     now = function(fd)
@@ -190,7 +191,7 @@ api.fs_fstat = define("uv_fs_fstat", { check.int }, {
 -- @function fs_lstat
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
--- @treturn table see `fs_stat.stat_table`
+-- @treturn table as `uv.fs_stat` does
 api.fs_lstat = define("uv_fs_lstat", { check.string }, {
     result = fs_stat.stat_result,
     now = function(path)
