@@ -32,7 +32,7 @@ type fakeRun struct {
 	seed    uint64
 }
 
-func (f fakeRun) record(t *testing.T) *record.Record {
+func (f fakeRun) record(t testing.TB) *record.Record {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(f.seed, 7))
 	rule := sequential.DefaultComparing()

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,9 +23,19 @@ func check(l Line) string {
 		if l.Count < 0 {
 			return fmt.Sprintf("a count of %d laps", l.Count)
 		}
+		if endless(l.OverheadNS, l.OverheadPM, l.MeanNS, l.MinNS, l.MaxNS, l.ElapsedNS) {
+			return "laps of more than 30 years"
+		}
 	case Metric:
 		if l.Unit == "" {
 			return "a metric without a unit"
+		}
+		if endless(l.Values...) {
+			return fmt.Sprintf("a metric in %q beyond 1e18", l.Unit)
+		}
+	case Memory:
+		if endless(l.BytesPerCall, l.HeapBytes) || l.InterpretedPerCall != nil && endless(*l.InterpretedPerCall) {
+			return "memory beyond 1e18 bytes"
 		}
 	case Profile:
 		if len(l.Profile) == 0 || l.Profile[0] != '{' {
@@ -40,6 +52,13 @@ func check(l Line) string {
 		}
 	}
 	return ""
+}
+
+// endless tells of numbers that nobody has measured, such as times of more than 30 years. Sums and squares of all others are numbers
+// that JSON can say.
+func endless(ns ...float64) bool {
+	const longest = 1e18
+	return slices.ContainsFunc(ns, func(one float64) bool { return math.Abs(one) > longest })
 }
 
 func checkComparing(c *Comparing) string {
@@ -75,6 +94,9 @@ func checkBatches(b Batches) string {
 		}
 		if b.NS[i] < 0 {
 			return fmt.Sprintf("batch %d took %g ns; no clock that may be used runs backwards", i+1, b.NS[i])
+		}
+		if endless(b.NS[i]) {
+			return fmt.Sprintf("batch %d took %g ns, more than 30 years", i+1, b.NS[i])
 		}
 	}
 	return ""

@@ -237,6 +237,9 @@ func checkLoadSlice(s LoadSlice) string {
 		return "a slice of a side, thread or block below 0"
 	case s.NS < 0 || s.Responses < 0 || s.Requests < 0:
 		return "a slice with a negative time or number of requests"
+	case endless(s.AtNS, s.NS, s.DrainNS, s.Offered, s.CPUNS, s.SumNS, s.LagP99NS, s.LagMaxNS, s.ExpectedNS, s.ConnectNS), endless(s.StopsNS...),
+		s.ServerCPUNS != nil && endless(*s.ServerCPUNS):
+		return "a slice with a time of more than 30 years"
 	}
 	return ""
 }
