@@ -29,14 +29,19 @@ func suspended(b *bed, l *look, r *rand.Rand) error {
 	return err
 }
 
-// stands tells whether moonlap is stopped, or has ended by itself.
+// stands tells whether moonlap is stopped, or has ended by itself. All of its threads have to be: one that is about to end the
+// program does that although the others are stopped.
 func (l *look) stands() error {
-	s, err := (&process.Process{PID: l.Process.Pid}).Stat()
-	switch {
-	case err == nil && s.State == 'T':
-		return nil
-	case l.stay(0) && l.ProcessState.ExitCode() >= 0:
+	all := threads(l.Process.Pid)
+	for _, thread := range all {
+		if s, err := (&process.Process{PID: thread}).Stat(); err != nil || s.State != 'T' {
+			all = nil
+			break
+		}
+	}
+	if len(all) > 0 || l.stay(0) && l.ProcessState.ExitCode() >= 0 {
 		return nil
 	}
+	s, err := (&process.Process{PID: l.Process.Pid}).Stat()
 	return fmt.Errorf("moonlap is in state %c, not suspended, %v", s.State, err)
 }
