@@ -9,6 +9,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // needs are the capabilities that sampling takes, and their numbers in capability.h.
@@ -36,6 +38,9 @@ func Explain(step string, err error) error {
 		return fmt.Errorf("eBPF: %s: %w", step, err) // of the moment, not of the machine
 	case refused && len(missing) > 0:
 		return fmt.Errorf("%w: %w %s", ErrUnsupported, ErrForbidden, strings.Join(missing, ", "))
+	case refused && filtered():
+		return &refusal{"a seccomp filter, as containers have, keeps moonlap from bpf or perf_event_open: allow them in the container's profile," +
+			" or start it with --security-opt seccomp=unconfined (Kubernetes: seccompProfile of type Unconfined)", err}
 	case lockedDown():
 		return &refusal{"the kernel is locked down (confidentiality), so that no program may read memory: boot with lockdown=integrity or none", err}
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
@@ -59,6 +64,12 @@ type refusal struct {
 
 func (r *refusal) Error() string   { return ErrUnsupported.Error() + ": " + r.why }
 func (r *refusal) Unwrap() []error { return []error{ErrUnsupported, r.err} }
+
+// filtered tells whether this program may not make every system call.
+func filtered() bool {
+	is, err := process.Filtered(os.Getpid())
+	return err == nil && is
+}
 
 // lockdown tells how far the kernel is locked down: the level that is in effect is in brackets. See kernel_lockdown(7).
 var lockdown = "/sys/kernel/security/lockdown"
