@@ -49,12 +49,27 @@ for word, number in pairs(protocols) do
     protocol_words[number] = word
 end
 
+-- Answers are kept: each question makes the system read its list anew, a file.
+local asked_words, asked_numbers = {}, {}
+
+local function ask_number(word)
+    local entry = ffi.cast(protoent_ptr, ffi.C.getprotobyname(word))
+    return entry ~= nil and entry.p_proto or protocols[word]
+end
+
+local function ask_word(number)
+    local entry = ffi.cast(protoent_ptr, ffi.C.getprotobynumber(number))
+    return entry ~= nil and ffi.string(entry.p_name) or protocol_words[number]
+end
+
 --- The number of an IP protocol, as the system's list of protocols has it.
 -- @tparam string word such as `"tcp"`
 -- @treturn number|nil nil when there is none such
 function _M.protocol_number(word)
-    local entry = ffi.cast(protoent_ptr, ffi.C.getprotobyname(word))
-    return entry ~= nil and entry.p_proto or protocols[word]
+    if not asked_numbers[word] then
+        asked_numbers[word] = ask_number(word)
+    end
+    return asked_numbers[word]
 end
 
 
@@ -62,8 +77,10 @@ end
 -- @tparam number number
 -- @treturn string|nil nil when there is none such
 function _M.protocol_word(number)
-    local entry = ffi.cast(protoent_ptr, ffi.C.getprotobynumber(number))
-    return entry ~= nil and ffi.string(entry.p_name) or protocol_words[number]
+    if not asked_words[number] then
+        asked_words[number] = ask_word(number)
+    end
+    return asked_words[number]
 end
 
 
