@@ -4,6 +4,7 @@
 #include "block.h"
 #include "kernel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -213,6 +214,35 @@ void uvshim_poll(uvshim_queue *queue, double timeout) {
         uv_timer_stop(queue->alarm);
     queue->now = (double)uv_now(loop);
     queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
+}
+
+/* ms; longer waits are taken in pieces. */
+#define LONGEST_WAIT 2147483647.0
+
+int uvshim_turn(uvshim_queue *queue, int32_t refs, int32_t others, double due) {
+    double timeout = refs > 0 ? UVSHIM_FOREVER : UVSHIM_WHILE_ALIVE;
+
+    if (refs == 0 && !(others > 0 && uv_loop_alive(queue->loop)))
+        return 0;
+    if (due < HUGE_VAL) {
+        uv_update_time(queue->loop);
+        timeout = due - (double)uv_now(queue->loop);
+        if (refs == 0 || timeout <= 0)
+            return 0;
+        if (timeout > LONGEST_WAIT)
+            timeout = LONGEST_WAIT;
+    }
+    uvshim_poll(queue, timeout);
+    return 1;
+}
+
+int uvshim_pass(uvshim_queue *queue, int32_t others, int32_t idles, double due) {
+    if (others > 0 && (idles > 0 ? uvshim_glance(queue) : uvshim_look(queue)) != 0)
+        return 0;
+    if (due == HUGE_VAL)
+        return 1;
+    uv_update_time(queue->loop);
+    return due > (double)uv_now(queue->loop);
 }
 
 double uvshim_update_time(uvshim_queue *queue) {

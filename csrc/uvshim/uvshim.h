@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 11
+#define UVSHIM_ABI 12
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -115,6 +115,13 @@ enum {
     UVSHIM_WHILE_ALIVE = -2 /* the same, but not at all when nothing of libuv's is alive */
 };
 void uvshim_poll(uvshim_queue *queue, double timeout);
+/* The same for a loop in which Lua has nothing to do before `due`, uv_now()'s ms or infinite: it waits until
+ * then. `refs` are the references of Lua's own handles, `others` the handles and requests that Lua knows to
+ * be libuv's. Returns 0 without having polled when something is due, or nothing keeps the loop alive. */
+int uvshim_turn(uvshim_queue *queue, int32_t refs, int32_t others, double due);
+/* For a turn that does not wait: 1 when no event is there and `due` is later. `idles` are the idle handles: with
+ * some the kernel is asked once a microsecond at most, see uvshim_glance. */
+int uvshim_pass(uvshim_queue *queue, int32_t others, int32_t idles, double due);
 /* As uv_async_send, from the loop's own thread. */
 int uvshim_async_send(uv_async_t *async);
 /* Reads the clock into `now`, and returns it. */

@@ -77,8 +77,9 @@ end
 
 -- A leaf, because `run` is not compiled, and the interpreter calls C slowly.
 local function poll()
+    queue.forget()
     C.uvshim_poll(q, 0)
-    return q.events.count, q.closing.count
+    queue.filled()
 end
 
 -- What is left to do for the handle at the end of the list that nothing stands in the way of: no
@@ -175,7 +176,7 @@ function _M.run()
         if waits_for_c then
             -- libuv's own closing phase: what it cancels and closes arrives in the second vector.
             waits_for_c = false
-            queue.filled(poll())
+            poll()
         end
     end
     while at > 0 do

@@ -25,6 +25,17 @@ local started = take()
 local rings = {} -- by due time
 local heap, heaped = {}, 0 -- due times
 
+-- The first due time and its ring; where there is none, infinity and a ring that is never empty. So
+-- who asks needs no branch.
+local NONE = take()
+append(NONE, take())
+local earliest, first_ring = huge, NONE
+
+local function note_first()
+    earliest = heap[1] or huge
+    first_ring = rings[earliest] or NONE
+end
+
 local function push(due)
     heaped = heaped + 1
     local i = heaped
@@ -67,6 +78,7 @@ local function make_ring(due)
     local ring = take()
     rings[due] = ring
     push(due)
+    note_first()
 end
 
 -- How many were started since the last filing, at most: those that were stopped count, too.
@@ -139,6 +151,7 @@ local function forget_first()
     release(rings[due])
     rings[due] = nil
     pop()
+    note_first()
 end
 
 --- The ring of the timers that are due first and filed.
@@ -167,14 +180,13 @@ end
 --- Is `earliest` the time of a timer that was not stopped meanwhile?
 -- @treturn boolean true also when there is none
 function _M.is_exact()
-    local ring = rings[heap[1] or huge]
-    return not ring or records[ring + NEXT] ~= ring
+    return records[first_ring + NEXT] ~= first_ring
 end
 
 --- A time before which no filed timer is due.
 -- @treturn number ms on the loop's clock; infinite when there are none
 function _M.earliest()
-    return heap[1] or huge
+    return earliest
 end
 
 --- When the first timer is due, filed or not.
@@ -189,7 +201,7 @@ function _M.time()
     return due
 end
 
-for _, fn in ipairs { push, pop, make_ring, _M.file, forget_first, first, _M.time } do
+for _, fn in ipairs { push, pop, note_first, make_ring, _M.file, forget_first, first, _M.time } do
     jit.off(fn)
 end
 

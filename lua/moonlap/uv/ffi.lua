@@ -91,6 +91,8 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     int uvshim_look(uvshim_queue *);
     int uvshim_glance(uvshim_queue *);
     void uvshim_poll(uvshim_queue *, double timeout);
+    int uvshim_turn(uvshim_queue *, int32_t refs, int32_t others, double due);
+    int uvshim_pass(uvshim_queue *, int32_t others, int32_t idles, double due);
     double uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
@@ -106,7 +108,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 11
+local ABI = 12
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -37,8 +37,6 @@ function _M.polled(now)
     _M.stale, time = false, now
 end
 
-jit.off(_M.polled)
-
 --- `uv.stop` was called.
 _M.stopped = false
 

@@ -95,10 +95,6 @@ local function read(vector, at)
     return event.kind, event.id, event.result, event.extra
 end
 
-local function forget_events()
-    events.count = 0
-end
-
 local function forget_closing()
     closing.count = 0
 end
@@ -117,12 +113,17 @@ end
 
 local n_events, n_closing = 0, 0
 
---- The shim has filled the vectors.
--- @tparam number count of `q.events`
--- @tparam number closing_count of `q.closing`
-function _M.filled(count, closing_count)
-    n_events, n_closing = count, closing_count
-    work.records = count
+--- Before a poll. A leaf.
+function _M.forget()
+    if work.records == 0 then
+        events.count = 0 -- those are dispatched
+    end
+end
+
+--- After it: the shim has filled the vectors. A leaf.
+function _M.filled()
+    n_events, n_closing = events.count, closing.count
+    work.records = n_events
 end
 
 local function call_one(kind, id, result, extra)
@@ -136,7 +137,6 @@ function _M.drain()
         call_one(read(events, at_event - 1))
     end
     at_event, n_events, work.records = 0, 0, 0
-    forget_events()
 end
 
 --- Is there another record of libuv's closing phase?
@@ -179,7 +179,7 @@ function _M.drain_closing()
 end
 
 for _, fn in ipairs {
-    _M.filled, call_one, _M.drain, call_closing, _M.dispatch_closing, _M.drain_closing,
+    call_one, _M.drain, call_closing, _M.dispatch_closing, _M.drain_closing,
 } do
     jit.off(fn)
 end

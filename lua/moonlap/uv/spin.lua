@@ -75,11 +75,11 @@ local site = dispatch.site(spin)
 -- Calls: enough to be compiled, few enough that it is not tried often in vain.
 local TRIAL, MOST = 150, 1e5
 
---- Runs the phase of idle handles, and whole turns of them where that can be.
--- @tparam boolean may_turn the mode of `uv.run` is one of many turns
+--- Runs the phase of idle handles, and whole turns of them where that can be: for a mode of
+-- `uv.run` with many turns.
 -- @treturn boolean does the turn go on? false: it is over
-function _M.run(may_turn)
-    if not may_turn or not site.is_proved or idle.changes ~= known then
+function _M.run()
+    if not site.is_proved or idle.changes ~= known then
         local n = idle.active
         watcher.run(idle)
         if dispatch.is_time(site, n) then

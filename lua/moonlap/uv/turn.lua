@@ -41,10 +41,12 @@ local max, min, huge = math.max, math.min, math.huge
 -- To compiled code a local function is a constant, and a module's field a table to look into.
 local uvshim_look, uvshim_glance = C.uvshim_look, C.uvshim_glance
 local uvshim_poll = C.uvshim_poll
+local uvshim_turn, uvshim_pass = C.uvshim_turn, C.uvshim_pass
 local uv_loop_alive = C.uv_loop_alive
 local run_closing, run_writes = closing.run, pending.run
 local polled, now, work = loop.polled, loop.now, loop.work
-local drain, next_closing, filled = queue.drain, queue.next_closing, queue.filled
+local drain, next_closing = queue.drain, queue.next_closing
+local forget, filled = queue.forget, queue.filled
 local are_unfiled, earliest, is_exact = due.are_unfiled, due.earliest, due.is_exact
 local run_timers, next_due = timer.run, timer.next_due
 
@@ -74,11 +76,19 @@ local function alive_in_c()
     return uv_loop_alive(c_loop) ~= 0
 end
 
--- Returns the time; libuv has left something to read; records for which there was no memory; and
--- what the vectors have.
+local has_more = 0 -- the last poll has left something to read
+local lost = 0 -- records for which there was no memory
+
+local function take_poll()
+    filled()
+    polled(q.now)
+    has_more, lost = q.more, q.lost
+end
+
 local function poll_now(timeout)
+    forget()
     uvshim_poll(q, timeout)
-    return q.now, q.more ~= 0, q.lost, q.events.count, q.closing.count
+    take_poll()
 end
 
 local function has_nothing()
@@ -87,10 +97,6 @@ end
 
 local function glances_nothing()
     return uvshim_glance(q) == 0
-end
-
-local function forget_lost()
-    q.lost = 0
 end
 
 -- A turn begins: has it nothing to call before its idle handles?
@@ -110,27 +116,37 @@ local function begins_quietly()
     return true
 end
 
--- Polls if the mode of `uv.run` is "default" and nothing keeps it from waiting. Returns as
--- `poll_now`, or nil.
-local function poll_waiting()
-    if loop.stopped or idle.active > 0 or work.closing > 0 or work.records > 0 or work.writes > 0
-        or work.stashed > 0 or work.unheard or are_unfiled() or not is_exact() then
-        return nil
+-- Between the records of one turn and those of the next: polls, where nothing else than libuv has
+-- anything to do meanwhile. Returns false when there is something, and nothing was done.
+local function poll_next()
+    if mode ~= "default" or loop.stopped or idle.active > 0 or prepare.n > 0 or checks.n > 0
+        or work.closing > 0 or work.writes > 0 or work.stashed > 0 or work.records > 0
+        or next_closing() or are_unfiled() or not is_exact() then
+        return false
     end
-    local timeout
-    if earliest() < huge then
-        if loop.refs == 0 then
-            return nil
-        end
-        timeout = max(0, min(earliest() - now(), LONGEST_WAIT))
-        if timeout == 0 then
-            return nil
-        end
-    else
-        timeout = loop.refs > 0 and FOREVER or WHILE_ALIVE
+    forget()
+    if uvshim_turn(q, loop.refs, handle.in_c + req.count, earliest()) == 0 then
+        return false
     end
-    uvshim_poll(q, timeout)
-    return q.now, q.more ~= 0, q.lost, q.events.count, q.closing.count
+    work.unheard = false
+    take_poll()
+    return true
+end
+
+-- Behind the idle handles: polls and ends the turn, where it does not wait and nothing is there.
+local function passes_quietly()
+    if (mode ~= "nowait" and idle.active == 0) or loop.stopped or checks.n > 0 or work.closing > 0
+        or work.writes > 0 or work.stashed > 0 or work.records > 0 or next_closing()
+        or are_unfiled() then
+        return false
+    end
+    local timers = mode == "default" and not TIMERS_LAST and huge or earliest()
+    if uvshim_pass(q, handle.in_c + req.count, idle.active, timers) == 0 then
+        return false
+    end
+    loop.stale = true
+    work.unheard = false
+    return true
 end
 
 -- Records are dispatched: has the turn nothing else to call?
@@ -180,27 +196,23 @@ local function patience()
     return (max(0, min(time - now(), LONGEST_WAIT)))
 end
 
-local has_more = false -- the last poll has left something to read
+local function forget_lost()
+    q.lost = 0
+end
 
-local function take_poll(time, more, lost, count, closing_count)
-    if not time then
-        return false
-    end
-    polled(time)
-    filled(count, closing_count)
-    has_more = more
+local function check_lost()
     if lost > 0 then
+        lost = 0
         forget_lost() -- told once
         error("moonlap.uv: out of memory, completions were lost", 0)
     end
-    return true
 end
 
 local function poll()
     -- The closing phase, which is uv_run's too, has polled already. To poll once more before Lua
     -- has heard of that would let libuv see sockets that are ready and that nobody reads from yet:
     -- it takes each out of the kernel's set, only to put it in again.
-    if work.records > 0 or mode == "default" and take_poll(poll_waiting()) then
+    if work.records > 0 then
         return
     end
     local timeout = 0
@@ -211,17 +223,22 @@ local function poll()
         if timeout == 0 and (idle.active > 0 and glances_nothing() or has_nothing()) then
             loop.stale = true
         else
-            take_poll(poll_now(timeout))
+            poll_now(timeout)
+            check_lost()
         end
     end
 end
 
 -- libuv reads from a stream up to 32 times in a turn, and calls back each time. The shim reads once
 -- a poll: so where it has left something, there is another poll.
-local function poll_again()
-    if has_more and polls < MOST_POLLS then
-        polls = polls + 1
-        take_poll(poll_now(0))
+local function drain_all()
+    while work.records > 0 do
+        drain()
+        if has_more ~= 0 and polls < MOST_POLLS then
+            polls = polls + 1
+            poll_now(0)
+            check_lost()
+        end
     end
 end
 
@@ -230,7 +247,9 @@ end
 -- From the beginning up to the poll.
 local function begin()
     if step == 0 then
-        if loop.stopped or not is_alive() then
+        local alive = is_alive()
+        if loop.stopped or not alive then
+            loop.stale = loop.stale or not alive -- a run that does nothing still reads the clock
             return false
         end
         loop.stale = true
@@ -252,7 +271,9 @@ local function begin()
         step = 3
     end
     if step == 3 then
-        if idle.n > 0 and not spin.run(mode == "default") then
+        if mode ~= "default" then
+            watcher.run(idle)
+        elseif idle.n > 0 and not spin.run() then
             step = TIMERS_LAST and 9 or 10
             return true
         end
@@ -303,18 +324,21 @@ local function turns()
             return
         end
         if step == 5 then
+            if passes_quietly() then
+                step = 0
+                goto over
+            end
             poll()
-            polls = 1
-            step = 6
+            polls, step = 1, 6
         end
         if step == 6 then
-            if work.stashed > 0 then
-                reading.deliver_stashed()
-            end
-            while work.records > 0 do
-                drain()
-                poll_again()
-            end
+            repeat
+                if work.stashed > 0 then
+                    reading.deliver_stashed()
+                end
+                drain_all()
+                polls = 1
+            until not poll_next()
             if ends_quietly() then
                 step = 10
             end
@@ -323,6 +347,7 @@ local function turns()
             finish()
         end
         step = 0
+        ::over::
     until mode ~= "default"
 end
 
@@ -332,9 +357,11 @@ local function timers_first()
     run_timers()
 end
 
+local describe = fault.describe
+
 local function guarded(phase)
     while true do
-        local ok, err = xpcall(phase, fault.describe)
+        local ok, err = xpcall(phase, describe)
         if ok then
             return
         end
@@ -360,15 +387,12 @@ local function run(how)
         return nil, "loop already running"
     end
     mode = how
-    if not is_alive() then
-        loop.stale = true -- as in libuv, a run that does nothing still reads the clock
-    end
-    if step == 0 and TIMERS_LAST and how == "default" and not loop.stopped and is_alive() then
+    if TIMERS_LAST and how == "default" and step == 0 and not loop.stopped and is_alive() then
         guarded(timers_first)
     end
     guarded(turns)
     mode, loop.stopped = false, false
-    return is_alive()
+    return loop.refs > 0 or is_alive()
 end
 
 --- Runs the loop, in the state's main coroutine as luv does.
@@ -428,7 +452,7 @@ function api.backend_timeout()
 end
 
 for _, fn in ipairs {
-    in_c, is_busy, is_alive_in_c, is_alive, patience, take_poll, poll, poll_again, begin, finish,
+    in_c, is_busy, is_alive_in_c, is_alive, patience, check_lost, poll, drain_all, begin, finish,
     turns, timers_first, guarded, run,
 } do
     jit.off(fn)

@@ -17,18 +17,6 @@ local EINVAL = errors.api.errno.EINVAL
 
 local new_record = handle.record_maker "list = false, position = 0, callback = false"
 
--- `list.at` is moved before the call, so that the next run goes on behind a callback that failed.
-local function call_all(list)
-    local callbacks = list.callbacks
-    for at = list.at, 1, -1 do
-        list.at = at - 1
-        local callback = callbacks[at]
-        if callback then
-            callback()
-        end
-    end
-end
-
 local function close_holes(list)
     local n, callbacks = 0, list.callbacks
     for i = 1, list.n do
@@ -42,15 +30,24 @@ local function close_holes(list)
     list.n = n
 end
 
---- Calls every handle of a list that was started before.
+--- Calls every handle of a list that was started before. `list.at` is moved before each call, so
+-- that the next run goes on behind a callback that failed.
 function _M.run(list)
-    if list.at == 0 then
+    local first = list.at
+    if first == 0 then
         if list.n > list.active then
             close_holes(list)
         end
-        list.at = list.n
+        first = list.n
     end
-    call_all(list)
+    local callbacks = list.callbacks
+    for at = first, 1, -1 do
+        list.at = at - 1
+        local callback = callbacks[at]
+        if callback then
+            callback()
+        end
+    end
 end
 
 --- May every callback of a list be inlined? Asked of lists whose callbacks have been called often.
@@ -67,7 +64,7 @@ function _M.are_plain(list, site)
     return true
 end
 
-for _, fn in ipairs { call_all, close_holes, _M.run, _M.are_plain } do
+for _, fn in ipairs { close_holes, _M.run, _M.are_plain } do
     jit.off(fn)
 end
 
