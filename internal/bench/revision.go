@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,11 +19,19 @@ import (
 // WorkingTree stands for the working tree as it is, where a revision is asked for.
 const WorkingTree = "."
 
+// Whose bench file a revision runs.
+const (
+	FromTree     = "tree"     // the working tree's: one measure for all sides
+	FromRevision = "revision" // its own
+)
+
 // A Worktree is a revision checked out into a temporary folder.
 type Worktree struct {
 	Dir    string // the folder in it that matches ours, for [Options]
 	File   string // the bench file or the folder, from Dir; "" where there is none
 	Commit string
+	// Replaced says why File is the working tree's, and not the one of the revision; "" where they are the same.
+	Replaced string
 	// Dirty says that the tree it was made from has changes, which are not in it.
 	Dirty bool
 
@@ -30,9 +39,10 @@ type Worktree struct {
 }
 
 // Checkout checks a revision out into a temporary worktree of git, in the repository that
-// file is in, which may be a folder, or our working folder where file is "". The caller
-// must Remove it.
-func Checkout(ctx context.Context, revision, file string) (*Worktree, error) {
+// file is in, or our working folder where file is "". File may be a folder, and is the
+// revision's own then; a file is from where from says, FromTree or FromRevision. What the
+// working tree does not have is the revision's in any case. The caller must Remove it.
+func Checkout(ctx context.Context, revision, file, from string) (*Worktree, error) {
 	w := &Worktree{}
 	inside, err := w.locate(ctx, file)
 	if err != nil {
@@ -43,7 +53,11 @@ func Checkout(ctx context.Context, revision, file string) (*Worktree, error) {
 		return nil, fmt.Errorf("--rev %s: no such revision in %s; 'git branch --all' and 'git log --oneline' show some",
 			revision, w.root)
 	}
-	if file != "" {
+	ours := ""
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && from == FromTree {
+		ours = file
+	}
+	if file != "" && ours == "" {
 		if _, err := git(ctx, w.root, "cat-file", "-e", w.Commit+":"+inside); err != nil {
 			return nil, fmt.Errorf("--rev %s: %s is not in that revision (%.10s)", revision, inside, w.Commit)
 		}
@@ -53,10 +67,47 @@ func Checkout(ctx context.Context, revision, file string) (*Worktree, error) {
 		return nil, fmt.Errorf("--rev %s: %w", revision, err)
 	}
 	w.Dirty = changes != ""
-	if err := w.checkout(ctx); err != nil {
+	err = w.checkout(ctx)
+	if err == nil && ours != "" {
+		err = w.replace(ours)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--rev %s: %w", revision, err), w.Remove())
 	}
 	return w, nil
+}
+
+// replace puts our file in the place of the revision's, and leaves in Replaced what was there.
+func (w *Worktree) replace(ours string) error {
+	content, err := os.ReadFile(ours)
+	if err != nil {
+		return err
+	}
+	// A link in the revision may lead out of the worktree; a root is not left.
+	tree, err := os.OpenRoot(w.path)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	inside, err := filepath.Rel(w.path, filepath.Join(w.Dir, w.File))
+	if err != nil {
+		return err
+	}
+	before, err := tree.ReadFile(inside)
+	switch {
+	case err == nil && bytes.Equal(before, content):
+		return nil
+	case err == nil:
+		w.Replaced = "has another " + w.File
+	case errors.Is(err, os.ErrNotExist):
+		w.Replaced = "has no " + w.File
+	default:
+		return err
+	}
+	if err := tree.MkdirAll(filepath.Dir(inside), 0o700); err != nil {
+		return err
+	}
+	return tree.WriteFile(inside, content, 0o600)
 }
 
 // locate finds the repository, and where in it we and the file are. It leaves in Dir and

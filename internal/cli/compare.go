@@ -37,10 +37,13 @@ false alarms. The verdict is one of
 
 --rev checks a revision out into a temporary worktree; --rev . is the working tree
 as it is. Modules are found from the same folder there; absolute paths in LUA_PATH
-are not moved.`,
+are not moved. The bench file is the working tree's on every side, so that all are
+measured alike, also where a revision has another one or none; that is said.
+--bench-from revision takes each revision's own.`,
 		Example: `  moonlap compare old.lua new.lua
   moonlap compare bench.lua --rev main --rev .
   moonlap compare ./go/package --rev main --rev .
+  moonlap compare -e 'require("route").match("/a/b")' --rev main --rev .
   moonlap compare bench.lua --luajit /usr/bin/luajit --luajit ./luajit
   moonlap compare bench.lua --jit '' --jit off
   moonlap compare shm.lua --http-conf 'lua_shared_dict d 1m;' --http-conf @big.conf

@@ -43,6 +43,7 @@ var flagRules = []flagRule{
 	{name: "eval", in: luaCode, sides: true},
 	{name: "setup", in: luaCode, sides: true},
 	{name: "rev", sides: true, values: revisions},
+	{name: "bench-from", values: these(bench.FromTree, bench.FromRevision)},
 	{name: "runtime", sides: true, inFiles: true, strict: true, values: these(runtime.Auto, runtime.LuaJIT, runtime.Nginx, runtime.Go)},
 	{name: "phase", in: inNginx, sides: true, inFiles: true, strict: true, values: these(runtime.Phases...)},
 	{name: "luajit", in: luaCode, sides: true, values: paths},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -18,7 +19,8 @@ func makesSides(r flagRule) bool { return r.sides }
 
 // sideFlags are flags that may be given once a side.
 type sideFlags struct {
-	given map[string]*[]string
+	given     map[string]*[]string
+	benchFrom string // "" is bench.FromTree, and says so where that makes a difference
 }
 
 // addFlags gives cmd the flags of bench: those that make sides as lists, the others as
@@ -27,6 +29,7 @@ func (s *sideFlags) addFlags(cmd *cobra.Command, shared *benchOptions) {
 	s.given = map[string]*[]string{}
 	f := cmd.Flags()
 	f.StringArrayVar(s.list("rev"), "rev", nil, "git `REVISION`; . is the working tree")
+	f.StringVar(&s.benchFrom, "bench-from", "", "whose bench file revisions run: tree (the working tree's,\nthe default) or revision (each its own)")
 	benchFlags(shared).VisitAll(func(flag *pflag.Flag) {
 		switch {
 		case ruleOf(flag.Name).alone:
@@ -60,6 +63,7 @@ type setting struct {
 	file   string
 	values map[string]string // of the flags that make sides, where given
 	shared *pflag.FlagSet
+	from   string // see sideFlags.benchFrom
 	// tellsDirty: it is the first side, and none is the working tree.
 	tellsDirty bool
 }
@@ -82,6 +86,11 @@ func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error
 		}
 		count, by = n, flagName(name)
 	}
+	if s.benchFrom != "" {
+		if err := oneOf("--bench-from", s.benchFrom, bench.FromTree, bench.FromRevision); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case len(files) > 0 && len(lists["eval"]) > 0:
 		return nil, usageErrorf("bench files or -e CODE, not both")
@@ -93,7 +102,7 @@ func (s *sideFlags) deal(flags *pflag.FlagSet, files []string) ([]setting, error
 	}
 	settings := make([]setting, count)
 	for i := range settings {
-		settings[i] = setting{values: map[string]string{}, shared: flags}
+		settings[i] = setting{values: map[string]string{}, shared: flags, from: s.benchFrom}
 		var called []string
 		for _, name := range names {
 			list := lists[name]
@@ -179,9 +188,12 @@ func (s setting) open(ctx context.Context, sys Sys, note func(string)) (side ben
 		} else if isGo {
 			file, below = inCheckout(file)
 		}
-		tree, err := bench.Checkout(ctx, rev, file)
+		tree, err := bench.Checkout(ctx, rev, file, cmp.Or(s.from, bench.FromTree))
 		if err != nil {
 			return side, remove, err
+		}
+		if tree.Replaced != "" && s.from == "" {
+			note(fmt.Sprintf("--rev %s %s: it runs the working tree's, and so does each side; --bench-from revision runs its own", rev, tree.Replaced))
 		}
 		remove = func() {
 			if err := tree.Remove(); err != nil {
