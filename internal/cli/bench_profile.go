@@ -21,7 +21,7 @@ const profileHz = 499
 
 // profilers make a profiler for each case; close afterwards.
 func profilers(ctx context.Context, sys Sys) (of func(name string) bench.Profiler, close func() error, err error) {
-	o := profileOptions{by: byAuto, hz: profileHz}
+	o := profileOptions{by: byAuto, hz: profileHz, mode: modes[0]}
 	by, err := o.openLooker(sys)
 	if err != nil {
 		return nil, nil, err

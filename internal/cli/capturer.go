@@ -110,10 +110,7 @@ func (c *capturer) expects() bool {
 	return c.o.all || runs(c.o.master)
 }
 
-func runs(pid int) bool {
-	stat, err := (&process.Process{PID: pid}).Stat()
-	return err == nil && !stat.Ended()
-}
+func runs(pid int) bool { return !(&process.Process{PID: pid}).Ended() }
 
 // start begins to watch a worker that is not watched yet. A young one may not be ready.
 func (c *capturer) start(ctx context.Context, pid int, young bool) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/spf13/pflag"
 )
 
@@ -12,15 +13,18 @@ func TestEvidenceFlags(t *testing.T) {
 	if got := none.wanted(); got != nil {
 		t.Errorf("without flags: %v", got)
 	}
-	for _, k := range evidenceKinds {
+	for _, k := range append(watchKinds, profileKinds...) {
+		if k.Counts != "" {
+			continue // it is a mode
+		}
 		var e evidenceFlags
 		f := pflag.NewFlagSet("x", pflag.ContinueOnError)
-		e.addFlags(f)
-		if err := f.Parse([]string{"--" + k.Name()}); err != nil {
+		e.addFlags(f, []observe.Kind{k})
+		if err := f.Parse([]string{"--" + k.Name}); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.wanted(); len(got) != 1 || got[0] != k {
-			t.Errorf("--%s: %v", k.Name(), got)
+		if got := e.wanted(); len(got) != 1 || got[0].Name != k.Name {
+			t.Errorf("--%s: %v", k.Name, got)
 		}
 	}
 }

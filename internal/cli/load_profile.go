@@ -39,7 +39,7 @@ type loadProfiler struct {
 }
 
 func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfiler, error) {
-	by, err := (&profileOptions{by: byAuto, hz: loadHz}).openLooker(sys)
+	by, err := (&profileOptions{by: byAuto, hz: loadHz, mode: modes[0]}).openLooker(sys)
 	if err != nil {
 		return nil, err
 	}

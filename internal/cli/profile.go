@@ -13,12 +13,9 @@ type profileOptions struct {
 	chosenWorkers
 	duration           time.Duration
 	hz                 float64
-	onCPU, offCPU      bool
-	wall               bool
+	mode               mode
 	evidence           evidenceFlags
-	allocations        bool
-	resumes            bool
-	budget             percentFlag   // of a worker's time, for these three
+	budget             percentFlag   // of a worker's time, for what is observed
 	pause              time.Duration // that a sample may stop a worker for, by ptrace
 	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
@@ -105,6 +102,10 @@ by more than sampling error. Its formats are html, svg, folded and json.`,
 				args, o.command = args[:at], args[at:]
 			}
 			o.bounded = cmd.Flags().Changed("duration")
+			var err error
+			if o.mode, err = chosenMode(cmd.Flags()); err != nil {
+				return err
+			}
 			if err := o.check(args); err != nil {
 				return err
 			}
@@ -126,14 +127,9 @@ by more than sampling error. Its formats are html, svg, folded and json.`,
 	f.Float64Var(&o.hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
 	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
 	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
-	f.BoolVar(&o.onCPU, "on-cpu", false, "where workers compute (the default)")
-	f.BoolVar(&o.offCPU, "off-cpu", false, "what puts workers to sleep")
-	f.BoolVar(&o.wall, "wall", false, "both, as time; by ptrace all samples")
-	f.DurationVar(&o.stalls, "stalls", 0, "inside event-loop turns of at least that length")
-	o.evidence.addFlags(f)
-	f.BoolVar(&o.resumes, "resumes", false, "also time each resume by phase, and waits between")
+	o.addModes(f)
+	o.evidence.addFlags(f, profileKinds)
 	o.budget = 0.01
-	f.BoolVar(&o.allocations, "allocations", false, "what Lua allocates, by line, in bytes")
 	f.Var(&o.budget, "budget", "share of a worker's time that --locks, --resumes\nand --allocations may cost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json,\nwhere the file's ending does not say")
@@ -143,21 +139,6 @@ by more than sampling error. Its formats are html, svg, folded and json.`,
 	f.StringVar(&o.baseline, "baseline", "", "compare with the profile in `FILE`, as --diff does")
 	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart:\nthey move when a file is edited")
 	return cmd
-}
-
-// which are the moments that the profile is about.
-func (o *profileOptions) which() string {
-	switch {
-	case o.offCPU:
-		return worker.OffCPU
-	case o.wall:
-		return worker.Wall
-	case o.stalls != 0:
-		return worker.Stalls
-	case o.allocations:
-		return worker.Allocates
-	}
-	return worker.OnCPU
 }
 
 func (o *profileOptions) check(args []string) error {
@@ -187,37 +168,17 @@ func (o *profileOptions) check(args []string) error {
 			return err
 		}
 	}
-	if err := o.checkEvidence(len(args) > 0); err != nil {
+	if err := o.checkObserved(len(args) > 0); err != nil {
 		return err
 	}
 	if o.out == "" && o.format == "json" {
 		o.out = "-" // as every command's --format json has it
 	}
 	switch {
-	case count(o.onCPU, o.offCPU, o.wall, o.stalls != 0, o.allocations) > 1:
-		return usageErrorf("--on-cpu, --off-cpu, --wall, --stalls or --allocations, not several")
-	case o.allocations && o.by == byPtrace:
-		return usageErrorf("--allocations takes eBPF: samples that stop a worker do not see each one")
-	case o.resumes && o.allocations:
-		return usageErrorf("--resumes or --allocations, not both: each would find the other's cost in its figures")
-	case o.resumes && o.by == byPtrace:
-		return usageErrorf("--resumes takes eBPF: samples that stop a worker do not time its Lua")
-	case o.resumes && o.command != nil:
-		return usageErrorf("--resumes is for nginx workers that run: --pid, --master or --all")
-	case o.resumes && len(args) > 0:
-		return usageErrorf("--resumes is for nginx workers that run, not for files")
-	case o.allocations && len(args) > 0:
-		return usageErrorf("--allocations is for workers that run, or a command, not for files")
-	case o.allocations && o.baseline != "":
-		return usageErrorf("--allocations: --baseline compares samples, not bytes")
 	case o.stalls < 0:
 		return usageErrorf("--stalls must be longer than 0")
-	case o.stalls > 0 && o.by == byPtrace:
-		return usageErrorf("--stalls takes eBPF: samples that stop a worker do not see event-loop turns")
 	case o.budget <= 0 || o.budget > 1:
 		return usageErrorf("--budget must be above 0%% and at most 100%%")
-	case o.stalls > 0 && o.baseline != "":
-		return usageErrorf("--stalls: --baseline compares samples, not time")
 	case o.duration <= 0:
 		return usageErrorf("--duration must be longer than 0")
 	case o.pause <= 0 || o.pause > time.Second:

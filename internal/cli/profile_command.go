@@ -137,7 +137,7 @@ func (h *hunt) try(ctx context.Context, pid int) {
 	}
 	w, err := worker.OpenProgram(pid)
 	if err != nil {
-		if s, gone := (&process.Process{PID: pid}).Stat(); gone == nil && !s.Ended() {
+		if runs(pid) {
 			a.err = err
 		}
 		a.pause = min(2*a.pause, lastPause)

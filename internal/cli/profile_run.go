@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/regexes"
-	"github.com/moonlap/moonlap/internal/evidence/resumes"
 	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
@@ -85,12 +83,12 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		together = together.And(l.looks)
 		observed = observed.Merge(l.evidence)
 	}
-	if len(together.Samples) == 0 && !((together.Timed || together.Allocations != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
+	if len(together.Samples) == 0 && !((together.Timed || o.mode.kind != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
-	out, chosen := together.Profile(o.which(), by.unit())
+	out, chosen := together.Profile(o.mode.name, by.unit())
 	if out.Title = o.title; out.Title == "" {
-		out.Title = who + ", " + o.which()
+		out.Title = who + ", " + o.mode.name
 		if o.command == nil {
 			out.Title = "nginx " + out.Title
 		}
@@ -107,8 +105,6 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(together))
 	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
 	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
-	evidence.Put(out.Evidence, resumes.Name, resumes.Of(together.Resumes))
-	evidence.Put(out.Evidence, allocations.Name, allocations.Of(chosen, out.Duration, worker.Of))
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err

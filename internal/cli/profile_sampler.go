@@ -22,59 +22,39 @@ const (
 
 // A looker is a way to look at workers.
 type looker struct {
-	sampler *worker.Sampler // nil: each look stops the worker
+	sampler *worker.Sampler // nil: each sample stops the worker
+	mode    mode
 	wants   worker.Wants
-	hold    time.Duration  // that a look may stop the worker for
-	kinds   []observe.Kind // of evidence that are observed besides
-	budget  float64        // share of a worker's time that these may cost
+	hold    time.Duration  // that a sample may stop the worker for
+	kinds   []observe.Kind // of evidence that are observed
+	hz      float64
+	budget  float64 // share of a worker's time that these may cost
 }
 
 // openLooker takes the way that was asked for, or the best there is.
 func (o *profileOptions) openLooker(sys Sys) (looker, error) {
-	l := looker{wants: worker.Wants{Hz: o.hz}, hold: o.pause}
+	l := looker{mode: o.mode, hold: o.pause, hz: o.hz, wants: worker.Wants{Hz: o.hz}}
 	if o.by == byPtrace {
 		return l, nil
 	}
-	// Looks are kept until the end. The collector's usual room, as much again, costs the machine more than collecting
+	// Samples are kept until the end. The collector's usual room, as much again, costs the machine more than collecting
 	// oftener, which of so few pointers is soon done.
 	debug.SetGCPercent(25)
 	sampler, err := worker.NewSampler()
 	switch {
 	case err != nil && !errors.Is(err, probe.ErrUnsupported):
 		return l, err
-	case err != nil && (o.by == byEBPF || o.stalls > 0 || len(o.evidence.wanted()) > 0 || o.resumes || o.allocations):
-		return l, fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
-			"--stalls, --locks, --resumes and --allocations there are not", err)
+	case err != nil && (o.by == byEBPF || o.needsEBPF() != ""):
+		return l, errUnsupported(err)
 	case err != nil:
-		fmt.Fprintf(sys.Stderr, "moonlap: %v; sampling by ptrace instead, which stops a worker for each sample%s\n", err, o.withoutTimes())
+		fmt.Fprintf(sys.Stderr, "moonlap: %v; sampling by ptrace instead, which stops a worker for each sample%s\n", err, o.mode.withoutTimes())
 		return l, nil
-	case o.baseline != "" && o.which() != worker.OnCPU:
+	case o.baseline != "" && o.mode.unit() != "":
 		sampler.Close()
-		return l, usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.which())
+		return l, usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.mode.name)
 	}
-	l.sampler = sampler
-	l.kinds, l.budget = o.evidence.wanted(), float64(o.budget)
-	if o.resumes {
-		l.wants.Resumes = float64(o.budget)
-	}
-	if o.allocations {
-		l.wants.Allocations = float64(o.budget)
-		return l, nil
-	}
-	l.wants.Turns = o.stalls
-	l.wants.Sleeps = o.which() != worker.OnCPU
-	if o.which() == worker.OffCPU {
-		l.wants.Hz = 0
-	}
+	l.sampler, l.wants, l.kinds, l.budget = sampler, o.mode.wants(o.hz, o.stalls), o.kinds(), float64(o.budget)
 	return l, nil
-}
-
-// withoutTimes is what looks that stop a worker cannot tell.
-func (o *profileOptions) withoutTimes() string {
-	if o.which() == worker.OnCPU {
-		return ""
-	}
-	return "; so no durations are known, and short sleeps are missed"
 }
 
 // intoStalls is a rate at which some looks fall into a turn of the event loop that takes so long.
@@ -85,13 +65,10 @@ func intoStalls(long time.Duration) float64 {
 
 // unit is what the profile counts.
 func (l looker) unit() profile.Unit {
-	switch {
-	case l.wants.Sleeps:
-		return profile.Time
-	case l.wants.Allocations > 0:
-		return profile.Bytes
+	if l.sampler == nil {
+		return ""
 	}
-	return ""
+	return l.mode.unit()
 }
 
 func (l looker) name() string {
@@ -115,16 +92,23 @@ func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Durati
 		seen.looks, seen.err = w.Look(ctx, duration, l.wants.Hz, tick)
 		return seen
 	}
-	observing := observe.Begin(w, l.kinds, l.budget)
-	defer observing.Close()
-	if seen.err = observing.Refused(); seen.err != nil {
+	sampling, err := w.Sampling(l.sampler, l.wants)
+	if err != nil {
+		seen.err = err
 		return seen
 	}
-	seen.looks, seen.err = w.Watch(ctx, l.sampler, duration, l.wants, tick)
-	observing.Stop()
-	var err error
-	if seen.evidence, err = observing.Results(); seen.err == nil {
-		seen.err = err
+	observing := observe.Begin(ctx, observe.At{Worker: w, Sampling: sampling, Budget: l.budget, Hz: l.hz}, l.kinds)
+	defer observing.Close()
+	if seen.err = observing.Refused(); seen.err != nil {
+		sampling.Close()
+		return seen
+	}
+	seen.looks, seen.err = sampling.Run(observing, duration, tick, observing.Stop)
+	if seen.evidence, err = observing.Results(); err != nil && ctx.Err() == nil {
+		seen.err = err // which has ended the sampling
+	}
+	if l.mode.kind != nil {
+		seen.looks.Samples = observing.Samples()
 	}
 	return seen
 }

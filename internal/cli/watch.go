@@ -109,7 +109,7 @@ graph and all of it as JSON. Conditions:
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
 	f.BoolVar(&o.dicts, "dicts", false, "also what is in shared dicts, and what they evict")
 	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dict, by key")
-	o.evidence.addFlags(f)
+	o.evidence.addFlags(f, watchKinds)
 	o.budget = 0.01
 	f.Var(&o.budget, "budget", "share of a worker's time that --locks may\ncost")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this loopback\n`ADDRESS`, such as 127.0.0.1:9145")
@@ -150,7 +150,7 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 	defer open.close()
 	if len(open.kinds) > 0 {
 		if err := observe.Possible(); err != nil {
-			return fmt.Errorf("--%s: %w", open.kinds[0].Name(), err)
+			return fmt.Errorf("--%s: %w", open.kinds[0].Name, err)
 		}
 	}
 	show := (&screen{sys: sys}).show

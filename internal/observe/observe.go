@@ -5,20 +5,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A Kind is what is observed only where it is asked for, because that costs workers time.
-type Kind interface {
-	Name() string        // in documents, and of its flag
-	Usage() string       // of that flag
-	Conflicts() []string // other kinds: each would find the other's cost in its figures
-	// Observe prepares to observe a worker, at a cost of at most a share of one processor (0.01: 1 %).
-	Observe(w *worker.Worker, budget float64) (Observer, error)
+type Kind struct {
+	Name      string   // in documents, and of its flag
+	Usage     string   // of that flag
+	Conflicts []string // other kinds: each would find the other's cost in its figures
+	Programs  bool     // any program with LuaJIT has it; else nginx workers alone
+	// Counts is what a profile counts of the samples that the observers take, which are Samplers: it is then of nothing else. "" is a
+	// kind that is observed beside the samples of a profile.
+	Counts profile.Unit
+	// Observe prepares to observe a worker.
+	Observe func(At) (Observer, error)
+}
+
+// At is where a kind is observed, and at which cost.
+type At struct {
+	*worker.Worker
+	Sampling *worker.Sampling // of that worker; nil: it is not sampled
+	Budget   float64          // share of one processor (0.01: 1 %) that observing may take at most
+	Hz       float64          // samples a second of the worker's CPU time, of a kind that takes its own
 }
 
 // An Observer observes one worker.
@@ -27,6 +41,23 @@ type Observer interface {
 	// Result is what was observed since it was last asked for. It may be asked for while Run goes on.
 	Result() (evidence.Result, error)
 	Close()
+}
+
+// A Sampler is an Observer that takes samples of its own.
+type Sampler interface {
+	Samples() []worker.Sample // all of them, once there was a Result
+}
+
+// Check refuses kinds that do not go together.
+func Check(kinds []Kind) error {
+	for i, a := range kinds {
+		for _, b := range kinds[i+1:] {
+			if slices.Contains(a.Conflicts, b.Name) || slices.Contains(b.Conflicts, a.Name) {
+				return fmt.Errorf("--%s or --%s, not both: each would find the other's cost in its figures", a.Name, b.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // Possible tells what is missing on this machine, to this process, to observe anything; see probe.Check.
@@ -40,24 +71,31 @@ func Possible() error {
 
 // Observing is the observers of one worker while they run.
 type Observing struct {
-	stop      func()
-	running   sync.WaitGroup
-	observers map[string]Observer
-	failed    map[string]error // kinds that cannot be observed at this worker
+	context.Context // ends where one of them fails
+	fail, stop      func()
+	running         sync.WaitGroup
+	observers       map[string]Observer
+	failed          map[string]error // kinds that cannot be observed at this worker
 }
 
-// Begin observes a worker until Close, which has to be called. Refused says which kinds cannot be observed.
-func Begin(w *worker.Worker, kinds []Kind, budget float64) *Observing {
-	ctx, stop := context.WithCancel(context.Background())
-	o := &Observing{stop: stop, observers: map[string]Observer{}, failed: map[string]error{}}
+// Begin observes a worker until ctx ends, or Close, which has to be called. Refused says which kinds cannot be observed.
+func Begin(ctx context.Context, at At, kinds []Kind) *Observing {
+	o := &Observing{observers: map[string]Observer{}, failed: map[string]error{}}
+	o.Context, o.fail = context.WithCancel(ctx)
+	during, stop := context.WithCancel(o.Context)
+	o.stop = stop
 	for _, k := range kinds {
-		one, err := k.Observe(w, budget)
+		one, err := k.Observe(at)
 		if err != nil {
-			o.failed[k.Name()] = err
+			o.failed[k.Name] = err
 			continue
 		}
-		o.observers[k.Name()] = one
-		o.running.Go(func() { one.Run(ctx) }) // its error comes with the results
+		o.observers[k.Name] = one
+		o.running.Go(func() {
+			if one.Run(during) != nil { // which comes with the results
+				o.fail()
+			}
+		})
 	}
 	return o
 }
@@ -86,6 +124,16 @@ func (o *Observing) Results() (evidence.Set, error) {
 	return results, errors.Join(errs...)
 }
 
+// Samples are those that the observers have taken themselves, once there were Results.
+func (o *Observing) Samples() (all []worker.Sample) {
+	for _, one := range o.observers {
+		if s, ok := one.(Sampler); ok {
+			all = append(all, s.Samples()...)
+		}
+	}
+	return all
+}
+
 // Stop ends the observing; what was observed until then stays.
 func (o *Observing) Stop() {
 	o.stop()
@@ -95,6 +143,7 @@ func (o *Observing) Stop() {
 // Close ends the observing and forgets what was observed.
 func (o *Observing) Close() {
 	o.Stop()
+	o.fail()
 	for _, one := range o.observers {
 		one.Close()
 	}

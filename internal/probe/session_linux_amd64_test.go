@@ -116,13 +116,7 @@ func child(t *testing.T, task string) (*exec.Cmd, io.Writer) {
 
 func open(t *testing.T) *probe.Session {
 	t.Helper()
-	ok, why, err := probetest.Works()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !ok {
-		t.Skip(why)
-	}
+	probetest.Need(t)
 	session, err := probe.Open()
 	if err != nil {
 		t.Fatal(err)

@@ -131,7 +131,7 @@ func (h *holder) stop(hold time.Duration, ran *time.Duration) (outcome, unix.Sig
 		if err == 0 {
 			break
 		}
-		if err != unix.EPERM || n == tries || (&Process{PID: h.pid}).ended() {
+		if err != unix.EPERM || n == tries || (&Process{PID: h.pid}).Ended() {
 			return refused, 0, err
 		}
 		h.timer.disarm() // nothing is held

@@ -141,8 +141,8 @@ func (p *Process) Keep() {
 // Forget ends Keep.
 func (p *Process) Forget() { p.kept.end() }
 
-// ended tells that the process is no more, or a zombie.
-func (p *Process) ended() bool {
+// Ended tells that the process is no more, or a zombie.
+func (p *Process) Ended() bool {
 	if p.Core != nil {
 		return false
 	}

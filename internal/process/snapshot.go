@@ -119,7 +119,7 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 		return err
 	})
 	switch {
-	case over && p.ended():
+	case over && p.Ended():
 		return nil, fmt.Errorf("process %d has ended", p.PID)
 	case over:
 		total = max(total, s.Size()) // the list of its pages may not have been done
@@ -179,7 +179,7 @@ func (p *Process) read(spans []span, arena []byte, space *memory.Space, more fun
 			n, err := space.Fill(arena, done, done+want, func(into []byte) (int, error) { return p.readChunk(into, at) })
 			part.Bytes = part.Bytes[:len(part.Bytes)+n]
 			at, done = at+uint64(n), done+n
-			if err != nil && p.ended() {
+			if err != nil && p.Ended() {
 				return s, fmt.Errorf("process %d has ended", p.PID)
 			}
 			if n == 0 {

@@ -190,7 +190,7 @@ func descends(pid int) bool {
 }
 
 func (p *Process) explainTrace(err error) error {
-	if errors.Is(err, unix.ESRCH) || p.ended() { // a zombie may not be traced: the kernel says EPERM
+	if errors.Is(err, unix.ESRCH) || p.Ended() { // a zombie may not be traced: the kernel says EPERM
 		return fmt.Errorf("process %d has ended", p.PID)
 	}
 	if err == unix.EPERM {

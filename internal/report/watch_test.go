@@ -54,8 +54,8 @@ func seen() watch.Snapshot {
 	},
 		Evidence: evidence.Set{
 			collector.Name: &collector.Result{Workers: []collector.Worker{{
-				PID: 42, Share: record.Interval{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []worker.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
-				Lowest: 3e6, Highest: 5e6, Allocated: record.Interval{Estimate: 3e5}, Longest: &worker.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
+				PID: 42, Share: record.Interval{Estimate: 0.25, Low: 0.17, High: 0.35}, Cycles: 2, Last: []collector.Cycle{{Length: 40 * time.Millisecond, Marked: 4e6, Left: 3e6}},
+				Lowest: 3e6, Highest: 5e6, Allocated: record.Interval{Estimate: 3e5}, Longest: &collector.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
 			}}},
 			requests.Name: &requests.Result{Workers: []requests.Worker{{PID: 42, Count: 207, Oldest: inFlight}}},
 			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: worker.LuaTimers{Pending: 3, Next: &next}}}},

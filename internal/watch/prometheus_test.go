@@ -16,7 +16,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
@@ -124,10 +123,10 @@ func snapshotOf(pid int, zone string) Snapshot {
 			timers.Name: &timers.Result{Workers: []timers.Worker{{PID: pid, LuaTimers: worker.LuaTimers{Pending: 2}}}},
 		},
 	}
-	r.Evidence[collector.Name] = collector.Of(pid, worker.Glances{Count: 100, States: map[luajit.State]int{luajit.Collect: 25}, Collections: worker.Collections{
+	r.Evidence[collector.Name] = collector.Of(pid, collector.Collections{
 		Seen: 9 * time.Second, Missed: time.Second, Resolution: time.Millisecond, Cycles: 18, Allocated: 3e6, Guessed: 1e6, Lowest: 1000, Highest: 5000,
-		Last: []worker.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: worker.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
-	}})
+		Last: []collector.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: collector.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
+	}, 25, 100)
 	r.Pools = []worker.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
 	r.usage(worker.Usage{At: start}, worker.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
 	r.count(nil, map[process.Event]uint64{process.Cycles: 12345678901})

@@ -33,6 +33,7 @@ type Watcher struct {
 	w         *worker.Worker
 	events    *process.EventCounts
 	health    []health // of its machines
+	collector *collector.Watch
 	recent    []Recent
 	observing *observe.Observing // nil: nobody asked
 }
@@ -43,7 +44,7 @@ func Open(pid int) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	watcher := &Watcher{w: w, events: process.CountEvents(pid)}
+	watcher := &Watcher{w: w, events: process.CountEvents(pid), collector: collector.NewWatch(w, 2*time.Millisecond, 8*time.Millisecond)}
 	for _, m := range w.Machines() {
 		watcher.health = append(watcher.health, health{w: w, vm: m.VM})
 	}
@@ -62,7 +63,7 @@ func (w *Watcher) Close() {
 // Observe has the intervals tell of kinds of evidence besides, at a cost of at most a share of the worker's time (0.01: 1 %). Those
 // that cannot be observed are among what is Unknown, with the reason.
 func (w *Watcher) Observe(kinds []observe.Kind, budget float64) {
-	w.observing = observe.Begin(w.w, kinds, budget)
+	w.observing = observe.Begin(context.Background(), observe.At{Worker: w.w, Budget: budget}, kinds)
 }
 
 // observed fills in what was asked for and observed since the interval before.
@@ -100,7 +101,9 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	if w.Dicts {
 		shared = dicts.Observe(w.w.Nginx, w.Largest)
 	}
+	collected := w.collector.Follow(ctx)
 	glances := w.w.Glance(ctx, duration)
+	collections := collected()
 	after, err := w.w.Usage()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Failed(w.w.PID, fmt.Errorf("worker %d ended meanwhile", w.w.PID))
@@ -115,6 +118,10 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	r.usage(before, after)
 	r.count(eventsBefore, w.events.Read())
 	r.glances(glances)
+	if err := collections.Err; err != nil {
+		r.unknown("what the garbage collector did", err)
+	}
+	evidence.Put(r.Evidence, collector.Name, collector.Of(r.PID, collections, glances.States[luajit.Collect], glances.Count))
 	r.state(w)
 	r.observed(w.observing, shared)
 	r.Recent = w.remember(r)
@@ -201,10 +208,6 @@ func (r *Row) glances(g worker.Glances) {
 		r.Loop = loopOf(g.Loop)
 	}
 	r.moment.waits = g.Loop.Wait
-	if err := g.Collections.Err; err != nil {
-		r.unknown("what the garbage collector did", err)
-	}
-	evidence.Put(r.Evidence, collector.Name, collector.Of(r.PID, g))
 }
 
 func loopOf(l worker.Loop) *Loop {

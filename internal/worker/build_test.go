@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 )
 
 // What script/test-builds runs on other builds of LuaJIT than the one that is installed: what is calibrated,
@@ -17,7 +18,7 @@ import (
 // TestBuildStacks: stacks of a plain LuaJIT, with exact lines inside traces where its snapshots know them. It is
 // looked at from its first moments on, when no trace tells yet where traces are.
 func TestBuildStacks(t *testing.T) {
-	cmd := script(t, `local ffi = require "ffi"
+	cmd := luajittest.Script(t, `local ffi = require "ffi"
 ffi.cdef "int usleep(unsigned);"
 local last, primes = {}, { 31, 37, 41, 43 }
 local function mix(a, i) last[i % 7] = a
@@ -111,7 +112,7 @@ end
 
 // TestBuildHealth: the compiler's, the collector's and the heap's state of a plain LuaJIT that has come to rest.
 func TestBuildHealth(t *testing.T) {
-	cmd := script(t, `local ffi = require "ffi"
+	cmd := luajittest.Script(t, `local ffi = require "ffi"
 ffi.cdef "int usleep(unsigned);"
 kept = {}
 for i = 1, 1000 do kept[i] = ("kept %4d"):format(i) .. ("x"):rep(100) end

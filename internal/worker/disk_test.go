@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,7 +35,7 @@ func TestSleepsForDisk(t *testing.T) {
 		{"/blocks/fault", "page fault", Fault, 0, []string{"touch:28", "ngx_http_lua_run_thread", "main"}},
 	} {
 		t.Run(b.call, func(t *testing.T) {
-			defer request(t, client, b.path, file)()
+			defer nginxtest.Request(t, client, b.path, file)()
 			b.find(t, w, s)
 		})
 	}
@@ -86,7 +87,7 @@ func TestSleepsForOthers(t *testing.T) {
 	pid, client := blocking(t)
 	w := open(t, pid)
 	t.Run("futex", func(t *testing.T) {
-		defer request(t, client, "/blocks/futex")()
+		defer nginxtest.Request(t, client, "/blocks/futex")()
 		block{"/blocks/futex", "futex", Lock, 10 * time.Millisecond, []string{"main chunk:51", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
 	})
 	t.Run("luasocket", func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestSleepsForOthers(t *testing.T) {
 			}
 			t.Skip(message)
 		}
-		defer request(t, client, "/blocks/luasocket", port)()
+		defer nginxtest.Request(t, client, "/blocks/luasocket", port)()
 		block{"/blocks/luasocket", "poll", Network, late, []string{"main chunk:18", "ngx_http_lua_run_thread", "main"}}.find(t, w, s)
 	})
 }

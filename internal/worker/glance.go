@@ -17,7 +17,6 @@ type Glances struct {
 	Phases      map[string]int       // of those, by phase of the request
 	Loop        Loop
 	Connections Use
-	Collections Collections
 }
 
 // Use is how much of something was in use over the turns of an event loop that were seen.
@@ -46,7 +45,6 @@ func (w *Worker) Glance(ctx context.Context, duration time.Duration) (g Glances)
 	g.Loop.Err, g.Loop.Resolution = err, clockResolution()
 	defer loop.close()
 	_, g.Connections.Limit, g.Connections.Err = w.Nginx.Connections()
-	defer w.followCollector(ctx, &g.Collections)()
 	var clock uint64
 	for end := time.Now().Add(duration); time.Now().Before(end); {
 		lua := w.glance(&g)

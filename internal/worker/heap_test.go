@@ -16,6 +16,7 @@ import (
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // patient is a pause that is long enough on any machine: what is tested is what is found.
@@ -156,7 +157,7 @@ func TestHeapUnderLoad(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
 	for _, path := range []string{"/garbage", "/helper", "/interpreted"} {
-		stop := request(t, client, path)
+		stop := nginxtest.Request(t, client, path)
 		exact := 0
 		const times = 10
 		for range times {

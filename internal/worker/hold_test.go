@@ -3,6 +3,8 @@ package worker
 import (
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestHold: a stack that takes long to walk is walked as far as the time allows, and what is left out is counted.
@@ -10,7 +12,7 @@ func TestHold(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
 	for path, functions := range map[string]int{"/deepest": 15_000, "/nested": 60 * 1001} {
-		stop := request(t, client, path)
+		stop := nginxtest.Request(t, client, path)
 		cut := 0
 		for end := time.Now().Add(20 * time.Second); cut < 3 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			s, err := w.Sample()
@@ -35,7 +37,7 @@ func TestHold(t *testing.T) {
 		stop()
 	}
 	w.Hold = time.Minute
-	defer request(t, client, "/nested")()
+	defer nginxtest.Request(t, client, "/nested")()
 	for range 3 {
 		if s, err := w.Sample(); err == nil && s.Cut {
 			t.Error("a sample that had a minute was cut")

@@ -32,10 +32,6 @@ type Looks struct {
 	Stalls []Stall
 
 	Compilation *Compilation // nil: nothing ran Lua
-
-	Allocations *Allocations // nil: the samples are none of those
-
-	Resumes []Resumes // by worker; nil: nobody asked
 }
 
 const (
@@ -117,20 +113,12 @@ func (l Looks) And(other Looks) Looks {
 	l.Rest = l.Rest.And(other.Rest)
 	l.Stalls = append(l.Stalls, other.Stalls...)
 	switch {
-	case l.Allocations == nil:
-		l.Allocations = other.Allocations
-	case other.Allocations != nil:
-		both := l.Allocations.And(*other.Allocations)
-		l.Allocations = &both
-	}
-	switch {
 	case l.Compilation == nil:
 		l.Compilation = other.Compilation
 	case other.Compilation != nil:
 		both := l.Compilation.And(*other.Compilation)
 		l.Compilation = &both
 	}
-	l.Resumes = append(l.Resumes, other.Resumes...)
 	if l.Start.IsZero() || !other.Start.IsZero() && other.Start.Before(l.Start) {
 		l.Start = other.Start
 	}
@@ -182,8 +170,8 @@ func pause(hz float64, took, stopped time.Duration) time.Duration {
 // Weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.
 func (l Looks) Weight(s Sample) float64 {
 	switch {
-	case s.Allocation != nil:
-		return s.Allocation.Bytes
+	case s.Bytes > 0:
+		return s.Bytes
 	case !l.Timed:
 		return 1
 	case s.Sleep != nil:

@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"math/bits"
+	"slices"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/moonlap/moonlap/internal/process"
@@ -89,7 +92,7 @@ func (w *Worker) phaseIn(memory process.Memory, request uint64) string {
 	if r.Err != nil {
 		return ""
 	}
-	return phaseNamed(bits)
+	return PhaseNamed(bits)
 }
 
 // coroutine returns the coroutine that ran last for a request, or the one that its phase began with.
@@ -147,3 +150,20 @@ func (w *Worker) findCoroutines(context, request uint64) {
 		return
 	}
 }
+
+// PhaseNamed is the name of a phase by its bit; "" where it is not known.
+func PhaseNamed(context uint32) string {
+	if i := bits.TrailingZeros32(context); context == 1<<i && i < len(luaDirectives) {
+		return luaDirectives[i]
+	}
+	return ""
+}
+
+// PhaseBit is the number of a phase's bit.
+func PhaseBit(phase string) int { return slices.Index(luaDirectives[:], phase) }
+
+// PhaseBytes is how many bytes the phase has in a request's context of the Lua module.
+func (w *Worker) PhaseBytes() int { return w.luaCtx.phaseBytes }
+
+// Module is the file that has the Lua module for HTTP; nil: there is none.
+func (w *Worker) Module() *process.Object { return w.module }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestTwoMachines: Lua of the http and of the stream block, each in a machine of its own, are told apart in looks of
@@ -72,7 +73,7 @@ ngx.say(%[1]s(5e6))`, name)
 		}
 	}()
 	defer func() { close(stop); <-ended }()
-	defer request(t, client, "/web")()
+	defer nginxtest.Request(t, client, "/web")()
 	s := sampler(t)
 	for how, look := range map[string]func() (Looks, error){
 		"stopped":      func() (Looks, error) { return w.Look(t.Context(), 300*time.Millisecond, 200, noTick) },

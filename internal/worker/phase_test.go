@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestPhaseAfterWaiting: the phase of each look is known, also where the functions on the stack tell nothing: in
@@ -57,7 +59,7 @@ func TestPhaseAfterWaiting(t *testing.T) {
 	}
 	for path := range phases {
 		t.Run(path[1:], func(t *testing.T) {
-			defer request(t, client, path)()
+			defer nginxtest.Request(t, client, path)()
 			check(t, "stopped", path, func() (Looks, error) { return w.Look(t.Context(), 200*time.Millisecond, 200, noTick) })
 			check(t, "through eBPF", path, func() (Looks, error) {
 				return w.Ticks(t.Context(), sampler(t), 200*time.Millisecond, 500, noTick)

@@ -17,8 +17,6 @@ const (
 	OffCPU = "off-cpu" // it slept although Lua was on its stack: the event loop stood still
 	Wall   = "wall"    // all moments; without those that wait for events, where the kernel told of sleeps
 	Stalls = "stalls"  // those inside turns of the event loop that took long
-
-	Allocates = "allocations" // Lua asked for memory
 )
 
 // Only leaves the samples of the moments.
@@ -77,7 +75,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 		queued            bool // woken, without a processor
 	}
 	counts := map[group][]int64{}
-	blocks := map[group]float64{}
+	objects := map[group]float64{}
 	var order []group // in which they were first seen
 	stacks := map[*Frame][]Frame{}
 	for i, s := range l.Samples {
@@ -100,9 +98,9 @@ func (l Looks) AddTo(p *profile.Profile) {
 			counts[g][i*profile.Slices/len(l.Samples)] += n
 		}
 		switch {
-		case s.Allocation != nil:
-			add(g, int64(math.Round(s.Allocation.Bytes)))
-			blocks[g] += s.Allocation.Blocks
+		case s.Bytes > 0:
+			add(g, int64(math.Round(s.Bytes)))
+			objects[g] += s.Objects
 		case p.Unit != profile.Time:
 			add(g, 1)
 		case s.Sleep == nil:
@@ -129,7 +127,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 			}
 		}
 		p.AddSliced(frames, labels, counts[g])
-		p.Stacks[len(p.Stacks)-1].Objects = int64(math.Round(blocks[g]))
+		p.Stacks[len(p.Stacks)-1].Objects = int64(math.Round(objects[g]))
 	}
 	if p.Moments == Wall && p.Unit == profile.Time {
 		l.addQueued(p)

@@ -13,30 +13,8 @@ import (
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 )
-
-// script starts a LuaJIT of its own with a script, and ends it with the test.
-func script(t *testing.T, code string) *exec.Cmd {
-	t.Helper()
-	found, err := runtime.Find(t.Context(), runtime.LuaJIT, runtime.Options{Path: os.Getenv("PATH")})
-	if err != nil {
-		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	file := filepath.Join(t.TempDir(), "script.lua")
-	if err := os.WriteFile(file, []byte(code), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(found.Path, file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	return cmd
-}
 
 // awaitMachine opens a program as soon as its machine is there.
 func awaitMachine(t *testing.T, pid int) *Worker {
@@ -59,7 +37,7 @@ func awaitMachine(t *testing.T, pid int) *Worker {
 // TestProgram: a plain LuaJIT, whose machine nobody points to, is found from its first moments on, and
 // its stack is as exact as a worker's.
 func TestProgram(t *testing.T) {
-	cmd := script(t, `local function inner(n)
+	cmd := luajittest.Script(t, `local function inner(n)
     local x = 0
     for i = 1, n do x = (x + i) % 7 end
     return x
@@ -123,7 +101,7 @@ func TestProgramChanges(t *testing.T) {
 		t.Skip(err)
 	}
 	goOn := filepath.Join(t.TempDir(), "go")
-	cmd := script(t, fmt.Sprintf(`local ffi = require "ffi"
+	cmd := luajittest.Script(t, fmt.Sprintf(`local ffi = require "ffi"
 ffi.cdef "int execlp(const char *file, const char *arg, ...);"
 repeat
     for _ = 1, 1e5 do end
@@ -144,7 +122,7 @@ ffi.C.execlp("sleep", "sleep", "60", ffi.cast("char *", nil))
 // the program's end.
 func TestLastMoments(t *testing.T) {
 	s := sampler(t)
-	cmd := script(t, "while true do for i = 1, 1e6 do end end")
+	cmd := luajittest.Script(t, "while true do for i = 1, 1e6 do end end")
 	w := awaitMachine(t, cmd.Process.Pid)
 	source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM}, 500)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestRegexes: what a worker does with regular expressions is told, with the pattern and the line, in looks that
@@ -21,7 +22,7 @@ func TestRegexes(t *testing.T) {
 	w := open(t, pid)
 	for _, scene := range regexScenes {
 		t.Run(scene.name, func(t *testing.T) {
-			defer request(t, client, "/"+scene.name)()
+			defer nginxtest.Request(t, client, "/"+scene.name)()
 			scene.check(t, func() []Sample {
 				if s, err := w.Sample(); err == nil {
 					time.Sleep(time.Millisecond)
@@ -34,7 +35,7 @@ func TestRegexes(t *testing.T) {
 	s := sampler(t)
 	for _, scene := range regexScenes {
 		t.Run(scene.name+" by ticks", func(t *testing.T) {
-			defer request(t, client, "/"+scene.name)()
+			defer nginxtest.Request(t, client, "/"+scene.name)()
 			scene.check(t, func() []Sample {
 				looks, err := w.Ticks(t.Context(), s, 200*time.Millisecond, 500, noTick)
 				if err != nil {

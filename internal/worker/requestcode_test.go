@@ -3,6 +3,8 @@ package worker
 import (
 	"net/http"
 	"testing"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestReadCode: the machine code tells the same place of a request's texts as a request that is seen.
@@ -14,7 +16,7 @@ func TestReadCode(t *testing.T) {
 		t.Fatal("the code was not understood; the first request would tell")
 	}
 	w.request = requestLayout{}
-	defer request(t, client, "/asleep")()
+	defer nginxtest.Request(t, client, "/asleep")()
 	await(t, "the place of a URI", known.uri, func() (uint64, error) {
 		_, err := w.InFlight()
 		return w.request.uri, err

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // probeReturn has the kernel trap where a function returns, as any other program may, until the test ends.
@@ -48,7 +49,7 @@ func TestProbedReturns(t *testing.T) {
 	isProbed := func(f Frame) bool { return f.Function == probed }
 	for _, path := range []string{"/compiled", "/nap"} {
 		t.Run(path, func(t *testing.T) {
-			defer request(t, client, path)()
+			defer nginxtest.Request(t, client, path)()
 			// Whoever stops the worker does not know what the kernel does.
 			await(t, "a return that is probed", true, func() (bool, error) {
 				x, err := w.Sample()

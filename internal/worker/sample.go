@@ -48,7 +48,7 @@ type Sample struct {
 	Exit       *Exit       // it left a trace; nil: it did not, or that is not known
 	Regex      *Regex      // it works on a regular expression, or a pattern of Lua's; nil: it doesn't
 
-	Allocation *Allocation // Lua asked for memory at this moment; nil: that is not what is looked at
+	Bytes, Objects float64 // that Lua allocated, for which it stands; 0: it is none of allocations
 }
 
 // A Sleep is a time in which the worker did not run, although it had not asked for events.

@@ -45,18 +45,9 @@ func (w *Worker) note(s *Sampler, m *probe.Moment, l *Looks, d *diary) {
 		})
 		return
 	}
-	sample, err := w.moment(s, m)
-	if err != nil {
-		l.Failed++
-		l.LastErr = err
+	sample, ok := w.sample(s, m, l)
+	if !ok {
 		return
-	}
-	sample = sample.light()
-	if m.Kind == probe.Allocates {
-		sample.Allocation = &Allocation{Allocation: m.Allocation()}
-		if len(sample.Stack) > 0 {
-			sample.Stack = sample.Stack[1:] // the allocator is in every one
-		}
 	}
 	if m.Kind == probe.Blocked {
 		call, cause := causeOf(m.Call(), m.State())
@@ -65,6 +56,17 @@ func (w *Worker) note(s *Sampler, m *probe.Moment, l *Looks, d *diary) {
 		return
 	}
 	l.Samples = append(l.Samples, sample)
+}
+
+// sample makes a sample of a moment; ok is false where that came to nothing, which the looks count.
+func (w *Worker) sample(s *Sampler, m *probe.Moment, l *Looks) (sample Sample, ok bool) {
+	sample, err := w.moment(s, m)
+	if err != nil {
+		l.Failed++
+		l.LastErr = err
+		return sample, false
+	}
+	return sample.light(), true
 }
 
 // end takes in what has not ended yet, and looks up which samples fell into which stall.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // watch watches the worker again and again until what was seen is wanted.
@@ -88,12 +90,12 @@ func TestSleeps(t *testing.T) {
 	w := open(t, pid)
 	for _, b := range blocks {
 		t.Run(b.path[1:], func(t *testing.T) {
-			defer request(t, client, b.path)()
+			defer nginxtest.Request(t, client, b.path)()
 			b.find(t, w, s)
 		})
 	}
 	t.Run("busy", func(t *testing.T) {
-		defer request(t, client, "/busy")()
+		defer nginxtest.Request(t, client, "/busy")()
 		watch(t, w, s, Wants{Hz: 500, Turns: 30 * time.Millisecond}, func(l Looks) bool {
 			for _, stall := range l.Stalls {
 				if stall.Computed() >= 20*time.Millisecond && stall.Events > 0 && slices.ContainsFunc(stall.Samples, func(x Sample) bool {
@@ -154,7 +156,7 @@ func TestNoSleeps(t *testing.T) {
 			t.Fatal(path, res, err)
 		}
 		res.Body.Close()
-		stop := request(t, client, path)
+		stop := nginxtest.Request(t, client, path)
 		l, err := w.Watch(t.Context(), s, time.Second, Wants{Sleeps: true}, noTick)
 		stop()
 		if err != nil {

@@ -47,15 +47,13 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 	if err != nil {
 		return err
 	}
-	source, diary, err := w.attach(s, wants.Hz, wants)
+	source, diary, err := w.attach(s, wants)
 	if err != nil {
 		return err
 	}
 	defer w.Forget()
-	t := &Tail{Looks: Looks{Timed: true, Began: probe.Now()}}
-	if t.Since = t.Began; wants.Hz > 0 {
-		t.Every = time.Duration(float64(time.Second) / wants.Hz)
-	}
+	t := &Tail{Looks: Looks{Timed: true, Began: probe.Now(), Every: wants.every()}}
+	t.Since = t.Began
 	tell := func() {
 		t.Asleep = diary.asleepNow(t.Rest)
 		t.Now = probe.Now()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestForget: exactly what ended before a time is forgotten, and what there is no room for.
@@ -75,7 +76,7 @@ func TestTail(t *testing.T) {
 	s := sampler(t)
 	pid, client := nginx(t)
 	w := open(t, pid)
-	stop := request(t, client, "/usleep")
+	stop := nginxtest.Request(t, client, "/usleep")
 	defer stop()
 	calls, slept := 0, 0
 	ctx, cancel := context.WithCancel(t.Context())

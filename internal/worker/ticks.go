@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -37,130 +35,14 @@ func NewSampler() (*Sampler, error) {
 // Close ends the sampling of all workers.
 func (s *Sampler) Close() error { return s.session.Close() }
 
-// Wants is what a Sampler is to tell of a worker.
-type Wants struct {
-	Hz     float64       // ticks of CPU time a second; 0: none
-	Sleeps bool          // when it sleeps, though it does not wait for events
-	Turns  time.Duration // also turns of the event loop that take so long; 0: none
-
-	// Allocations are looked at instead of ticks, Hz of them a second, for at most such a share of the worker's time; 0: they
-	// are not. It goes with neither of those above.
-	Allocations float64
-
-	Resumes float64 // time Lua's runs, for at most such a share of the worker's time; 0: don't
-}
-
-// Ticks samples the worker at so many ticks of its CPU time a second for a while, and tells tick the
-// time that has passed. Where an error ends it early, Looks holds what was seen until then.
-func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, hz float64, tick func(time.Duration)) (Looks, error) {
-	return w.Watch(ctx, s, duration, Wants{Hz: hz}, tick)
-}
-
-// Watch has the kernel tell for a while what is wanted of the worker. It is like Ticks for the rest.
-func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, wants Wants, tick func(time.Duration)) (Looks, error) {
-	l := Looks{Timed: wants.Sleeps || wants.Turns > 0, Began: probe.Now()}
-	ticks := wants.Hz
-	if wants.Allocations > 0 {
-		ticks = 0
-	} else if wants.Hz > 0 {
-		l.Every = time.Duration(float64(time.Second) / wants.Hz)
-	}
-	before, err := w.Stat()
-	if err != nil {
-		return l, err
-	}
-	source, diary, err := w.attach(s, ticks, wants)
-	if err != nil {
-		return l, err
-	}
-	var allocations *allocationProbe
-	if wants.Allocations > 0 {
-		if allocations, err = w.probeAllocations(source, wants.Hz, wants.Allocations); err != nil {
-			source.Detach()
-			return l, err
-		}
-	}
-	var resumes *resumeProbe
-	if wants.Resumes > 0 {
-		if resumes, err = w.probeResumes(source, wants.Resumes); err != nil {
-			source.Detach()
-			return l, err
-		}
-	}
-	start := time.Now()
-	last := before // an ended worker's can't be read any more
-	during, stop := context.WithTimeout(ctx, duration)
-	defer stop()
-	over := during.Done()
-	allocations.begin(during, stop)
-	resumes.begin(during, stop)
-	chores := time.NewTicker(250 * time.Millisecond)
-	defer chores.Stop()
-	defer w.Forget()
-	for moments := source.Moments(); moments != nil; {
-		select {
-		case m, ok := <-moments:
-			if !ok {
-				moments = nil
-				break
-			}
-			known := w.request.uri
-			if m.Run != nil {
-				resumes.note(m)
-			} else {
-				w.note(s, m, &l, diary)
-			}
-			if w.request.uri != known {
-				err = errors.Join(err, source.SetURI(w.request.uri))
-			}
-		case <-chores.C:
-			if over == nil {
-				break
-			}
-			tick(time.Since(start))
-			allocations.keepHeap()
-			if last, err = w.follow(source, last, start); err != nil {
-				stop()
-			}
-		case <-over:
-			over = nil
-			allocations.end()
-			resumes.end()
-			source.Detach()
-			l.Start, l.Elapsed = start, time.Since(start)
-			if after, e := w.Stat(); e == nil {
-				last = after
-			}
-		}
-	}
-	l.Compilation = w.compilation()
-	l.Used = time.Duration(last.Ticks-before.Ticks) * clockTick
-	l.CPU = float64(l.Used) / float64(l.Elapsed)
-	lost, lostErr := source.Lost()
-	l.Lost = int(lost)
-	if l.Timed {
-		var restErr error
-		l.Rest, restErr = source.Rest()
-		lostErr = errors.Join(lostErr, restErr)
-		diary.end(w.PID, &l, wants.Turns)
-	}
-	if wants.Allocations > 0 {
-		lostErr = errors.Join(lostErr, allocations.sum(&l))
-	}
-	if wants.Resumes > 0 {
-		lostErr = errors.Join(lostErr, resumes.sum(&l))
-	}
-	return l, cmp.Or(err, ctx.Err(), lostErr)
-}
-
-// attach has the kernel begin to tell what is wanted of the worker, with so many ticks a second.
-func (w *Worker) attach(s *Sampler, ticks float64, wants Wants) (*probe.Source, *diary, error) {
+// attach has the kernel begin to tell what is wanted of the worker.
+func (w *Worker) attach(s *Sampler, wants Wants) (*probe.Source, *diary, error) {
 	w.learnRequests() // else the first look that sees a request tells
 	w.followCompilers()
 	source, err := s.session.Attach(probe.Target{
 		PID: w.PID, VM: w.VM, Other: w.stream, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
 		Exit: w.exitAt(),
-	}, ticks)
+	}, wants.Hz)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +92,7 @@ func (w *Worker) moment(s *Sampler, m *probe.Moment) (Sample, error) {
 
 // keep begins to keep anew what is read of the worker. Of one that has ended, what was kept is all there is.
 func (w *Worker) keep() {
-	if stat, err := w.Stat(); err != nil || stat.Ended() {
+	if w.Ended() {
 		return
 	}
 	w.Keep()
@@ -228,9 +110,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	} else if v, err = w.view(w.copied(m).At(memory), memory, m.Registers); err != nil {
 		return sample, false, err
 	}
-	if r := &v.request; w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {
-		*r = Request{Address: r.Address, Unread: true} // it was not known where its texts are: they may be another request's now
-	}
+	v.request = w.copiedRequest(m, v.request)
 	v.phase = w.phaseIn(m.Alone(), v.request.Address)
 	if v.exit != 0 && !m.Copied(w.copied(m).Global+w.exitAt()) {
 		v.exit = 0 // it is of later
@@ -239,6 +119,21 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	sample.Time, sample.Thread = m.Time, !m.Main
 	w.describe(&sample, v)
 	return sample, v.lua.Unknown, nil
+}
+
+// copiedRequest is a request as far as a moment has it: where its texts are may not have been known then, and they may be another
+// request's now.
+func (w *Worker) copiedRequest(m *probe.Moment, r Request) Request {
+	if w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {
+		return Request{Address: r.Address, Unread: true}
+	}
+	return r
+}
+
+// RequestAt is the request at an address as a moment has it; zero: there is none.
+func (w *Worker) RequestAt(m *probe.Moment, address uint64) Request {
+	r, _ := w.Request(m.Over(w.Process), address)
+	return w.copiedRequest(m, r)
 }
 
 // switching are the kernel's own functions that switch from one thread to another, and what sees it.

@@ -14,18 +14,13 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/probe/probetest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // sampler loads the programs for the kernel, or skips the test where that is not allowed.
 func sampler(t *testing.T) *Sampler {
 	t.Helper()
-	ok, why, err := probetest.Works()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !ok {
-		t.Skip(why)
-	}
+	probetest.Need(t)
 	s, err := NewSampler()
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +30,20 @@ func sampler(t *testing.T) *Sampler {
 }
 
 func noTick(time.Duration) {}
+
+// Ticks samples the worker at so many ticks of its CPU time a second for a while.
+func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, hz float64, tick func(time.Duration)) (Looks, error) {
+	return w.Watch(ctx, s, duration, Wants{Hz: hz}, tick)
+}
+
+// Watch samples the worker for a while, and nothing besides.
+func (w *Worker) Watch(ctx context.Context, s *Sampler, duration time.Duration, wants Wants, tick func(time.Duration)) (Looks, error) {
+	sampling, err := w.Sampling(s, wants)
+	if err != nil {
+		return Looks{}, err
+	}
+	return sampling.Run(ctx, duration, tick, func() {})
+}
 
 // ticks samples the worker again and again until a sample is wanted.
 func ticks(t *testing.T, w *Worker, s *Sampler, wanted func(Sample) bool) {
@@ -70,7 +79,7 @@ func TestTicksScenes(t *testing.T) {
 			continue // it does not compute
 		}
 		t.Run(scene.name, func(t *testing.T) {
-			defer request(t, client, scene.path)()
+			defer nginxtest.Request(t, client, scene.path)()
 			ticks(t, w, s, func(x Sample) bool {
 				return x.State == scene.state && x.Partial == nil && x.Request.URI == scene.path && x.Request.Method == http.MethodGet &&
 					!x.Asleep && has(x.Stack, scene.frames)
@@ -78,7 +87,7 @@ func TestTicksScenes(t *testing.T) {
 		})
 	}
 	t.Run("deep", func(t *testing.T) {
-		defer request(t, client, "/deep")()
+		defer nginxtest.Request(t, client, "/deep")()
 		ticks(t, w, s, func(x Sample) bool {
 			return x.Partial == nil && has(x.Stack, []string{"slow:22", "deep:62", luajit.LeftOut, "ngx_http_lua_run_thread", "main"})
 		})
@@ -87,7 +96,7 @@ func TestTicksScenes(t *testing.T) {
 		if s.Hidden != nil {
 			t.Skip(s.Hidden)
 		}
-		defer request(t, client, "/none")()
+		defer nginxtest.Request(t, client, "/none")()
 		ticks(t, w, s, func(x Sample) bool {
 			return len(x.Stack) > 0 && x.Stack[0].Kind == Kernel && x.Stack[0].Function != "" && has(x.Stack, []string{"main"})
 		})
@@ -98,7 +107,7 @@ func TestTicksScenes(t *testing.T) {
 func TestTicksFirst(t *testing.T) {
 	s := sampler(t)
 	pid, client := nginx(t)
-	defer request(t, client, "/compiled")()
+	defer nginxtest.Request(t, client, "/compiled")()
 	await(t, "whether all looks know the request", true, func() (bool, error) {
 		w := open(t, pid)
 		looks, err := w.Ticks(t.Context(), s, 200*time.Millisecond, 500, noTick)
@@ -132,7 +141,7 @@ func TestTicks(t *testing.T) {
 	s, other := sampler(t), sampler(t)
 	pid, client := nginx(t)
 	w, again := open(t, pid), open(t, pid)
-	defer request(t, client, "/compiled")()
+	defer nginxtest.Request(t, client, "/compiled")()
 	second := make(chan Looks)
 	go func() {
 		looks, _ := again.Ticks(t.Context(), other, 2*time.Second, 200, noTick)

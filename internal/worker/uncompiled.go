@@ -150,8 +150,7 @@ func (w *Worker) compilation() *Compilation {
 	if w.compilers == nil {
 		return nil
 	}
-	stat, err := w.Stat()
-	lives := err == nil && !stat.Ended()
+	lives := !w.Ended()
 	if lives {
 		w.Forget()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // uncompiled starts an nginx that serves testdata/uncompiled.lua, after some Lua at each worker's start.
@@ -45,7 +46,7 @@ func TestUncompiled(t *testing.T) {
 	} {
 		t.Run(strings.TrimSpace(c.path+" "+c.first), func(t *testing.T) {
 			w, client := uncompiled(t, c.first)
-			defer request(t, client, "/"+c.path)()
+			defer nginxtest.Request(t, client, "/"+c.path)()
 			ticks(t, w, s, func(x Sample) bool {
 				if (x.Uncompiled != nil) != (x.Lua && x.State == luajit.Interpreted) {
 					t.Errorf("%v, Lua %v: %+v", x.State, x.Lua, x.Uncompiled)
@@ -72,7 +73,7 @@ func TestUncompiledStopped(t *testing.T) {
 		{"closure", func(x Sample) bool { return x.Uncompiled != nil && closure(x.Uncompiled) }},
 		{"leaving", leaving},
 	} {
-		stop := request(t, client, "/"+c.path)
+		stop := nginxtest.Request(t, client, "/"+c.path)
 		await(t, c.path, true, func() (bool, error) {
 			l, err := w.Look(t.Context(), 200*time.Millisecond, 500, noTick)
 			return slices.ContainsFunc(l.Samples, c.wanted), err
@@ -91,7 +92,7 @@ func leaving(x Sample) bool {
 func TestExits(t *testing.T) {
 	s := sampler(t)
 	w, client := uncompiled(t, `require("jit.opt").start("hotexit=1000")`)
-	defer request(t, client, "/leaving")()
+	defer nginxtest.Request(t, client, "/leaving")()
 	ticks(t, w, s, leaving)
 	known, unknown := 0, 0
 	l, err := w.Ticks(t.Context(), s, time.Second, 500, noTick)
@@ -121,7 +122,7 @@ func TestCompilation(t *testing.T) {
 		}
 		return *l.Compilation
 	}
-	stop := request(t, client, "/stitch")
+	stop := nginxtest.Request(t, client, "/stitch")
 	await(t, "the call that ends a trace", true, func() (bool, error) {
 		c := look()
 		if c.Limits.Traces != 100 || c.Limits.Code != 3000<<10 || c.Traces == 0 || c.Area == 0 || c.Area > c.Limits.Code || c.Flushes != 0 {
@@ -135,7 +136,7 @@ func TestCompilation(t *testing.T) {
 		return false, fmt.Errorf("%+v", c.Ends)
 	})
 	stop()
-	defer request(t, client, "/many")()
+	defer nginxtest.Request(t, client, "/many")()
 	await(t, "traces are thrown away", true, func() (bool, error) {
 		c := look()
 		if c.Traces > 100 {

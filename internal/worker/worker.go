@@ -48,7 +48,6 @@ type Worker struct {
 	locks     locks
 
 	compilers map[uint64]*compiler // by the address of their machine
-	collector *collectorWatch      // that Glance reads; nil: it has not yet
 
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet

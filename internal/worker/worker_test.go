@@ -42,22 +42,6 @@ func nginxBeside(t *testing.T, beside, conf, server string) (pid int, client *ht
 	} }`})
 }
 
-// request asks the worker for a path, with arguments, again and again until the test's part ends.
-func request(t *testing.T, client *http.Client, path string, arguments ...string) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan bool)
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path+"?"+strings.Join(append(arguments, "x=1"), "&"), nil)
-			if res, err := client.Do(req); err == nil {
-				res.Body.Close()
-			}
-		}
-	}()
-	return func() { cancel(); <-ended }
-}
-
 // open opens the worker, or skips the test where that is not allowed.
 func open(t *testing.T, pid int) *Worker {
 	t.Helper()
@@ -99,7 +83,7 @@ func TestScenes(t *testing.T) {
 	w := open(t, pid)
 	for _, scene := range scenes {
 		t.Run(scene.name, func(t *testing.T) {
-			defer request(t, client, scene.path)()
+			defer nginxtest.Request(t, client, scene.path)()
 			var last string
 			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 				recorder := &processtest.Recorder{Memory: w.Process}
@@ -156,7 +140,7 @@ func TestAbout(t *testing.T) {
 func TestDeep(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	defer request(t, client, "/deep")()
+	defer nginxtest.Request(t, client, "/deep")()
 	frames := []string{"slow:22", "deep:62", luajit.LeftOut, "deep:62", "pcall", "main chunk:65", "ngx_http_lua_run_thread", "main"}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		s, err := w.Sample()
@@ -183,7 +167,7 @@ func TestClosures(t *testing.T) {
 			res.Body.Close()
 		}
 	}
-	defer request(t, client, "/compiled")()
+	defer nginxtest.Request(t, client, "/compiled")()
 	compiled, failed, inlined := 0, 0, 0
 	for end := time.Now().Add(20 * time.Second); compiled+failed < 100 && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		s, err := w.Sample()
@@ -226,7 +210,7 @@ func TestTurn(t *testing.T) {
 		}
 		t.Errorf("%s: not within 20 s: %v", what, seen)
 	}
-	stop := request(t, client, "/compiled")
+	stop := nginxtest.Request(t, client, "/compiled")
 	await("many requests", func(seen map[uint64]bool) bool { return len(seen) > 1 })
 	stop()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -292,7 +276,7 @@ func saveImage(t *testing.T, w *Worker, r *processtest.Recorder, name string) {
 func TestLook(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	stop := request(t, client, "/compiled")
+	stop := nginxtest.Request(t, client, "/compiled")
 	looks, err := w.Look(t.Context(), 300*time.Millisecond, 100, func(time.Duration) {})
 	stop()
 	if err != nil || len(looks.Samples) == 0 {

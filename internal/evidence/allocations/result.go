@@ -3,6 +3,7 @@ package allocations
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,6 +41,8 @@ type Result struct {
 	HeapBefore uint64        `json:"heap_before_bytes"`
 	HeapAfter  uint64        `json:"heap_after_bytes"`
 	Lines      []Line        `json:"lines"` // innermost Lua lines, that with the most bytes first
+
+	served map[int]served // by master, where it counts; nil: of a kept result, or not known
 }
 
 // A Line is what one line of Lua has allocated.
@@ -52,30 +55,19 @@ type Line struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// Of is that of samples; nil where nobody asked. workers lists a master's workers: the requests of one are known where all
-// of its workers were sampled.
-func Of(l worker.Looks, duration time.Duration, workers func(master int) ([]int, error)) *Result {
-	a := l.Allocations
-	if a == nil {
-		return nil
-	}
-	r := &Result{
-		Began: a.Began.UTC(), Duration: duration, Elapsed: a.Elapsed, Bytes: a.Bytes, Low: a.Low, High: a.High, Objects: a.Blocks,
-		Requests: requests(a.Served, workers), Probed: a.Probed, Windows: a.Windows, Samples: len(l.Samples), Counted: a.CountedBytes,
-		Blocks: a.CountedBlocks, Traps: a.Traps, Each: a.Each, Cost: a.Cost, Inside: a.Inside, Used: a.Used, Budget: a.Budget,
-		HeapBefore: a.HeapBefore, HeapAfter: a.HeapAfter,
-	}
+// of has the samples' lines, once their bytes are known.
+func (r *Result) of(samples []worker.Sample) {
 	squares := 0.0
-	for _, s := range l.Samples {
-		squares += s.Allocation.Bytes * s.Allocation.Bytes
+	for _, s := range samples {
+		squares += s.Bytes * s.Bytes
 		name := "(outside of Lua)"
 		if s.Lua {
 			name = worker.InnermostLua(s.Stack).Where()
 		}
-		r.Lines = append(r.Lines, Line{Name: name, Bytes: s.Allocation.Bytes, Objects: s.Allocation.Blocks})
+		r.Lines = append(r.Lines, Line{Name: name, Bytes: s.Bytes, Objects: s.Objects})
 	}
-	r.Effective = effective(r.Bytes, squares)
-	return r.grouped()
+	r.Samples, r.Effective, r.Requests = len(samples), effective(r.Bytes, squares), requests(r.served)
+	r.grouped()
 }
 
 // effective is how many samples of equal weight tell as much.
@@ -112,9 +104,7 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	both.Duration = end.Sub(both.Began)
 	both.Elapsed += o.Elapsed
 	both.Bytes, both.Low, both.High, both.Objects = r.Bytes+o.Bytes, r.Low+o.Low, r.High+o.High, r.Objects+o.Objects
-	if both.Requests += o.Requests; r.Requests == 0 || o.Requests == 0 {
-		both.Requests = 0 // not known of one
-	}
+	both.serve(r, o)
 	both.Probed += o.Probed
 	both.Windows += o.Windows
 	both.Samples += o.Samples
@@ -140,14 +130,41 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 // Metrics writes nothing: they are sampled for a while, not all the time.
 func (r *Result) Metrics(*metrics.Page, ...string) {}
 
-// requests are those that were served meanwhile; 0 where a master has workers that were not sampled.
-func requests(masters map[int]worker.Served, workers func(master int) ([]int, error)) (n uint64) {
-	for master, served := range masters {
-		all, err := workers(master)
-		if err != nil || slices.ContainsFunc(all, func(pid int) bool { return !slices.Contains(served.Workers, pid) }) {
+// served is how many requests all workers of an nginx have begun, and which of the workers were sampled.
+type served struct {
+	workers, all []int
+	known        bool // all is
+	requests     uint64
+}
+
+// serve has the requests of both: of a master that both have workers of, they count once.
+func (r *Result) serve(a, b *Result) {
+	r.served = maps.Clone(a.served)
+	for master, s := range b.served {
+		if mine, there := r.served[master]; there {
+			s.workers, s.requests = slices.Concat(mine.workers, s.workers), max(mine.requests, s.requests)
+			s.known = s.known && mine.known
+		}
+		if r.served == nil {
+			r.served = map[int]served{}
+		}
+		r.served[master] = s
+	}
+	switch r.Requests = a.Requests + b.Requests; {
+	case r.served != nil:
+		r.Requests = requests(r.served)
+	case a.Requests == 0 || b.Requests == 0:
+		r.Requests = 0 // not known of one
+	}
+}
+
+// requests are those that were begun meanwhile; 0 where a master has workers that were not sampled.
+func requests(masters map[int]served) (n uint64) {
+	for _, s := range masters {
+		if !s.known || slices.ContainsFunc(s.all, func(pid int) bool { return !slices.Contains(s.workers, pid) }) {
 			return 0
 		}
-		n += served.Requests
+		n += s.requests
 	}
 	return n
 }

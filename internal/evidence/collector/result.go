@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Name is that of the kind.
@@ -25,11 +23,11 @@ type Worker struct {
 	PID       int             `json:"pid"`
 	Share     record.Interval `json:"share"`  // of the interval that it held the worker
 	Cycles    float64         `json:"cycles"` // that have marked what is in use
-	Last      []worker.Cycle  `json:"last_cycles"`
+	Last      []Cycle         `json:"last_cycles"`
 	Lowest    uint64          `json:"lowest_heap_bytes"`
 	Highest   uint64          `json:"highest_heap_bytes"`
 	Allocated record.Interval `json:"allocated_bytes"`        // the bounds are those of what is not known of it
-	Longest   *worker.Step    `json:"longest_step,omitempty"` // that was seen; nil: none was
+	Longest   *Step           `json:"longest_step,omitempty"` // that was seen; nil: none was
 	// Resolution is from one reading of the collector's state to the next, on average. Where it collects they are closer.
 	Resolution time.Duration `json:"resolution_ns"`
 	Missed     float64       `json:"missed_share"` // of the interval: between readings too far apart for Cycles
@@ -40,16 +38,15 @@ type Worker struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// Of is that of a worker; nil where nothing was read of its collector.
-func Of(pid int, g worker.Glances) *Result {
-	c := g.Collections
+// Of is that of a worker, of whose samples it held the worker in some; nil where nothing was read.
+func Of(pid int, c Collections, held, samples int) *Result {
 	all := (c.Seen + c.Missed).Seconds()
 	if all == 0 {
 		return nil
 	}
 	one := Worker{
-		PID: pid, Share: estimate.Share(g.States[luajit.Collect], max(1, g.Count)), Cycles: float64(c.Cycles) / max(c.Seen.Seconds(), 1e-9),
-		Last: append([]worker.Cycle{}, c.Last...), Lowest: c.Lowest, Highest: c.Highest, Resolution: c.Resolution, Missed: c.Missed.Seconds() / all,
+		PID: pid, Share: estimate.Share(held, max(1, samples)), Cycles: float64(c.Cycles) / max(c.Seen.Seconds(), 1e-9),
+		Last: append([]Cycle{}, c.Last...), Lowest: c.Lowest, Highest: c.Highest, Resolution: c.Resolution, Missed: c.Missed.Seconds() / all,
 		Allocated: record.Interval{Estimate: max(0, c.Allocated) / all, Low: max(0, c.Allocated-c.Guessed) / all, High: max(0, c.Allocated+c.Guessed) / all},
 		AllCycles: c.Cycles, AllAllocated: max(0, c.Allocated),
 	}

@@ -93,7 +93,7 @@ func init() { evidence.Register(Name, func() evidence.Result { return &Result{} 
 // Of is that of samples; nil where none says anything about the compiler.
 func Of(l worker.Looks) *Result {
 	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool {
-		return s.Asleep || s.Halted || s.Sleep != nil || s.Allocation != nil
+		return s.Asleep || s.Halted || s.Sleep != nil || s.Bytes > 0
 	})
 	if len(observe.WithLua(l.Samples)) == 0 || l.Compilation == nil {
 		return nil

@@ -1,17 +1,13 @@
 // Package locks is evidence of locks of shared memory: which ones samples wait for, and how long each is waited for and held.
 package locks
 
-// Kind is how long locks are waited for and held, which is timed by probes in the worker.
-type Kind struct{}
+import "github.com/moonlap/moonlap/internal/observe"
 
-// Name is that of its flag, too.
+// Name is that of the kind that is timed.
 const Name = "locks"
 
-// Name is "locks".
-func (Kind) Name() string { return Name }
-
-// Usage is that of its flag.
-func (Kind) Usage() string { return "also time how long locks are waited for and held" }
-
-// Conflicts are those whose cost would be in its figures, and the other way round.
-func (Kind) Conflicts() []string { return []string{"allocations", "resumes"} }
+// Kind is how long locks are waited for and held, which is timed by probes in the worker.
+var Kind = observe.Kind{
+	Name: Name, Usage: "also time how long locks are waited for and held",
+	Conflicts: []string{"allocations", "resumes"}, Observe: observeLocks,
+}

@@ -27,9 +27,9 @@ type observer struct {
 	before  Result // what Result has returned
 }
 
-// Observe prepares to time a worker's locks, at a cost of at most a share of one processor (0.01: 1 %). Its error may be
-// probe.ErrDear.
-func (Kind) Observe(w *worker.Worker, budget float64) (observe.Observer, error) {
+// observeLocks prepares to time a worker's locks. Its error may be probe.ErrDear.
+func observeLocks(at observe.At) (observe.Observer, error) {
+	w := at.Worker
 	const lock, unlock = "ngx_shmtx_lock", "ngx_shmtx_unlock"
 	if err := probe.MayReturn(w.PID); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (Kind) Observe(w *worker.Worker, budget float64) (observe.Observer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return newObserver(w, taking.File, taking.Offset+atLock, giving.Offset+atUnlock, budget)
+	return newObserver(w, taking.File, taking.Offset+atLock, giving.Offset+atUnlock, at.Budget)
 }
 
 func newObserver(w *worker.Worker, file string, lock, unlock uint64, budget float64) (*observer, error) {

@@ -44,17 +44,6 @@ location = /hold { content_by_lua_block {
 
 var holding = nginxtest.Conf{HTTP: "lua_shared_dict cats 1m; lua_shared_dict dogs 1m;", Server: holds}
 
-func works(t *testing.T) {
-	t.Helper()
-	ok, why, err := probetest.Works()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !ok {
-		t.Skip(why)
-	}
-}
-
 // observed prepares to time the locks of a worker.
 func observed(t *testing.T, pid int, budget float64) *observer {
 	t.Helper()
@@ -68,7 +57,7 @@ func observed(t *testing.T, pid int, budget float64) *observer {
 	}
 	var o observe.Observer
 	if err == nil {
-		o, err = Kind{}.Observe(w, budget)
+		o, err = observeLocks(observe.At{Worker: w, Budget: budget})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +99,7 @@ func eventually(t *testing.T, o *observer, wanted func(*Result) bool) *Result {
 // TestObserve: a lock that is held for 20 ms is, by the name of its zone; one that is not is told apart; and nothing is left in the
 // worker's code.
 func TestObserve(t *testing.T) {
-	works(t)
+	probetest.Need(t)
 	pid, client := nginxtest.Start(t, holding)
 	res, err := client.Get("http://worker/hold")
 	if err != nil {

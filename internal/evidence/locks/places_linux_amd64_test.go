@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/probe/probetest"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -17,7 +18,7 @@ import (
 // TestLockPlaces: whatever a compiler makes of functions that take a lock and give it back, a place for a probe is found in each,
 // at which each call counts, and counts once.
 func TestLockPlaces(t *testing.T) {
-	works(t)
+	probetest.Need(t)
 	for _, c := range [][]string{
 		{"gcc", "-O0"}, {"gcc", "-O1"}, {"gcc", "-O2"}, {"gcc", "-O3"}, {"gcc", "-Os"},
 		{"gcc", "-O0", "-fcf-protection"}, {"gcc", "-O2", "-fcf-protection"}, {"gcc", "-O2", "-fPIC", "-fno-omit-frame-pointer"},
@@ -31,7 +32,7 @@ func TestLockPlaces(t *testing.T) {
 
 // TestLockPlacesBefore: the same as older kernels have it.
 func TestLockPlacesBefore(t *testing.T) {
-	works(t)
+	probetest.Need(t)
 	have := probe.HaveMulti
 	defer func() { probe.HaveMulti = have }()
 	probe.HaveMulti = func() bool { return false }

@@ -9,7 +9,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Name is that of the kind, and of its flag.
@@ -65,56 +64,6 @@ type Long struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// Of is what was timed in workers, each of which is told of once; nil where none was timed.
-func Of(all []worker.Resumes) *Result {
-	var together evidence.Result
-	for _, r := range all {
-		one := ofWorker(r)
-		if together == nil {
-			together = &Result{}
-		}
-		together = together.Merge(one)
-	}
-	if together == nil {
-		return nil
-	}
-	return together.(*Result)
-}
-
-func ofWorker(r worker.Resumes) *Result {
-	out := &Result{Duty: r.Duty, Count: r.Runs, Each: r.Each, Lost: r.Lost, Unseen: r.Unseen}
-	for _, p := range r.Phases {
-		rate := float64(p.Own.Count) / max(r.Probed.Seconds(), 1e-9)
-		out.Phases = append(out.Phases, Phase{p.Phase, rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
-	}
-	out.Workers = []Worker{{PID: r.PID, Probed: r.Probed, Phases: out.Phases}}
-	for _, l := range r.Long {
-		out.Longest = append(out.Longest, long(l))
-	}
-	return out
-}
-
-func long(l worker.LongResume) Long {
-	out := Long{
-		PID: l.PID, Phase: l.Phase, URI: l.Request.URI, Start: l.Start, Own: l.Own, Whole: l.Whole, NoCPU: l.Queued,
-		GoesOn: l.GoesOn, Pauses: l.Pauses, Samples: len(l.Samples),
-	}
-	if l.From != nil {
-		out.From = l.From.Where()
-	}
-	if len(l.Waits) > 0 {
-		out.Waits, out.In = worker.Asker(l.Waits).Where(), worker.Called(l.Waits)
-	}
-	lines := map[string]int{}
-	for _, s := range l.Samples {
-		line := worker.Asker(s.Stack).Where()
-		if lines[line]++; line != "" && lines[line] > lines[out.Ran] {
-			out.Ran = line
-		}
-	}
-	return out
-}
-
 // Merge is both together.
 func (r *Result) Merge(other evidence.Result) evidence.Result {
 	o := other.(*Result)
@@ -130,14 +79,22 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		}
 		both.Phases = append(both.Phases, p)
 	}
-	slices.SortStableFunc(both.Phases, func(a, b Phase) int {
-		return cmp.Or(cmp.Compare(b.Own.Total, a.Own.Total), cmp.Compare(a.Phase, b.Phase))
-	})
+	sortPhases(both.Phases)
 	both.Workers = append(append([]Worker{}, r.Workers...), o.Workers...)
 	both.Longest = append(append([]Long{}, r.Longest...), o.Longest...)
-	slices.SortStableFunc(both.Longest, func(a, b Long) int { return cmp.Compare(b.Own-b.NoCPU, a.Own-a.NoCPU) })
+	slices.SortStableFunc(both.Longest, longer)
 	return both
 }
+
+// sortPhases sorts those with the most time first.
+func sortPhases(all []Phase) {
+	slices.SortStableFunc(all, func(a, b Phase) int {
+		return cmp.Or(cmp.Compare(b.Own.Total, a.Own.Total), cmp.Compare(a.Phase, b.Phase))
+	})
+}
+
+// longer sorts resumes by their own time with a processor, the longest first.
+func longer(a, b Long) int { return cmp.Compare(b.Own-b.NoCPU, a.Own-a.NoCPU) }
 
 func (p Phase) and(o Phase) Phase {
 	p.Rate += o.Rate

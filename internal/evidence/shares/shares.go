@@ -2,6 +2,7 @@
 package shares
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence"
@@ -49,7 +50,7 @@ func Of(l worker.Looks) *Result {
 	r.Requests = observe.Shares(l, lua, all, Request)
 	r.Phases = observe.Shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
 	r.Plugins = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
-	if l.Allocations == nil { // whose lines have bytes, and whose innermost function is always LuaJIT's
+	if !slices.ContainsFunc(l.Samples, func(s worker.Sample) bool { return s.Bytes > 0 }) { // of allocations lines have bytes, and whose innermost function is always LuaJIT's
 		r.Lines = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
 		r.Modules = observe.Shares(l, l.Samples, all, moduleOf)
 	}

@@ -4,6 +4,7 @@ package probetest
 import (
 	"errors"
 	"os"
+	"testing"
 
 	"github.com/moonlap/moonlap/internal/probe"
 )
@@ -19,4 +20,17 @@ func Works() (ok bool, why, err error) {
 		return false, why, why
 	}
 	return false, why, nil
+}
+
+// Need skips a test where this machine does not let it sample through eBPF. With MOONLAP_TEST_REQUIRE_ALL set, the test fails where
+// nothing is missing that it takes.
+func Need(t *testing.T) {
+	t.Helper()
+	ok, why, err := Works()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		t.Skip(why)
+	}
 }

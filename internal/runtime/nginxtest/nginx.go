@@ -76,3 +76,19 @@ func Start(t *testing.T, c Conf) (pid int, client *http.Client) {
 	// A worker that never answers is a failure with a place, not a test that hangs.
 	return pid, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}
 }
+
+// Request asks the worker for a path, with arguments, again and again until the test's part ends.
+func Request(t *testing.T, client *http.Client, path string, arguments ...string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path+"?"+strings.Join(append(arguments, "x=1"), "&"), nil)
+			if res, err := client.Do(req); err == nil {
+				res.Body.Close()
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}

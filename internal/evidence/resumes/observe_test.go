@@ -1,7 +1,8 @@
-package worker
+package resumes
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,7 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // phasesServer has Lua in each phase that a request over a plain connection comes by, and tells how often each ran, and
@@ -84,40 +90,45 @@ init_worker_by_lua_block {
 }
 `
 
-// timed has a worker's runs of Lua timed while something happens.
-func timed(t *testing.T, w *Worker, s *Sampler, during func()) Resumes {
+// observed prepares to time a worker's resumes.
+func observed(t *testing.T, w *worker.Worker, s *worker.Sampler, budget float64) (*worker.Sampling, *observer) {
 	t.Helper()
-	source, _, err := w.attach(s, 0, Wants{})
+	sampling, err := w.Sampling(s, worker.Wants{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := w.probeResumes(source, 1)
+	one, err := observeResumes(observe.At{Worker: w, Sampling: sampling, Budget: budget})
 	if err != nil {
+		sampling.Close()
 		t.Fatal(err)
 	}
-	noted := make(chan error)
+	return sampling, one.(*observer)
+}
+
+// timed has a worker's resumes timed while something happens.
+func timed(t *testing.T, w *worker.Worker, s *worker.Sampler, during func()) *Result {
+	t.Helper()
+	sampling, o := observed(t, w, s, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
 	go func() {
-		var err error
-		for m := range source.Moments() {
-			p.note(m)
-			err = errors.Join(err, source.SetURI(w.request.uri))
-		}
-		noted <- err
+		_, err := sampling.Run(ctx, time.Hour, func(time.Duration) {}, func() {})
+		ended <- err
 	}()
-	err = p.Attach()
+	err := o.Attach()
 	if err == nil {
 		during()
-		p.Detach()
+		o.Detach()
 	}
-	source.Detach()
-	if err := errors.Join(err, <-noted); err != nil {
+	stop()
+	if failed := <-ended; !errors.Is(failed, context.Canceled) {
+		err = errors.Join(err, failed)
+	}
+	result, failed := o.Result()
+	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
-	var l Looks
-	if err := p.sum(&l); err != nil {
-		t.Fatal(err)
-	}
-	return l.Resumes[0]
+	return result.(*Result)
 }
 
 func fetch(t *testing.T, client *http.Client, path string) []byte {
@@ -137,9 +148,9 @@ func fetch(t *testing.T, client *http.Client, path string) []byte {
 // TestResumes: each run of Lua in each phase is counted once, as what begins or goes on; what the worker counts itself is the
 // same.
 func TestResumes(t *testing.T) {
-	s := sampler(t)
-	pid, client := nginxWith(t, phasesConf, phasesServer)
-	w := open(t, pid)
+	s := workertest.Sampler(t)
+	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
+	w := workertest.Open(t, pid)
 	asked := 0
 	counts := func() (c map[string]int) {
 		asked++
@@ -185,12 +196,12 @@ func TestResumes(t *testing.T) {
 	want["content"] = content
 	all := 0
 	for _, p := range r.Phases {
-		got[p.Phase] = figures{p.Own.Count, p.Began, p.Waits.Count}
+		got[p.Phase] = figures{p.Own.Count, p.Began, p.Wait.Count}
 		if p.Whole.Count != p.Own.Count || p.Own.Total <= 0 || p.Own.Total > p.Whole.Total {
 			t.Errorf("%s: %d runs took %v, with what they entered %d took %v", p.Phase, p.Own.Count, p.Own.Total, p.Whole.Count, p.Whole.Total)
 		}
-		if n := p.Waits.Count; (n > 0) != (p.Waits.Total > 0) || p.Waits.Longest > p.Waits.Total { // how long a timer takes depends on other events
-			t.Errorf("%s: %d waits of %v, the longest %v", p.Phase, n, p.Waits.Total, p.Waits.Longest)
+		if n := p.Wait.Count; (n > 0) != (p.Wait.Total > 0) || p.Wait.Longest > p.Wait.Total { // how long a timer takes depends on other events
+			t.Errorf("%s: %d waits of %v, the longest %v", p.Phase, n, p.Wait.Total, p.Wait.Longest)
 		}
 		all += p.Own.Count
 	}
@@ -198,17 +209,17 @@ func TestResumes(t *testing.T) {
 		t.Errorf("what the worker counts, and what is counted (+):\n%s", d)
 	}
 	unseen := slices.DeleteFunc(slices.Clone(r.Unseen), func(phase string) bool { return phase == "ssl_sess_store" }) // nginx may have no SSL
-	if all != r.Runs || r.Lost != 0 || len(unseen) != 0 || r.Each <= 0 || r.PID != pid {
-		t.Errorf("%d runs of %d, %d lost, %v unseen, %v each, of %d", r.Runs, all, r.Lost, r.Unseen, r.Each, r.PID)
+	if all != r.Count || r.Lost != 0 || len(unseen) != 0 || r.Each <= 0 || len(r.Workers) != 1 || r.Workers[0].PID != pid {
+		t.Errorf("%d runs of %d, %d lost, %v unseen, %v each, of %v", r.Count, all, r.Lost, r.Unseen, r.Each, r.Workers)
 	}
 }
 
 // TestResumesNested: the time of a filter that Lua's output goes through is not that of the Lua which prints.
 func TestResumesNested(t *testing.T) {
-	s := sampler(t)
-	pid, client := nginxWith(t, phasesConf, phasesServer)
-	r := timed(t, open(t, pid), s, func() { fetch(t, client, "/nested"); fetch(t, client, "/plain") })
-	phases := map[string]PhaseResumes{}
+	s := workertest.Sampler(t)
+	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
+	r := timed(t, workertest.Open(t, pid), s, func() { fetch(t, client, "/nested"); fetch(t, client, "/plain") })
+	phases := map[string]Phase{}
 	for _, p := range r.Phases {
 		phases[p.Phase] = p
 	}
@@ -229,16 +240,16 @@ func TestResumesNested(t *testing.T) {
 
 // TestResumesLong: a run that took long is told of, with its request, where it began, and where it waits then.
 func TestResumesLong(t *testing.T) {
-	s := sampler(t)
-	pid, client := nginxWith(t, phasesConf, phasesServer)
-	w := open(t, pid)
-	defer request(t, client, "/paused")() // one is in flight at the beginning, which tells where its URI is
-	var first, second *LongResume
+	s := workertest.Sampler(t)
+	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
+	w := workertest.Open(t, pid)
+	defer nginxtest.Request(t, client, "/paused")() // one is in flight at the beginning, which tells where its URI is
+	var first, second *Long
 	for end := time.Now().Add(30 * time.Second); (first == nil || second == nil) && time.Now().Before(end); {
 		r := timed(t, w, s, func() { time.Sleep(500 * time.Millisecond) })
-		for i := range r.Long {
-			switch l := &r.Long[i]; {
-			case l.Request.URI != "/paused":
+		for i := range r.Longest {
+			switch l := &r.Longest[i]; {
+			case l.URI != "/paused":
 			case l.GoesOn:
 				second = l
 			default:
@@ -250,56 +261,67 @@ func TestResumesLong(t *testing.T) {
 		t.Fatalf("none: %+v, %+v", first, second)
 	}
 	const slack = 2 * time.Millisecond // of ngx.now()
-	if first.Phase != "content" || !first.Pauses || first.Own < 50*time.Millisecond-slack || first.Request.Method != "GET" {
+	if first.Phase != "content" || !first.Pauses || first.Own < 50*time.Millisecond-slack {
 		t.Errorf("%+v", first)
 	}
-	if first.From == nil || !strings.HasPrefix(first.From.File, "content_by_lua(") {
-		t.Fatalf("it begins with %+v", first.From)
+	const line, next = "content_by_lua(", ":3"
+	if !strings.Contains(first.From, line) {
+		t.Fatalf("it begins with %q", first.From)
 	}
-	if w := first.Waits; len(w) != 2 || w[0].Function != "ngx.sleep" || w[1].File != first.From.File || w[1].Line != 3 {
-		t.Errorf("it waits at %+v", w)
+	if first.In != "ngx.sleep" || !strings.Contains(first.Waits, line) || !strings.HasSuffix(first.Waits, next) {
+		t.Errorf("it waits at %q, in %q", first.Waits, first.In)
 	}
 	if second.Phase != "content" || second.Pauses || second.Own < 40*time.Millisecond-slack {
 		t.Errorf("%+v", second)
 	}
-	if f := second.From; f == nil || f.File != first.From.File || f.Line != 3 {
-		t.Errorf("it goes on in %+v", f)
+	if !strings.Contains(second.From, line) || !strings.HasSuffix(second.From, next) {
+		t.Errorf("it goes on in %q", second.From)
 	}
 }
 
-// TestResumesUnexported: a function that nginx does not export is an error with its name.
+// TestResumesUnexported: a function that nginx does not export is an error with its name, and a program without nginx is another one.
 func TestResumesUnexported(t *testing.T) {
-	pid, _ := nginx(t)
-	w := open(t, pid)
+	pid, _ := nginxtest.Start(t, nginxtest.Conf{})
+	w := workertest.Open(t, pid)
 	const name = "ngx_http_lua_none"
 	var target probe.RunTarget
-	if err := w.addRuns(&target, name, probe.GivenThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
+	if err := add(w, &target, name, probe.GivenThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
 		t.Error(err)
 	}
-	w.module = nil
-	if _, err := w.probeResumes(nil, 1); err == nil || !strings.Contains(err.Error(), "--resumes: its Lua serves no HTTP requests") {
+	program := workertest.Await(t, luajittest.Script(t, "while true do end").Process.Pid)
+	if _, err := observeResumes(observe.At{Worker: program}); err == nil || !strings.Contains(err.Error(), "its Lua serves no HTTP requests") {
 		t.Error(err)
 	}
 }
 
-// TestResumesBursts: a budget that a few runs exceed ends the probing after its trial, and nothing is left in the worker.
+// TestResumesBursts: a budget that a few resumes exceed ends the probing after its trial, and nothing is left in the worker.
 func TestResumesBursts(t *testing.T) {
-	s := sampler(t)
-	pid, client := nginxWith(t, phasesConf, phasesServer)
-	w := open(t, pid)
-	defer request(t, client, "/all")()
-	var r Resumes
-	for end := time.Now().Add(30 * time.Second); r.Runs == 0 && time.Now().Before(end); {
-		l, err := w.Watch(t.Context(), s, time.Second, Wants{Hz: 99, Resumes: 1e-9}, noTick)
-		if err != nil {
+	s := workertest.Sampler(t)
+	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
+	w := workertest.Open(t, pid)
+	defer nginxtest.Request(t, client, "/all")()
+	r := &Result{}
+	for end := time.Now().Add(30 * time.Second); r.Count == 0 && time.Now().Before(end); {
+		sampling, o := observed(t, w, s, 1e-9)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- o.Run(ctx) }()
+		_, err := sampling.Run(t.Context(), time.Second, func(time.Duration) {}, func() {
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+		result, failed := o.Result()
+		if err := errors.Join(err, failed); err != nil {
 			t.Fatal(err)
 		}
-		r = l.Resumes[0]
+		r = result.(*Result)
 	}
-	if r.Runs == 0 || r.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
-		t.Errorf("%d runs in %d bursts, %v of %v, cost %v", r.Runs, r.Bursts, r.Probed, r.Elapsed, r.Cost)
+	if r.Count == 0 || r.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
+		t.Errorf("%d resumes in %d bursts, %v of %v, cost %v", r.Count, r.Bursts, r.Probed, r.Elapsed, r.Cost)
 	}
-	code, at, err := w.module.Code(runThread)
+	code, at, err := w.Module().Code(runThread)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package worker
+package allocations
 
 import (
 	"bytes"
@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // allocates is a script that allocates in its third line and does little else.
@@ -53,39 +57,39 @@ func awaitProbe(t *testing.T, pid int, at uint64, there bool) {
 
 // TestAllocationsEnded: a worker that ends while it is probed leaves what was seen until then.
 func TestAllocationsEnded(t *testing.T) {
-	s := sampler(t)
-	cmd := script(t, allocates)
-	w := awaitMachine(t, cmd.Process.Pid)
+	s := workertest.Sampler(t)
+	cmd := luajittest.Script(t, allocates)
+	w := workertest.Await(t, cmd.Process.Pid)
 	ticks := 0
-	l, err := w.Watch(t.Context(), s, time.Minute, Wants{Hz: 500, Allocations: 1}, func(time.Duration) {
+	l := count(t.Context(), w, s, time.Minute, 1, func(time.Duration) {
 		if ticks++; ticks == 4 { // a second
 			cmd.Process.Kill()
 		}
 	})
-	if !errors.Is(err, ErrEnded) {
-		t.Errorf("it was killed: %v", err)
+	if !errors.Is(l.err, worker.ErrEnded) {
+		t.Errorf("it was killed: %v", l.err)
 	}
-	if a := l.Allocations; a == nil || a.CountedBytes == 0 || a.Bytes < 0.9*float64(a.CountedBytes) || l.Elapsed > 50*time.Second {
-		t.Errorf("after %v: %+v", l.Elapsed, a)
+	if l.Counted == 0 || l.Bytes < 0.9*float64(l.Counted) || l.looks.Elapsed > 50*time.Second {
+		t.Errorf("after %v: %+v", l.looks.Elapsed, l.Result)
 	}
 }
 
 // TestAllocationsTwice: two profilers at once count the same, and the one that ends first takes nothing from the other.
 func TestAllocationsTwice(t *testing.T) {
-	pid := script(t, allocates).Process.Pid
-	at := awaitMachine(t, pid).allocator(t)
+	pid := luajittest.Script(t, allocates).Process.Pid
+	at := allocator(t, workertest.Await(t, pid))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wait sync.WaitGroup
-	var long Looks
-	s, other, w, again := sampler(t), sampler(t), awaitMachine(t, pid), awaitMachine(t, pid)
+	var long observation
+	s, other, w, again := workertest.Sampler(t), workertest.Sampler(t), workertest.Await(t, pid), workertest.Await(t, pid)
 	wait.Go(func() {
-		long, _ = w.Watch(ctx, s, time.Hour, Wants{Hz: 500, Allocations: 1}, noTick)
+		long = count(ctx, w, s, time.Hour, 1, noTick)
 	})
 	awaitProbe(t, pid, at, true)
-	short, err := again.Watch(t.Context(), other, time.Second, Wants{Hz: 500, Allocations: 1}, noTick)
-	if err != nil {
-		t.Fatal(err)
+	short := count(t.Context(), again, other, time.Second, 1, noTick)
+	if short.err != nil {
+		t.Fatal(short.err)
 	}
 	if !allocatorProbed(t, pid, at) {
 		t.Error("the first one's probe is gone with the second one's")
@@ -95,17 +99,17 @@ func TestAllocationsTwice(t *testing.T) {
 	if allocatorProbed(t, pid, at) {
 		t.Error("a probe is left")
 	}
-	for _, l := range []Looks{long, short} {
+	for _, l := range []observation{long, short} {
 		lines := map[int]int{}
-		for _, x := range l.Samples {
-			lines[lineOf(x)]++
+		for _, x := range l.taken {
+			lines[lineOf(x.Sample)]++
 		}
-		if l.Allocations == nil || l.Allocations.CountedBytes == 0 || lines[3] == 0 || lines[3] < len(l.Samples)*9/10 {
-			t.Errorf("%+v, lines %v", l.Allocations, lines)
+		if l.Counted == 0 || lines[3] == 0 || lines[3] < len(l.taken)*9/10 {
+			t.Errorf("%+v, lines %v", l.Result, lines)
 		}
 	}
-	if long.Allocations.CountedBytes < short.Allocations.CountedBytes {
-		t.Errorf("%d bytes in the longer time, %d in the shorter", long.Allocations.CountedBytes, short.Allocations.CountedBytes)
+	if long.Counted < short.Counted {
+		t.Errorf("%d bytes in the longer time, %d in the shorter", long.Counted, short.Counted)
 	}
 }
 
@@ -114,16 +118,16 @@ const victim = "MOONLAP_TEST_ALLOCATIONS_OF" // a process that TestAllocationsKi
 // TestAllocationsKilled: of a profiler that is killed, nothing stays attached.
 func TestAllocationsKilled(t *testing.T) {
 	if pid, err := strconv.Atoi(os.Getenv(victim)); err == nil {
-		w, err := OpenProgram(pid)
+		w, err := worker.OpenProgram(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Watch(t.Context(), sampler(t), time.Hour, Wants{Hz: 100, Allocations: 1}, noTick)
+		count(t.Context(), w, workertest.Sampler(t), time.Hour, 1, noTick)
 		return
 	}
-	sampler(t)
-	pid := script(t, allocates).Process.Pid
-	at := awaitMachine(t, pid).allocator(t)
+	workertest.Sampler(t)
+	pid := luajittest.Script(t, allocates).Process.Pid
+	at := allocator(t, workertest.Await(t, pid))
 	profiler := exec.Command(os.Args[0], "-test.run=^TestAllocationsKilled$")
 	profiler.Env = append(os.Environ(), victim+"="+strconv.Itoa(pid))
 	if err := profiler.Start(); err != nil {
@@ -138,40 +142,38 @@ func TestAllocationsKilled(t *testing.T) {
 
 // TestAllocationsOfRequests: a worker's allocations are told by request, and its requests are counted.
 func TestAllocationsOfRequests(t *testing.T) {
-	s := sampler(t)
-	pid, client := nginxWith(t, "", `location = /tables { content_by_lua_block {
+	s := workertest.Sampler(t)
+	pid, client := nginxtest.Start(t, nginxtest.Conf{Server: `location = /tables { content_by_lua_block {
 	local all = {}
 	for i = 1, 500 do all[i % 10] = { i, i } end
 	ngx.say(#all)
-} }`)
-	w := open(t, pid)
-	stop := request(t, client, "/tables")
+} }`})
+	w := workertest.Open(t, pid)
+	stop := nginxtest.Request(t, client, "/tables")
 	defer stop()
-	var l Looks
+	var a observation
 	const enough = 50
-	for end := time.Now().Add(time.Minute); len(l.Samples) < enough && time.Now().Before(end); {
-		var err error
-		if l, err = w.Watch(t.Context(), s, 2*time.Second, Wants{Hz: 500, Allocations: 1}, noTick); err != nil {
-			t.Fatal(err)
+	for end := time.Now().Add(time.Minute); len(a.taken) < enough && time.Now().Before(end); {
+		if a = count(t.Context(), w, s, 2*time.Second, 1, noTick); a.err != nil {
+			t.Fatal(a.err)
 		}
 	}
 	bytes := map[string]float64{}
-	for _, x := range l.Samples {
-		bytes[x.Request.URI] += x.Allocation.Bytes
+	for _, x := range a.taken {
+		bytes[x.Request.URI] += x.Bytes
 	}
-	a := l.Allocations
-	if bytes["/tables"] < a.Bytes/10 || len(l.Samples) < enough {
-		t.Errorf("%d looks, bytes by request %v of %.0f; %d failed: %v", len(l.Samples), bytes, a.Bytes, l.Failed, l.LastErr)
+	if bytes["/tables"] < a.Bytes/10 || len(a.taken) < enough {
+		t.Errorf("%d samples, bytes by request %v of %.0f; %d failed: %v", len(a.taken), bytes, a.Bytes, a.looks.Failed, a.looks.LastErr)
 	}
-	served := a.Served[process.Parent(pid)]
-	if len(served.Workers) != 1 || served.Workers[0] != pid || served.Requests == 0 {
-		t.Fatalf("%+v", a.Served)
+	n := float64(a.Requests)
+	if n == 0 {
+		t.Fatalf("%+v", a.served)
 	}
-	t.Logf("%.0f bytes a request (%.0f to %.0f), of %d", a.Bytes/float64(served.Requests), a.Low/float64(served.Requests), a.High/float64(served.Requests), served.Requests)
+	t.Logf("%.0f bytes a request (%.0f to %.0f), of %.0f", a.Bytes/n, a.Low/n, a.High/n, n)
 	// A table with an array of three is 64 bytes and 24, so a request has that 500 times. What else it has is less than as
 	// much again. The requests are not counted at exactly the moments when the worker's CPU time is read.
 	const each, about = 500 * 88, 1.5
-	if n := float64(served.Requests); about*a.High < each*n || a.Low > about*2*each*n {
-		t.Errorf("%.0f to %.0f bytes, of %d requests; %+v", a.Low, a.High, served.Requests, a)
+	if about*a.High < each*n || a.Low > about*2*each*n {
+		t.Errorf("%.0f to %.0f bytes, of %.0f requests; %+v", a.Low, a.High, n, a.Result)
 	}
 }

@@ -1,19 +1,22 @@
-package worker
+package allocations
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
-	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // threeLines is a script whose lines 10, 13 and 16 allocate bytes as 6:3:1. It tells the file shares how many a call of
@@ -60,7 +63,7 @@ end
 `
 
 // lineOf is the line of the script that a sample was allocated by.
-func lineOf(s Sample) int {
+func lineOf(s worker.Sample) int {
 	for _, f := range s.Stack {
 		if f.Kind == luajit.Lua {
 			return f.Line
@@ -69,44 +72,22 @@ func lineOf(s Sample) int {
 	return 0
 }
 
-// awaitFile reads the numbers that a script writes to a file, once there are so many.
-func awaitFile(t *testing.T, file string, count int) []float64 {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		var all []float64
-		text, _ := os.ReadFile(file)
-		for _, field := range strings.Fields(string(text)) {
-			n, err := strconv.ParseFloat(field, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, n)
-		}
-		if len(all) == count && strings.HasSuffix(string(text), "\n") {
-			return all
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the script does not write %s", file)
-		}
-	}
-}
-
 // TestAllocationShares: the lines' shares of the bytes are those that the script counts itself, within what so many looks can
 // tell; where all is seen, and in windows. On a machine that is so busy that the script comes to run for parts of a few rounds
 // in the windows alone, looks tell less than their number says: then it is looked at again. Wrong shares are wrong each time.
 func TestAllocationShares(t *testing.T) {
-	s := sampler(t)
+	s := workertest.Sampler(t)
 	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
 		for _, budget := range []float64{1, 0.05} {
 			t.Run(fmt.Sprint(name, " ", budget), func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "shares")
-				w := awaitMachine(t, script(t, fmt.Sprintf(threeLines, prelude, file)).Process.Pid)
-				right := awaitFile(t, file, 3)
+				w := workertest.Await(t, luajittest.Script(t, fmt.Sprintf(threeLines, prelude, file)).Process.Pid)
+				right := luajittest.Numbers(t, file, 3)
 				var wrong []string
 				for range 4 {
-					l, err := w.Watch(t.Context(), s, 2*time.Second, Wants{Hz: 500, Allocations: budget}, noTick)
-					if err != nil {
-						t.Fatal(err)
+					l := count(t.Context(), w, s, 2*time.Second, budget, noTick)
+					if l.err != nil {
+						t.Fatal(l.err)
 					}
 					if wrong = wrongShares(l, budget, right); len(wrong) == 0 {
 						return
@@ -119,34 +100,76 @@ func TestAllocationShares(t *testing.T) {
 	}
 }
 
+// An observation is what was observed of a worker's allocations.
+type observation struct {
+	*Result
+	looks worker.Looks
+	taken []taken
+	lost  uint64
+	err   error
+}
+
+func noTick(time.Duration) {}
+
+// count observes a worker's allocations for a while.
+func count(ctx context.Context, w *worker.Worker, s *worker.Sampler, duration time.Duration, budget float64, tick func(time.Duration)) (o observation) {
+	sampling, err := w.Sampling(s, worker.Wants{})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	one, err := observeAllocations(observe.At{Worker: w, Sampling: sampling, Budget: budget, Hz: 500})
+	if err != nil {
+		sampling.Close()
+		o.err = err
+		return o
+	}
+	during, stop := context.WithCancel(ctx)
+	ended := make(chan error)
+	go func() { ended <- one.Run(during) }()
+	o.looks, o.err = sampling.Run(ctx, duration, tick, func() {
+		stop()
+		<-ended
+	})
+	stop()
+	result, err := one.Result()
+	o.Result, o.taken = result.(*Result), one.(*observer).taken
+	if o.err == nil {
+		o.err = err
+	}
+	whole, _ := one.(*observer).probe.Read()
+	o.lost = whole.Lost
+	return o
+}
+
 // wrongShares tells where looks at the script of three lines do not tell what it counts.
-func wrongShares(l Looks, budget float64, right []float64) (wrong []string) {
+func wrongShares(l observation, budget float64, right []float64) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	const enough = 50
-	if len(l.Samples) < enough || l.Failed > len(l.Samples)/20 {
-		say("%d looks, %d failed (%v): %+v", len(l.Samples), l.Failed, l.LastErr, l.Allocations)
+	if len(l.taken) < enough || l.looks.Failed > len(l.taken)/20 {
+		say("%d samples, %d failed (%v): %+v", len(l.taken), l.looks.Failed, l.looks.LastErr, l.Result)
 		return wrong
 	}
 	got := map[int]float64{}
 	var all, squares, stands, spread float64
-	for _, x := range l.Samples {
-		bytes := x.Allocation.Stands() * float64(x.Allocation.Growth)
+	for _, x := range l.taken {
+		bytes := x.Stands() * float64(x.Growth)
 		stands += bytes
 		spread += bytes * bytes
-		got[lineOf(x)] += x.Allocation.Bytes
-		all += x.Allocation.Bytes
-		squares += x.Allocation.Bytes * x.Allocation.Bytes
+		got[lineOf(x.Sample)] += x.Bytes
+		all += x.Bytes
+		squares += x.Bytes * x.Bytes
 	}
-	if math.Abs(all-l.Allocations.Bytes) > all/1e6 {
-		say("the samples stand for %.0f bytes, not %.0f", all, l.Allocations.Bytes)
+	if math.Abs(all-l.Bytes) > all/1e6 {
+		say("the samples stand for %.0f bytes, not %.0f", all, l.Bytes)
 	}
 	// The looks are a Poisson process on the bytes, so a line's share of n of them is binomial; looks of different weights tell
 	// as much as so many of the same. Five standard errors are one in a million.
 	n := all * all / squares
 	const errors = 5
 	// Each look stands for the inverse of its probability: where all is probed, together for what was counted.
-	missing := (errors + float64(l.Lost+l.Failed+l.Allocations.Lost)) * stands / float64(len(l.Samples))
-	counted, error := float64(l.Allocations.CountedBytes), errors*math.Sqrt(spread)
+	missing := (errors + float64(l.looks.Lost+l.looks.Failed+int(l.lost))) * stands / float64(len(l.taken))
+	counted, error := float64(l.Counted), errors*math.Sqrt(spread)
 	if budget == 1 && (stands > counted+error || stands < counted-error-missing) {
 		say("%.0f looks stand for %.0f bytes, and %.0f were counted", n, stands, counted)
 	}
@@ -194,32 +217,33 @@ while true do ffi.C.usleep(1e5) end
 
 // TestAllocationTotal: what is counted is what LuaJIT counts, with the collector stopped; and the heap has grown by so much.
 func TestAllocationTotal(t *testing.T) {
-	s := sampler(t)
+	s := workertest.Sampler(t)
 	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			ready, start, done := filepath.Join(folder, "ready"), filepath.Join(folder, "go"), filepath.Join(folder, "done")
-			w := awaitMachine(t, script(t, fmt.Sprintf(counting, prelude, ready, start, done)).Process.Pid)
-			awaitFile(t, ready, 1)
-			place, err := w.Place(w.allocator(t))
+			w := workertest.Await(t, luajittest.Script(t, fmt.Sprintf(counting, prelude, ready, start, done)).Process.Pid)
+			luajittest.Numbers(t, ready, 1)
+			place, err := w.Place(allocator(t, w))
 			if err != nil {
 				t.Fatal(err)
 			}
-			source, err := s.session.Attach(probe.Target{PID: w.PID, VM: w.VM}, 0)
+			sampling, err := w.Sampling(s, worker.Wants{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer source.Detach()
-			a, err := w.probeAllocations(source, 1, 1)
-			if err == nil {
-				err = errors.Join(a.probe.Attach(), a.probe.Open(1<<20))
-			}
+			defer sampling.Close()
+			one, err := observeAllocations(observe.At{Worker: w, Sampling: sampling, Hz: 1, Budget: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := a.heap()
+			a := one.(*observer)
+			if err := errors.Join(a.probe.Attach(), a.probe.Open(1<<20)); err != nil {
+				t.Fatal(err)
+			}
+			_, before, _ := a.collector.Read()
 			os.WriteFile(start, nil, 0o644)
-			right := awaitFile(t, done, 1)[0]
+			right := luajittest.Numbers(t, done, 1)[0]
 			shut := a.probe.Shut()
 			got, err := a.probe.Read()
 			a.probe.Detach()
@@ -230,7 +254,8 @@ func TestAllocationTotal(t *testing.T) {
 			if got := float64(got.Bytes); got < right || got > right+around {
 				t.Errorf("%.0f bytes, where LuaJIT counts %.0f", got, right)
 			}
-			if grown := float64(a.heap()) - float64(before); grown < right || grown > right+around {
+			_, after, _ := a.collector.Read()
+			if grown := float64(after) - float64(before); grown < right || grown > right+around {
 				t.Errorf("the heap has grown by %.0f bytes, where LuaJIT counts %.0f", grown, right)
 			}
 			const blocks = 20000 * 4 // two tables, the hash of one, C data
@@ -238,7 +263,7 @@ func TestAllocationTotal(t *testing.T) {
 				t.Errorf("%d blocks, not %d; %d traps", got.Blocks, blocks, got.Traps)
 			}
 			now := make([]byte, len(place.Code))
-			if err := w.ReadAt(now, w.allocator(t)); err != nil || !bytes.Equal(now, place.Code) {
+			if err := w.ReadAt(now, allocator(t, w)); err != nil || !bytes.Equal(now, place.Code) {
 				t.Errorf("the allocator is left as % x, not % x: %v", now[:16], place.Code[:16], err)
 			}
 		})
@@ -246,7 +271,7 @@ func TestAllocationTotal(t *testing.T) {
 }
 
 // allocator is the address of the worker's.
-func (w *Worker) allocator(t *testing.T) uint64 {
+func allocator(t *testing.T, w *worker.Worker) uint64 {
 	t.Helper()
 	library, err := w.FindObject("lua_setallocf")
 	if err != nil {

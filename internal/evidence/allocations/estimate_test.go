@@ -1,4 +1,4 @@
-package worker
+package allocations
 
 import (
 	"math"
@@ -7,7 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestAllocationPlan: a window lies in its stratum; the first ones, whose cost is not known, are no more than the budget's share;
@@ -17,7 +19,7 @@ func TestAllocationPlan(t *testing.T) {
 		budget := rapid.Float64Range(1e-4, 1).Draw(t, "budget")
 		least := time.Duration(rapid.Int64Range(1e6, 50e6).Draw(t, "shortest window"))
 		rate := rapid.Float64Range(0, 1).Draw(t, "cost of the time that is probed")
-		var done []allocationWindow
+		var done []window
 		var p plan
 		var elapsed, cost time.Duration
 		const strata = 300
@@ -33,7 +35,7 @@ func TestAllocationPlan(t *testing.T) {
 			if n > 0 && p.share() > growth*before.share()*1.001 {
 				t.Fatalf("from %v to %v at once", before.share(), p.share())
 			}
-			w := allocationWindow{to: p.window, stratum: p.stratum, cost: time.Duration(rate * float64(p.window))}
+			w := window{to: p.window, stratum: p.stratum, cost: time.Duration(rate * float64(p.window))}
 			done = append(done, w)
 			elapsed, cost = elapsed+p.stratum, cost+w.cost
 		}
@@ -80,78 +82,62 @@ func TestAllocationEstimate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size = 100
 		each := rapid.Float64Range(1, 3).Draw(t, "bytes for one of the books")
-		booked := func(blocks int64) Ledger {
-			return Ledger{known: counted{float64(blocks*size) / each, time.Millisecond}}
+		booked := func(blocks int64) collector.Ledger {
+			return collector.Ledger{Known: collector.Counted{Bytes: float64(blocks*size) / each, Used: time.Millisecond}}
 		}
-		var windows []allocationWindow
+		var windows []window
 		var at time.Duration
-		var whole Ledger
+		var whole collector.Ledger
 		var right float64
 		for range rapid.IntRange(1, 50).Draw(t, "windows") {
 			stratum := time.Duration(rapid.Int64Range(1e6, 1e9).Draw(t, "stratum"))
 			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)).Draw(t, "window"))
 			blocks := rapid.Int64Range(1, 1e6).Draw(t, "blocks")
-			w := allocationWindow{from: at, to: at + length, stratum: stratum, books: booked(blocks)}
+			w := window{from: at, to: at + length, stratum: stratum, books: booked(blocks)}
 			w.Allocated = probe.Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
 			windows = append(windows, w)
 			at += stratum
 			outside := rapid.Int64Range(0, 1e7).Draw(t, "blocks outside of the window")
-			whole = whole.and(w.books, 1).and(booked(outside), 1)
+			whole = whole.And(w.books, 1).And(booked(outside), 1)
 			right += float64((blocks + outside) * size)
 		}
-		var a Allocations
+		var a Result
 		a.estimate(windows, whole)
-		if math.Abs(a.Bytes-right) > right/1e3 || math.Abs(a.Blocks-right/size) > right/size/1e3 {
-			t.Errorf("%.0f bytes and %.0f blocks, where %.0f bytes were allocated", a.Bytes, a.Blocks, right)
+		if math.Abs(a.Bytes-right) > right/1e3 || math.Abs(a.Objects-right/size) > right/size/1e3 {
+			t.Errorf("%.0f bytes and %.0f blocks, where %.0f bytes were allocated", a.Bytes, a.Objects, right)
 		}
 		if a.Low > a.Bytes || a.High < a.Bytes {
 			t.Errorf("%.0f is not from %.0f to %.0f", a.Bytes, a.Low, a.High)
 		}
 	})
-	var none Allocations
-	if none.estimate(nil, Ledger{known: counted{70, 1}}); none.Bytes != 70 || none.Blocks != 0 {
+	var none Result
+	if none.estimate(nil, collector.Ledger{Known: collector.Counted{Bytes: 70, Used: 1}}); none.Bytes != 70 || none.Objects != 0 {
 		t.Errorf("without windows there are the books: %+v", none)
 	}
-	var idle Allocations
-	if idle.estimate([]allocationWindow{{to: time.Second, stratum: time.Second}}, Ledger{}); idle.Bytes != 0 || idle.High != 0 {
+	var idle Result
+	if idle.estimate([]window{{to: time.Second, stratum: time.Second}}, collector.Ledger{}); idle.Bytes != 0 || idle.High != 0 {
 		t.Errorf("of an idle worker: %+v", idle)
 	}
-	var vague Allocations
-	if vague.estimate(nil, Ledger{known: counted{70, 7}, busy: counted{10, 1}, marked: counted{1, 2}}); vague.Bytes != 90 || vague.Low != 71 || vague.High != 109 {
+	var vague Result
+	if vague.estimate(nil, collector.Ledger{Known: collector.Counted{Bytes: 70, Used: 7}, Busy: collector.Counted{Bytes: 10, Used: 1}, Marked: collector.Counted{Bytes: 1, Used: 2}}); vague.Bytes != 90 || vague.Low != 71 || vague.High != 109 {
 		t.Errorf("20 bytes come to the CPU time of which only one byte is known: %+v", vague)
 	}
 }
 
 // TestAllocationWeigh: samples share what was counted, by their weights; those between windows have none.
 func TestAllocationWeigh(t *testing.T) {
-	at := func(when time.Duration, growth uint64, grew bool) Sample {
-		return Sample{Time: when, Allocation: &Allocation{Allocation: probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}}
+	at := func(when time.Duration, growth uint64, grew bool) taken {
+		return taken{worker.Sample{Time: when}, probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}
 	}
-	windows := []allocationWindow{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
-	a := Allocations{Bytes: 900, Blocks: 7}
-	got := a.weigh([]Sample{at(5, 100, false), at(10, 100, false), at(25, 100, false), at(40, 100, true), at(41, 100, false)}, windows)
+	windows := []window{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
+	a := Result{Bytes: 900, Objects: 7}
+	got := a.weigh([]taken{at(5, 100, false), at(10, 100, false), at(25, 100, false), at(40, 100, true), at(41, 100, false)}, windows)
 	if len(got) != 2 || got[0].Time != 10 || got[1].Time != 40 {
 		t.Fatalf("%+v", got)
 	}
 	// The first one's window stands for twice its length.
-	first, second := got[0].Allocation, got[1].Allocation
-	if math.Round(first.Bytes) != 600 || math.Round(second.Bytes) != 300 || math.Round(first.Blocks) != 7 || second.Blocks != 0 {
+	first, second := got[0], got[1]
+	if math.Round(first.Bytes) != 600 || math.Round(second.Bytes) != 300 || math.Round(first.Objects) != 7 || second.Objects != 0 {
 		t.Errorf("%+v %+v", first, second)
-	}
-}
-
-// TestAllocationsAnd: of two workers of a master, the requests are counted once.
-func TestAllocationsAnd(t *testing.T) {
-	one := Allocations{Bytes: 10, Low: 8, High: 13, Served: map[int]Served{1: {Workers: []int{2}, Requests: 100}}}
-	two := Allocations{Bytes: 20, Low: 19, High: 22, Served: map[int]Served{1: {Workers: []int{3}, Requests: 101}, 4: {Workers: []int{5}, Requests: 7}}}
-	both := one.And(two)
-	if both.Bytes != 30 || both.Low != 27 || both.High != 35 {
-		t.Errorf("%+v", both)
-	}
-	if s := both.Served[1]; len(s.Workers) != 2 || s.Requests != 101 || both.Served[4].Requests != 7 {
-		t.Errorf("%+v", both.Served)
-	}
-	if len(one.Served) != 1 || len(one.Served[1].Workers) != 1 {
-		t.Errorf("the first one has changed: %+v", one.Served)
 	}
 }

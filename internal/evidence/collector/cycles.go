@@ -1,7 +1,6 @@
-package worker
+package collector
 
 import (
-	"slices"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -49,7 +48,7 @@ type cycles struct {
 	marked  uint64 // 0: it has not come to that
 
 	stepping             bool
-	before, first, final collectorReading // the last one outside of the step, and the first and the last one in it
+	before, first, final reading // the last one outside of the step, and the first and the last one in it
 }
 
 // untold is how much CPU time of a process that runs the kernel may not have told yet: it adds it up at each tick of its clock, of
@@ -59,7 +58,7 @@ const untold = 10 * time.Millisecond
 const mostCycles = 8 // that are kept
 
 // next takes in the next reading; blind tells that there may have been several cycles since the one before.
-func (c *cycles) next(before, r collectorReading, blind bool) {
+func (c *cycles) next(before, r reading, blind bool) {
 	c.readings++
 	if c.Lowest == 0 || r.InUse < c.Lowest {
 		c.Lowest = r.InUse
@@ -111,7 +110,7 @@ func (c *cycles) end(at time.Duration, left uint64) {
 // step follows the step that the collector is in. Where it is in one at both readings, it is the same one if nothing was
 // allocated between them: a step is due when some was, as a rule 1 kB. While it sweeps, the estimate lags behind what is in
 // use by what a part of a step frees; where that is much, a step seems to end, and its length is told too short.
-func (c *cycles) step(before, r collectorReading) {
+func (c *cycles) step(before, r reading) {
 	if !r.Collecting {
 		c.endStep(r)
 		return
@@ -132,7 +131,7 @@ func (c *cycles) step(before, r collectorReading) {
 }
 
 // endStep ends the step, if there is one, no later than at a reading.
-func (c *cycles) endStep(r collectorReading) {
+func (c *cycles) endStep(r reading) {
 	if !c.stepping {
 		return
 	}
@@ -143,21 +142,4 @@ func (c *cycles) endStep(r collectorReading) {
 	if most > c.Longest.Most {
 		c.Longest.Most, c.Longest.Phase = most, c.final.Phase
 	}
-}
-
-// take returns what there was since the last take, and begins anew; cycles and steps go on.
-func (c *collectorWatch) take() Collections {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	all := c.cycles.Collections
-	all.Last = slices.Clone(all.Last)
-	since := c.Ledger.Minus(c.taken)
-	all.Allocated, all.Guessed = since.Bytes()
-	if c.cycles.readings > 0 {
-		all.Resolution = (all.Seen + all.Missed) / time.Duration(c.cycles.readings)
-	}
-	all.Err = c.err
-	c.taken, c.cycles.readings = c.Ledger, 0
-	c.cycles.Collections = Collections{}
-	return all
 }

@@ -1,4 +1,4 @@
-package worker
+package collector
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // A modelHeap is a heap with LuaJIT's collector, as far as its books go: each step marks or sweeps a little.
@@ -60,14 +62,14 @@ func TestLedger(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "long gaps") {
 			gaps[rapid.IntRange(150, len(gaps)-1).Draw(t, "which")] = 100_000
 		}
-		var c collector
-		c.next(collectorReading{GC: m.GC})
+		var c books
+		c.next(reading{GC: m.GC})
 		longest := 0
 		for n, gap := range gaps {
 			for k := range gap {
 				m.step(uint64(n*k)%most + 1)
 			}
-			c.next(collectorReading{Used: m.used, GC: m.GC})
+			c.next(reading{Used: m.used, GC: m.GC})
 			longest = max(longest, gap)
 		}
 		bytes, guessed := c.Bytes()
@@ -86,25 +88,25 @@ func TestLedger(t *testing.T) {
 func TestLedgerOfMarking(t *testing.T) {
 	const s = time.Millisecond
 	for name, c := range map[string]struct {
-		readings       []collectorReading
+		readings       []reading
 		bytes, guessed float64
 	}{
-		"in one cycle": {[]collectorReading{
+		"in one cycle": {[]reading{
 			{Used: 0, GC: luajit.GC{InUse: 100, Estimate: 50}}, {Used: s, GC: luajit.GC{InUse: 130, Estimate: 50}},
 			{Used: 2 * s, GC: luajit.GC{InUse: 120, Estimate: 20}}, // 30 were freed, and 20 allocated
 		}, 50, 0},
-		"marked between": {[]collectorReading{
+		"marked between": {[]reading{
 			{Used: 0, GC: luajit.GC{InUse: 100, Estimate: 50, Phase: 1}}, {Used: s, GC: luajit.GC{InUse: 130, Estimate: 50, Phase: 1}},
 			// 140 were in use when all was marked, of which 5 have been freed; since then there were 10 more.
 			{Used: 2 * s, GC: luajit.GC{InUse: 145, Estimate: 135, White: 1}},
 		}, 30 + 30, 30 - 15},
-		"finalizers": {[]collectorReading{
+		"finalizers": {[]reading{
 			{Used: 0, GC: luajit.GC{InUse: 100, Estimate: 50, Phase: luajit.Finalize}},
 			{Used: s, GC: luajit.GC{InUse: 130, Estimate: 20, Phase: luajit.Finalize}},
 		}, 30, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l collector
+			var l books
 			for _, r := range c.readings {
 				l.next(r)
 			}
@@ -163,18 +165,18 @@ func TestCollectorOfScript(t *testing.T) {
 			folder := t.TempDir()
 			ready, start, done := filepath.Join(folder, "ready"), filepath.Join(folder, "go"), filepath.Join(folder, "done")
 			const rounds = 10000
-			w := awaitMachine(t, script(t, fmt.Sprintf(churning, c.prelude, ready, start, done, rounds, c.compute)).Process.Pid)
-			right := awaitFile(t, ready, 2)[0] * rounds
-			watch := w.watchCollector(time.Millisecond, time.Millisecond)
-			watch.read()
+			w := workertest.Await(t, luajittest.Script(t, fmt.Sprintf(churning, c.prelude, ready, start, done, rounds, c.compute)).Process.Pid)
+			right := luajittest.Numbers(t, ready, 2)[0] * rounds
+			watch := NewWatch(w, time.Millisecond, time.Millisecond)
+			watch.Read()
 			ctx, cancel := context.WithCancel(t.Context())
 			var wait sync.WaitGroup
-			wait.Go(func() { watch.run(ctx) })
+			wait.Go(func() { watch.Run(ctx) })
 			os.WriteFile(start, nil, 0o644)
-			awaitFile(t, done, 1)
+			luajittest.Numbers(t, done, 1)
 			cancel()
 			wait.Wait()
-			ledger, _ := watch.read()
+			ledger, _, _ := watch.Read()
 			bytes, guessed := ledger.Bytes()
 			t.Logf("%.0f bytes, %.0f of them guessed; %.0f by the script", bytes, guessed, right)
 			if watch.err != nil || len(watch.lengths) == 0 {

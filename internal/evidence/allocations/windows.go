@@ -1,29 +1,30 @@
-package worker
+package allocations
 
 import (
 	"context"
 	"math/rand/v2"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// An allocationWindow is a time in which every allocation was counted; it stands for its stratum, in which it lies anywhere.
-type allocationWindow struct {
+// A window is a time in which every allocation was counted; it stands for its stratum, in which it lies anywhere.
+type window struct {
 	from, to time.Duration // since the machine started
 	stratum  time.Duration
-	used     time.Duration // CPU time of the worker
-	inside   time.Duration // of that: what the probe took
-	cost     time.Duration // what it took, before and after included
-	books    Ledger        // of LuaJIT
+	used     time.Duration    // CPU time of the worker
+	inside   time.Duration    // of that: what the probe took
+	cost     time.Duration    // what it took, before and after included
+	books    collector.Ledger // of LuaJIT
 	probe.Allocated
 }
 
-func (a *allocationWindow) length() time.Duration { return a.to - a.from }
+func (a *window) length() time.Duration { return a.to - a.from }
 
 // times is for how many windows of its kind it stands.
-func (a *allocationWindow) times() float64 {
+func (a *window) times() float64 {
 	return max(1, float64(a.stratum)/float64(max(1, a.length())))
 }
 
@@ -47,7 +48,7 @@ func (p plan) share() float64 { return float64(p.window) / float64(p.stratum) }
 // likely to be in the window as any other. What the probe takes of a window is no more than all of it; so the first ones are
 // that share of the time which the probe may take.
 // No window is shorter than least.
-func next(done []allocationWindow, before plan, cost, elapsed, least time.Duration, budget float64) plan {
+func next(done []window, before plan, cost, elapsed, least time.Duration, budget float64) plan {
 	share, stratum := budget, firstStratum
 	if len(done) > 0 {
 		taken, of := 0.0, 0.0
@@ -74,11 +75,11 @@ func next(done []allocationWindow, before plan, cost, elapsed, least time.Durati
 }
 
 // run opens windows until ctx ends.
-func (a *allocationProbe) run(ctx context.Context) {
+func (a *observer) run(ctx context.Context) {
 	start := time.Now()
 	var p plan
 	for end := start; ctx.Err() == nil && a.err == nil; {
-		p = next(a.windows, p, a.cost, time.Since(start), a.patience.window(), a.budget)
+		p = next(a.windows, p, a.cost, time.Since(start), a.patience.window(), a.at.Budget)
 		if a.attached && (!p.all() || process.Leaving()) {
 			a.detach()
 		}
@@ -95,7 +96,7 @@ func (a *allocationProbe) run(ctx context.Context) {
 			}
 			a.attached = true
 		}
-		a.window(ctx, p)
+		a.open(ctx, p)
 		if !p.all() {
 			sleepFor(ctx, time.Until(end))
 		}
@@ -123,16 +124,16 @@ func sleepFor(ctx context.Context, d time.Duration) {
 type edge struct {
 	at    time.Duration // since the machine started
 	used  time.Duration // CPU time of the worker
-	books Ledger
+	books collector.Ledger
 	probe.Allocated
 }
 
 // edge reads where the worker is. It is not sharp where this program was kept from its processor between two of the readings.
-func (a *allocationProbe) edge(slack time.Duration) (e edge, sharp bool) {
+func (a *observer) edge(slack time.Duration) (e edge, sharp bool) {
 	e.at = probe.Now()
 	var err, failed error
-	e.used, err = a.CPU()
-	e.books, _ = a.collector.read()
+	e.used, err = a.at.CPU()
+	e.books, a.heap, _ = a.collector.Read()
 	e.Allocated, failed = a.probe.Read()
 	a.fail(err, failed)
 	return e, probe.Now()-e.at < slack
@@ -165,7 +166,7 @@ func (p patience) after(sharp bool) patience {
 }
 
 // fail keeps the first error.
-func (a *allocationProbe) fail(errs ...error) {
+func (a *observer) fail(errs ...error) {
 	for _, err := range errs {
 		if a.err == nil {
 			a.err = err
@@ -173,18 +174,18 @@ func (a *allocationProbe) fail(errs ...error) {
 	}
 }
 
-// window opens a window, and closes it unless another one follows at once. One whose edges are not sharp is left out, with
+// open opens a window, and closes it unless another one follows at once. One whose edges are not sharp is left out, with
 // what was allocated in it: how exact it is must not depend on how busy the machine is.
-func (a *allocationProbe) window(ctx context.Context, p plan) {
+func (a *observer) open(ctx context.Context, p plan) {
 	const tries = 5
 	slack := a.patience.slack(p.window)
 	gaps := probe.Gaps()
-	begin, sharp := a.last, a.open
+	begin, sharp := a.last, a.opened
 	for n := 0; n < tries && !sharp && a.err == nil; n++ {
 		begin, sharp = a.edge(slack)
-		a.open = sharp
+		a.opened = sharp
 	}
-	if a.open {
+	if a.opened {
 		a.fail(a.probe.Open(a.distance(p)))
 		sleepFor(ctx, p.window)
 		var ended bool
@@ -193,9 +194,9 @@ func (a *allocationProbe) window(ctx context.Context, p plan) {
 	}
 	if !p.all() {
 		a.fail(a.probe.Shut())
-		a.open = false
+		a.opened = false
 	}
-	w := allocationWindow{from: begin.at, to: a.last.at, stratum: p.stratum, used: a.last.used - begin.used}
+	w := window{from: begin.at, to: a.last.at, stratum: p.stratum, used: a.last.used - begin.used}
 	w.Allocated, w.books = a.last.Minus(begin.Allocated), a.last.books.Minus(begin.books)
 	w.inside = a.costOf(w.Allocated)
 	before := a.cost
@@ -213,7 +214,7 @@ func (a *allocationProbe) window(ctx context.Context, p plan) {
 }
 
 // detach ends the probing and counts what it has cost.
-func (a *allocationProbe) detach() {
+func (a *observer) detach() {
 	if !a.attached {
 		return
 	}
@@ -221,7 +222,7 @@ func (a *allocationProbe) detach() {
 	start := time.Now()
 	a.probe.Detach()
 	a.release()
-	a.attached, a.open = false, false
+	a.attached, a.opened = false, false
 	if n := len(a.windows); !probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
 		w := &a.windows[n-1]
 		a.cost += time.Duration(float64(w.inside) / float64(max(1, w.length())) * float64(time.Since(start)))
@@ -230,25 +231,25 @@ func (a *allocationProbe) detach() {
 }
 
 // count adds what has been taken since it was last called to the cost.
-func (a *allocationProbe) count() {
+func (a *observer) count() {
 	now, err := a.probe.Read()
 	a.fail(err)
 	a.cost += a.costOf(now.Minus(a.costed))
 	a.costed = now
 }
 
-func (a *allocationProbe) costOf(n probe.Allocated) time.Duration {
+func (a *observer) costOf(n probe.Allocated) time.Duration {
 	return time.Duration(n.Traps)*a.each() + n.Looks
 }
 
 // each is what a trap costs.
-func (a *allocationProbe) each() time.Duration {
-	return time.Duration(dearer * float64(a.probe.Each()))
+func (a *observer) each() time.Duration {
+	return probe.InPrograms(a.probe.Each())
 }
 
 // distance is how many bytes from one look to the next make as many looks in a second of all the worker's CPU time as were
 // asked for; and in a window no more than one in so much time, some times what a look takes.
-func (a *allocationProbe) distance(p plan) float64 {
+func (a *observer) distance(p plan) float64 {
 	const first = 4 << 10 // in a window that is as short as the first one, few enough looks
 	const each = 50 * time.Microsecond
 	bytes, of := 0.0, 0.0
@@ -259,5 +260,5 @@ func (a *allocationProbe) distance(p plan) float64 {
 	if bytes == 0 {
 		return first
 	}
-	return bytes / of * max(p.share()/a.hz, each.Seconds())
+	return bytes / of * max(p.share()/a.at.Hz, each.Seconds())
 }

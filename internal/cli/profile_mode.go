@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// A mode is what a profile counts.
+type mode struct {
+	name  string // of its flag, and in documents
+	usage string // of that flag
+	kind  *observe.Kind
+	timed bool // it takes what the kernel tells: of sleeps, or by kind
+}
+
+// modes are what a profile counts, one of them; the first is the usual one.
+var modes = allModes()
+
+func allModes() []mode {
+	all := []mode{
+		{name: worker.OnCPU, usage: "where workers compute (the default)"},
+		{name: worker.OffCPU, usage: "what puts workers to sleep"},
+		{name: worker.Wall, usage: "both, as time; by ptrace all samples"},
+		{name: worker.Stalls, usage: "inside event-loop turns of at least that length", timed: true},
+	}
+	for _, k := range profileKinds {
+		if k.Counts != "" {
+			all = append(all, mode{name: k.Name, usage: k.Usage, kind: &k, timed: true})
+		}
+	}
+	return all
+}
+
+// addModes adds a flag for each mode, all of which but --stalls are on or off.
+func (o *profileOptions) addModes(f *pflag.FlagSet) {
+	for _, m := range modes {
+		if m.name == worker.Stalls {
+			f.DurationVar(&o.stalls, m.name, 0, m.usage)
+			continue
+		}
+		f.Bool(m.name, false, m.usage)
+	}
+}
+
+// chosen is the mode that was asked for.
+func chosenMode(f *pflag.FlagSet) (mode, error) {
+	var asked []mode
+	var names []string
+	for _, m := range modes {
+		names = append(names, "--"+m.name)
+		if given := f.Lookup(m.name); given.Changed && given.Value.String() != "false" {
+			asked = append(asked, m)
+		}
+	}
+	switch len(asked) {
+	case 0:
+		return modes[0], nil
+	case 1:
+		return asked[0], nil
+	}
+	last := len(names) - 1
+	return mode{}, usageErrorf("%s or %s, not several", strings.Join(names[:last], ", "), names[last])
+}
+
+// unit is what the profile counts through eBPF.
+func (m mode) unit() profile.Unit {
+	switch {
+	case m.kind != nil:
+		return m.kind.Counts
+	case m.name == worker.OnCPU:
+		return ""
+	}
+	return profile.Time
+}
+
+// wants is what the kernel is to tell.
+func (m mode) wants(hz float64, stalls time.Duration) worker.Wants {
+	switch {
+	case m.kind != nil:
+		return worker.Wants{}
+	case m.name == worker.OffCPU:
+		hz = 0
+	}
+	return worker.Wants{Hz: hz, Sleeps: m.name != worker.OnCPU, Turns: stalls}
+}
+
+// kinds are those that are observed: that of the mode, and those beside it.
+func (o *profileOptions) kinds() []observe.Kind {
+	all := o.evidence.wanted()
+	if o.mode.kind != nil {
+		all = append(all, *o.mode.kind)
+	}
+	return all
+}
+
+// needsEBPF names a flag that samples which stop a worker do not do; "": there is none.
+func (o *profileOptions) needsEBPF() string {
+	for _, k := range o.kinds() {
+		return k.Name
+	}
+	if o.mode.timed {
+		return o.mode.name
+	}
+	return ""
+}
+
+// checkObserved refuses what kinds and modes do not go with; files says that the command is about files.
+func (o *profileOptions) checkObserved(files bool) error {
+	kinds := o.kinds()
+	if err := observe.Check(kinds); err != nil {
+		return usageErrorf("%w", err)
+	}
+	if name := o.needsEBPF(); name != "" && o.by == byPtrace {
+		return usageErrorf("--%s takes eBPF: samples that stop a worker do not see it", name)
+	}
+	for _, k := range kinds {
+		what := "nginx workers that run: --pid, --master or --all"
+		if k.Programs {
+			what = "workers that run, or a command"
+		}
+		if files || o.command != nil && !k.Programs {
+			return usageErrorf("--%s is for %s", k.Name, what)
+		}
+	}
+	if o.baseline != "" && o.mode.timed {
+		return usageErrorf("--%s: --baseline compares samples, not %s", o.mode.name, map[profile.Unit]string{profile.Time: "time", profile.Bytes: "bytes"}[o.mode.unit()])
+	}
+	return nil
+}
+
+// withoutTimes is what samples that stop a worker cannot tell of the mode.
+func (m mode) withoutTimes() string {
+	if m.name == worker.OnCPU {
+		return ""
+	}
+	return "; so no durations are known, and short sleeps are missed"
+}
+
+// errUnsupported says what there is without eBPF.
+func errUnsupported(err error) error {
+	var names []string
+	for _, m := range modes {
+		if m.timed {
+			names = append(names, "--"+m.name)
+		}
+	}
+	for _, k := range profileKinds {
+		if k.Counts == "" {
+			names = append(names, "--"+k.Name)
+		}
+	}
+	last := len(names) - 1
+	return fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
+		"%s and %s there are not", err, strings.Join(names[:last], ", "), names[last])
+}

@@ -1,0 +1,177 @@
+package resumes
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// Kind is how long each resume takes, which is timed by probes in the worker.
+var Kind = observe.Kind{
+	Name: Name, Usage: "also time each resume by phase, and waits between",
+	Conflicts: []string{"allocations", "locks"}, Observe: observeResumes,
+}
+
+// An observer times the resumes of one worker.
+type observer struct {
+	*probe.Cycle
+	at     observe.At
+	probe  *probe.RunProbe
+	long   []taken
+	unseen []string
+}
+
+// A taken is a long resume that the kernel has told of.
+type taken struct {
+	Long
+	end time.Duration // since the machine started
+}
+
+// runThread runs a coroutine, until it yields or ends, for most phases; which one, it reads of the request.
+const runThread = "ngx_http_lua_run_thread"
+
+// callers are the functions that call Lua in other phases, by the phase: each of those in a list is called for some of the
+// runs. Where they begin the module has loaded the code already, or finds it in its cache.
+var callers = []struct {
+	phase     string
+	given     probe.Given
+	functions []string
+}{
+	{"set", probe.GivenChunk, []string{"ngx_http_lua_set_by_chunk"}},
+	{"header_filter", probe.GivenChunk, []string{"ngx_http_lua_header_filter_by_chunk"}},
+	{"body_filter", probe.GivenChunk, []string{"ngx_http_lua_body_filter_by_chunk"}},
+	{"log", probe.GivenHandler, []string{"ngx_http_lua_log_handler_inline", "ngx_http_lua_log_handler_file"}},
+	{"balancer", probe.GivenHandler, []string{"ngx_http_lua_balancer_handler_inline", "ngx_http_lua_balancer_handler_file"}},
+	{"ssl_sess_store", probe.GivenHandler, []string{"ngx_http_lua_ssl_sess_store_handler_inline", "ngx_http_lua_ssl_sess_store_handler_file"}},
+	{"exit_worker", probe.GivenHandler, []string{"ngx_http_lua_exit_worker_by_inline", "ngx_http_lua_exit_worker_by_file"}},
+}
+
+// observeResumes prepares to time a worker's resumes. Its error may be probe.ErrDear.
+func observeResumes(at observe.At) (observe.Observer, error) {
+	if at.Module() == nil {
+		return nil, errors.New("its Lua serves no HTTP requests; streams are not timed")
+	}
+	t := probe.RunTarget{PID: at.PID, PhaseSize: at.PhaseBytes()}
+	if err := add(at.Worker, &t, runThread, probe.GivenThread, 0); err != nil {
+		return nil, err
+	}
+	o := &observer{at: at}
+	for _, c := range callers {
+		for _, f := range c.functions {
+			if err := add(at.Worker, &t, f, c.given, worker.PhaseBit(c.phase)); err != nil {
+				o.unseen = append(o.unseen, c.phase)
+				break
+			}
+		}
+	}
+	const trial = 50 * time.Millisecond // requests mostly wait for less
+	o.Cycle = &probe.Cycle{Probe: o, Trial: trial, Budget: at.Budget}
+	at.Sampling.Take(probe.Ran, o.note)
+	var err error
+	o.probe, err = at.Sampling.Source.Runs(t)
+	return o, err
+}
+
+// add adds a function of the Lua module to a target.
+func add(w *worker.Worker, t *probe.RunTarget, name string, given probe.Given, phase int) error {
+	place, err := w.PlaceOf(w.Module(), name)
+	if err != nil {
+		return err
+	}
+	at, err := probe.CheapAtEntry(name, place.Code)
+	if err != nil {
+		return err
+	}
+	t.Program = place.File
+	t.Functions = append(t.Functions, probe.RunFunction{Offset: place.Offset + at, Given: given, Phase: phase})
+	return nil
+}
+
+// Attach begins to time.
+func (o *observer) Attach() error { return o.probe.Attach() }
+
+// Detach ends what Attach began; the times stay.
+func (o *observer) Detach() { o.probe.Detach() }
+
+// Close does nothing: the sampler has the programs.
+func (o *observer) Close() {}
+
+// Spent is what the probe has cost the worker until now.
+func (o *observer) Spent() (cost, last time.Duration, err error) {
+	c, err := o.probe.Cost()
+	const each = 2 // traps of a resume
+	return time.Duration(c.Traps)*o.each()/each + c.Looks, 0, err
+}
+
+// each is what the probe costs a resume.
+func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()) }
+
+// note takes up a resume that took long.
+func (o *observer) note(m *probe.Moment) {
+	r, w := m.Run, o.at.Worker
+	memory := m.Over(w.Process)
+	long := taken{end: r.Start + r.Whole, Long: Long{
+		PID: w.PID, Phase: worker.PhaseNamed(r.Phase), URI: w.RequestAt(m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
+		NoCPU: r.Queued, GoesOn: !r.Begins, Pauses: r.Pauses,
+	}}
+	vm := w.VM.At(memory)
+	if f, err := vm.Function(r.Code, r.At); r.Code != 0 && err == nil {
+		long.From = w.Named(f).Where()
+	}
+	if frames, err := vm.Suspended(r.Coroutine); r.Coroutine != 0 && err == nil && len(frames) > 0 {
+		var waits []worker.Frame
+		for _, f := range frames {
+			waits = append(waits, w.Named(f))
+		}
+		long.Waits, long.In = worker.Asker(waits).Where(), worker.Called(waits)
+	}
+	o.long = append(o.long, long)
+}
+
+// mostLong is how many of the longest resumes are kept.
+const mostLong = 10
+
+// Result is what was timed.
+func (o *observer) Result() (evidence.Result, error) {
+	duty, ran := o.Duty()
+	out := &Result{Duty: duty, Each: o.each(), Unseen: o.unseen}
+	phases, err := o.probe.Read()
+	for _, p := range phases {
+		rate := float64(p.Own.Count) / max(duty.Probed.Seconds(), 1e-9)
+		out.Phases = append(out.Phases, Phase{worker.PhaseNamed(p.Phase), rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
+		out.Count += p.Own.Count
+	}
+	sortPhases(out.Phases)
+	out.Workers = []Worker{{PID: o.at.PID, Probed: duty.Probed, Phases: out.Phases}}
+	cost, failed := o.probe.Cost()
+	out.Lost = int(cost.Lost)
+	slices.SortFunc(o.long, func(a, b taken) int { return longer(a.Long, b.Long) })
+	for _, l := range o.long[:min(mostLong, len(o.long))] {
+		out.Longest = append(out.Longest, l.sampled(o.at.Sampling.Samples()))
+	}
+	if o.at.Ended() {
+		return out, nil // what came until then stands
+	}
+	return out, errors.Join(ran, err, failed)
+}
+
+// sampled is the resume with what samples found that fell into it.
+func (l taken) sampled(all []worker.Sample) Long {
+	lines := map[string]int{}
+	for _, s := range all {
+		if s.Time < l.Start || s.Time >= l.end || s.Thread {
+			continue
+		}
+		l.Samples++
+		line := worker.Asker(s.Stack).Where()
+		if lines[line]++; line != "" && lines[line] > lines[l.Ran] {
+			l.Ran = line
+		}
+	}
+	return l.Long
+}
