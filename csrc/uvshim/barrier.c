@@ -1,32 +1,10 @@
 /*
  * Functions of Lua behind a function of C. LuaJIT ends a trace at the call of a C function and begins
  * another one behind it: so what is called need not be compilable, its caller stays compiled, and a
- * coroutine cannot yield across. Lua's C API is declared weakly, as in thread.c, for the same reasons.
+ * coroutine cannot yield across.
  */
+#include "lua_api.h"
 #include "uvshim.h"
-
-#include <stddef.h>
-
-typedef struct lua_State lua_State;
-typedef int (*lua_CFunction)(lua_State *L);
-#define LUA_API extern __attribute__((weak))
-LUA_API int lua_gettop(lua_State *L);
-LUA_API void lua_settop(lua_State *L, int index);
-LUA_API void lua_pushvalue(lua_State *L, int index);
-LUA_API void lua_insert(lua_State *L, int index);
-LUA_API void lua_replace(lua_State *L, int index);
-LUA_API int lua_checkstack(lua_State *L, int n);
-LUA_API void lua_xmove(lua_State *from, lua_State *to, int n);
-LUA_API void lua_pushcclosure(lua_State *L, lua_CFunction function, int n);
-LUA_API void lua_pushlightuserdata(lua_State *L, void *p);
-LUA_API void *lua_touserdata(lua_State *L, int index);
-LUA_API int lua_pushthread(lua_State *L);
-LUA_API void lua_call(lua_State *L, int arguments, int results);
-LUA_API int lua_pcall(lua_State *L, int arguments, int results, int handler);
-LUA_API int lua_error(lua_State *L);
-LUA_API int luaL_error(lua_State *L, const char *format, ...);
-#define LUA_MULTRET (-1)
-#define upvalue(i) (-10002 - (i))
 
 static int call_through(lua_State *L) {
     lua_pushvalue(L, upvalue(1));
@@ -40,6 +18,9 @@ static int call_on_main(lua_State *L) {
     lua_State *main;
     int n, before, status;
 
+    main = lua_touserdata(L, upvalue(2));
+    if (main == L)
+        return call_through(L);
     if (lua_pushthread(L)) {
         lua_settop(L, -2);
         lua_pushlightuserdata(L, L);
@@ -47,7 +28,6 @@ static int call_on_main(lua_State *L) {
         return call_through(L);
     }
     lua_settop(L, -2);
-    main = lua_touserdata(L, upvalue(2));
     if (main == NULL)
         return call_through(L);
     n = lua_gettop(L);

@@ -20,6 +20,9 @@ typedef struct uvshim_block {
 /* A multiple of 16, so that what follows is aligned for everything. */
 #define HEADER ((sizeof(uvshim_block) + 15) & ~(size_t)15)
 
+/* Zeroed memory behind a block, see uvshim_handle; NULL: no memory. */
+void *uvshim_block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uint32_t id);
+
 /* Lua has used what the records showed. */
 void uvshim_empty_slab(uvshim_queue *queue);
 

@@ -132,7 +132,12 @@ void uvshim_on_random(uv_random_t *req, int status, void *buf, size_t buflen) {
     request_ended(req->loop, req, status, 0);
 }
 
-void uvshim_on_work(uv_work_t *req, int status) { request_ended(req->loop, req, status, 0); }
+void uvshim_on_work(uv_work_t *req, int status) {
+    uvshim_queue *queue = req->loop->data;
+
+    (void)status; /* nobody cancels work but the end of the queue */
+    append(queue, &queue->events, UVSHIM_WORK, req->data);
+}
 
 /* -- streams ---------------------------------------------------------------------------------- */
 

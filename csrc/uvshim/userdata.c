@@ -1,19 +1,11 @@
 /*
  * Userdata with room for a number, which Lua itself cannot make (lua/moonlap/uv/userdata.lua).
- * Lua's C API is declared weakly, as in thread.c, for the same reasons.
  */
+#include "lua_api.h"
 #include "uvshim.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
-
-typedef struct lua_State lua_State;
-#define LUA_API extern __attribute__((weak))
-LUA_API void *lua_newuserdata(lua_State *L, size_t size);
-LUA_API int lua_getmetatable(lua_State *L, int index);
-LUA_API int lua_setmetatable(lua_State *L, int index);
-LUA_API void lua_rawseti(lua_State *L, int index, int n);
-LUA_API ptrdiff_t lua_tointeger(lua_State *L, int index);
 
 const char *uvshim_path(void) {
     Dl_info info;

@@ -23,7 +23,7 @@ uint32_t uvshim_abi(void) { return UVSHIM_ABI; }
 
 /* -- memory ----------------------------------------------------------------------------------- */
 
-static void *block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uint32_t id) {
+void *uvshim_block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uint32_t id) {
     uvshim_block *block = calloc(1, HEADER + size);
 
     if (block == NULL)
@@ -39,16 +39,11 @@ static void *block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uin
 }
 
 void *uvshim_handle(uvshim_queue *queue, int type, uint32_t id) {
-    return block_new(queue, uv_handle_size((uv_handle_type)type), 1, id);
+    return uvshim_block_new(queue, uv_handle_size((uv_handle_type)type), 1, id);
 }
 
 void *uvshim_req(uvshim_queue *queue, int type, uint32_t id) {
-    size_t size = type == UV_WORK ? sizeof(uvshim_work) : uv_req_size((uv_req_type)type);
-    void *req = block_new(queue, size, 0, id);
-
-    if (req != NULL)
-        block_of(req)->is_work = type == UV_WORK;
-    return req;
+    return uvshim_block_new(queue, uv_req_size((uv_req_type)type), 0, id);
 }
 
 void uvshim_free(uvshim_queue *queue, void *p) {
@@ -146,6 +141,7 @@ void uvshim_close(uvshim_queue *queue) {
     while (queue->blocks != NULL)
         uvshim_free(queue, inside(queue->blocks));
     uvshim_states_close(queue->states);
+    uvshim_works_close(queue->works);
     free(queue->events.at);
     free(queue->closing.at);
     free(queue->slab);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 12
+#define UVSHIM_ABI 13
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -29,7 +29,8 @@ enum {
     UVSHIM_FS_EVENT,   /* fs_event: status; extra are the events; data the name or NULL */
     UVSHIM_FS_POLL,    /* fs_poll: status; data are two uv_stat_t: before and after */
     UVSHIM_RECV,       /* udp: bytes or error; extra the flags; data: a datagram, NULL: error */
-    UVSHIM_EXIT        /* process: exit status; extra is the signal */
+    UVSHIM_EXIT,       /* process: exit status; extra is the signal */
+    UVSHIM_WORK        /* work has ended */
 };
 
 /* 32-bit fields on purpose: LuaJIT reads them as plain numbers, interpreted or compiled. With a sign
@@ -50,6 +51,7 @@ typedef struct {
 typedef struct uvshim_mailbox uvshim_mailbox;
 typedef struct uvshim_states uvshim_states;
 typedef struct uvshim_thread uvshim_thread;
+typedef struct uvshim_work uvshim_work;
 
 typedef struct uvshim_queue {
     uvshim_vector events;  /* in the order in which libuv called back */
@@ -68,21 +70,12 @@ typedef struct uvshim_queue {
     struct uvshim_block *blocks; /* every handle and request that is not freed */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
+    struct uvshim_works *works; /* NULL until then, too */
     uint32_t drains;              /* how often the slab was emptied */
     int finishing;
     uint64_t glanced;             /* the processor's clock when the kernel was last asked by uvshim_glance */
     uint64_t looked[2];           /* where uvshim_look lets the kernel write an event */
 } uvshim_queue;
-
-/* Work for the thread pool: the memory of a request of type UV_WORK. */
-typedef struct {
-    uv_work_t req;
-    uvshim_states *states;
-    const char *message; /* what to do; Lua keeps it */
-    size_t size;
-    char *result; /* NULL: none */
-    size_t result_size;
-} uvshim_work;
 
 /* The sender (sockaddr_in or sockaddr_in6) and the bytes of a datagram. */
 typedef struct {
@@ -152,14 +145,12 @@ void uvshim_thread_drop(uvshim_thread *thread);
 /* A thread's identity; NULL: of the one that asks. */
 double uvshim_thread_id(uvshim_thread *thread);
 
-/* The same in the thread pool, in states that are kept until the queue is closed: the `boot` of
- * the first call counts. `message` has to stay until the request is freed, which drops it. */
-int uvshim_work_queue(uvshim_queue *queue, uvshim_work *work, const char *boot, size_t boot_size,
-                      const char *message, size_t size);
-/* What the function returned, a message that is freed with the request; or NULL. */
-const char *uvshim_work_result(uvshim_work *work, size_t *size);
-void uvshim_work_drop(uvshim_work *work);
+/* Lua states for the thread pool, which the source `boot` makes ready, to be used again until the queue is
+ * closed. Returns 0 or UV_ENOMEM; the first call counts. */
+int uvshim_work_open(uvshim_queue *queue, const char *boot, size_t boot_size);
+void uvshim_work_drop(void *work);
 void uvshim_states_close(uvshim_states *states);
+void uvshim_works_close(struct uvshim_works *works);
 
 /* The mailbox of an async, made at the first call; NULL: no memory. Other threads hold and drop it
  * and send; the async's own thread closes it (freeing the async does, too) and takes messages. */
@@ -204,6 +195,8 @@ int uvshim_main_barrier(struct lua_State *L);
  * what it cannot do. */
 int uvshim_encoder(struct lua_State *L);
 int uvshim_decoder(struct lua_State *L);
+/* The functions of work, see work.c. */
+int uvshim_work_functions(struct lua_State *L);
 
 /* The callbacks to hand to libuv. */
 void uvshim_on_close(uv_handle_t *handle);

@@ -104,6 +104,44 @@ describe("work of moonlap.uv", support.with_uv(function(uv)
         assert.truthy(done.stderr:find("Uncaught Error in work callback: pool:1:", 1, true))
     end)
 
+    it("tells of endless recursion and of the end of memory, too", function()
+        local done = child.with_folder(function(folder)
+            child.write(folder .. "/user.lua", [[
+                local uv = require "moonlap.uv"
+                for _, work in ipairs {
+                    function() local function deeper() return 1 + deeper() end return deeper() end,
+                    function() return ("x"):rep(2e9) end,
+                    function() return "fine" end,
+                } do
+                    uv.new_work(work, print):queue()
+                    uv.run()
+                end
+            ]])
+            return child.start(folder, {
+                args = { "user.lua" }, prefix = "timeout 60 prlimit --as=1500000000 ",
+            })
+        end)
+        assert.equal(0, done.status, done.stderr)
+        assert.equal("\n\nfine\n", done.stdout)
+        assert.truthy(done.stderr:find "^Uncaught Error: [^\n]+\n", done.stderr)
+        assert.truthy(done.stderr:find("System Error: not enough memory\n", 1, true), done.stderr)
+    end)
+
+    it("takes many arguments, and functions of many lines", function()
+        local got
+        local context = uv.new_work(assert(loadstring("local n = select('#', ...)\n"
+            .. ("n = n + 0\n"):rep(2000) .. "return n, ...")), function(n, ...)
+            got = { n, select("#", ...), (select(-1, ...)) }
+        end)
+        local values = {}
+        for i = 1, 2000 do
+            values[i] = i
+        end
+        context:queue(unpack(values))
+        uv.run()
+        assert.same({ 2000, 2000, 2000 }, got)
+    end)
+
     it("under way is waited for when the state ends", function()
         local done = child.with_folder(function(folder)
             child.write(folder .. "/user.lua", [[

@@ -45,6 +45,12 @@ function _M.on_main(fn)
     return with(make_on_main, fn)
 end
 
+--- Notes another function of C that calls one of Lua.
+-- @tparam function fn
+function _M.note(fn)
+    made[fn] = true
+end
+
 --- Is it such a function?
 -- @param fn
 -- @treturn boolean

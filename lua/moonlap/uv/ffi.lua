@@ -80,7 +80,6 @@ if not pcall(ffi.typeof, "uvshim_queue") then
         uv_loop_t *loop;
     } uvshim_queue;
     typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
-    typedef struct uvshim_work uvshim_work;
     uint32_t uvshim_abi(void);
     uvshim_queue *uvshim_open(uint32_t slab_size, int *status);
     void uvshim_close(uvshim_queue *);
@@ -108,7 +107,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 12
+local ABI = 13
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -28,7 +28,7 @@ local SLAB = 512 * 1024
 --- The kinds of records, as in uvshim.h.
 _M.KIND = {
     req = 1, read = 2, connection = 3, closed = 4, poll = 5, signal = 6, async = 7, fs_event = 8,
-    fs_poll = 9, recv = 10, exit = 11,
+    fs_poll = 9, recv = 10, exit = 11, work = 12,
 }
 
 local CLOSED = _M.KIND.closed

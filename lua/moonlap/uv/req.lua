@@ -39,14 +39,13 @@ local TYPES = {
     shutdown = { 4, ffi.typeof "uv_shutdown_t *" },
     udp_send = { 5, ffi.typeof "uv_udp_send_t *" },
     fs = { 6, ffi.typeof "uv_fs_t *" },
-    work = { 7, ffi.typeof "uvshim_work *" },
     getaddrinfo = { 8, ffi.typeof "uv_getaddrinfo_t *" },
     getnameinfo = { 9, ffi.typeof "uv_getnameinfo_t *" },
     random = { 10, ffi.typeof "uv_random_t *" },
 }
 
 -- libuv can cancel these.
-local IN_POOL = { fs = true, work = true, getaddrinfo = true, getnameinfo = true, random = true }
+local IN_POOL = { fs = true, getaddrinfo = true, getnameinfo = true, random = true }
 
 -- Requests under way, by id; the ids that are free again.
 local running, free_ids = {}, {}

@@ -79,7 +79,7 @@ local function new_thread(...)
         at, stack_size = 2, stack_size_of((...))
     end
     local code = _M.code(at, ...)
-    local text, err = message.encode(2, "thread", code, select(at + 1, ...))
+    local text, err = message.encode(1, code, select(at + 1, ...))
     if not text then
         check.misuse(err)
     end

@@ -1,10 +1,12 @@
---- Lua functions in libuv's thread pool.
+--- Lua functions in libuv's thread pool. What happens for each piece of work is in
+-- csrc/uvshim/work.c, but for what only Lua knows.
 -- @module moonlap.uv.work
 
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local barrier = require "moonlap.uv.barrier"
 local check = require "moonlap.uv.check"
+local errors = require "moonlap.uv.errors"
 local message = require "moonlap.uv.message"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
@@ -13,31 +15,57 @@ local worker = require "moonlap.uv.worker"
 
 local _M = {}
 
-ffi.cdef [[
-int uvshim_work_queue(uvshim_queue *, uvshim_work *, const char *boot, size_t boot_size,
-    const char *message, size_t size);
-const char *uvshim_work_result(uvshim_work *, size_t *size);
-]]
+ffi.cdef "int uvshim_work_open(uvshim_queue *, const char *boot, size_t boot_size);"
 
 local q = queue.q
-local boot = false -- for the pool's states
-local size_box = ffi.new "size_t[1]"
+local is_open = false
 
 -- The code and the callback of a work context.
 local records = setmetatable({}, { __mode = "k" })
 local template = newproxy(true)
 
--- Work that failed has no result; its error stands on stderr then, as with luv.
-local function decode(r)
-    local text = C.uvshim_work_result(r.ptr, size_box)
-    if text ~= nil then
-        return message.decode(ffi.string(text, size_box[0]))
+local queue_message -- of the callback and a message
+
+-- The first piece of work, one with userdata among its arguments, and what is wrong.
+local function queue_slowly(...)
+    local context = ...
+    local w = context ~= nil and records[context]
+    if not w then
+        check.type_error(1, "luv_work_ctx", ...)
     end
+    local text, err = message.encode(1, w[1], select(2, ...))
+    if not text then
+        check.misuse(err)
+    elseif not queue_message then
+        local reason = require("moonlap.uv.shimless").reason
+        if reason then
+            check.misuse(reason)
+        end
+        return errors.fail(errors.api.errno.ENOSYS)
+    elseif not is_open then
+        local boot = worker.boot()
+        local status = C.uvshim_work_open(q, boot, #boot)
+        if status < 0 then
+            return errors.fail(status)
+        end
+        is_open = true
+    end
+    return queue_message(w[2], text)
 end
 
--- A leaf: `queue_work` is not compiled, and the interpreter calls C slowly.
-local function start(ptr, text)
-    return (C.uvshim_work_queue(q, ptr, boot, #boot, text, #text))
+jit.off(queue_slowly)
+
+local function functions()
+    local make = barrier.maker "uvshim_work_functions"
+    if not make then
+        return queue_slowly
+    end
+    local address = tonumber(ffi.cast("uintptr_t", q))
+    local fast, ended
+    fast, queue_message, ended = make(address, records, req, queue_slowly, message.decode)
+    barrier.note(fast)
+    queue.on[queue.KIND.work] = ended
+    return fast
 end
 
 local api = {}
@@ -60,7 +88,7 @@ function api.new_work(...)
         check.type_error(3, "function", ...) -- luv looks at it, and does nothing with it
     end
     local userdata = newproxy(template)
-    records[userdata] = { code = code, after = after }
+    records[userdata] = { code, after }
     return userdata
 end
 
@@ -69,28 +97,7 @@ end
 -- @tparam userdata context
 -- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
 -- @treturn boolean true; or nil, message and name of the error
-local function queue_work(...)
-    local context = ...
-    local w = context ~= nil and records[context]
-    if not w then
-        check.type_error(1, "luv_work_ctx", ...)
-    end
-    local text, err = message.encode(2, "pool", w.code, select(2, ...))
-    if not text then
-        check.misuse(err)
-    end
-    boot = boot or worker.boot()
-    local r, ptr = req.new("work", w.after, decode)
-    r.anchor = text -- read by the other thread
-    local status = start(ptr, text)
-    if status < 0 then
-        return req.abandon(r, status)
-    end
-    return true
-end
-
-jit.off(queue_work)
-api.queue_work = barrier.of(queue_work)
+api.queue_work = functions()
 
 local meta = getmetatable(template)
 meta.__index = { queue = api.queue_work }

@@ -1,4 +1,4 @@
---- What runs in the Lua states of threads and of the thread pool, which csrc/uvshim/thread.c makes.
+--- What runs in the Lua states of threads and of the thread pool, which csrc/uvshim/state.c makes.
 -- @module moonlap.uv.worker
 
 local fault = require "moonlap.uv.fault"
@@ -7,9 +7,6 @@ local message = require "moonlap.uv.message"
 local _M = {}
 
 local xpcall, traceback = xpcall, debug.traceback
-
--- Functions for the pool, by their code: the same work usually comes many times.
-local loaded = setmetatable({}, { __mode = "v" })
 
 local function complain(text)
     io.stderr:write(text, "\n")
@@ -26,14 +23,40 @@ local function in_thread(code, ...)
     end
 end
 
-local function report(err)
+--- Runs a thread.
+-- @tparam string text a message: the code and its arguments
+function _M.run(text)
+    in_thread(message.decode(text))
+end
+
+-- -- for the pool: csrc/uvshim/work.c calls these -----------------------------------------------
+
+--- Functions by their code: the same work usually comes many times.
+_M.loaded = setmetatable({}, { __mode = "v" })
+
+--- Loads one, or says why not.
+-- @tparam string code
+-- @treturn function|nil
+function _M.load(code)
+    local entry, err = loadstring(code, "=pool")
+    if not entry then
+        return complain("Uncaught Error in work callback: " .. err)
+    end
+    _M.loaded[code] = entry
+    return entry
+end
+
+--- The message handler for work.
+-- @param err
+function _M.report(err)
     complain("Uncaught Error: " .. (type(err) == "string" and traceback(err, 2) or "(null)"))
 end
 
-local function results(ok, ...)
-    if not ok then
-        return nil
-    end
+--- What work has returned, as a message, where C cannot make it: up to the first value that cannot
+-- go to another state.
+-- @param ... values
+-- @treturn string
+function _M.results(...)
     local text, err, good = message.encode(0, ...)
     if not text then
         complain("Uncaught Error: " .. err)
@@ -42,34 +65,9 @@ local function results(ok, ...)
     return text
 end
 
-local function in_pool(code, ...)
-    local entry = loaded[code]
-    if not entry then
-        local err
-        entry, err = loadstring(code, "=pool")
-        if not entry then
-            return complain("Uncaught Error in work callback: " .. err)
-        end
-        loaded[code] = entry
-    end
-    return results(xpcall(entry, report, ...))
-end
+_M.decode = message.decode
 
-local function dispatch(where, ...)
-    if where == "pool" then
-        return in_pool(...)
-    end
-    return in_thread(...)
-end
-
---- Runs what a message asks for: `thread` or `pool`, the code, its arguments.
--- @tparam string text
--- @treturn string|nil the results of work, as a message
-function _M.run(text)
-    return dispatch(message.decode(text))
-end
-
---- The source that makes a fresh state ready and returns `run`: with this one's search paths,
+--- The source that makes a fresh state ready and returns this module: with this one's search paths,
 -- and with this library as `luv`, as every thread of luv has it.
 -- @treturn string
 function _M.boot()
@@ -77,7 +75,7 @@ function _M.boot()
         package.path, package.cpath = %q, %q
         _THREAD = true
         package.preload.luv = function() return require "moonlap.uv" end
-        return require("moonlap.uv.worker").run
+        return require "moonlap.uv.worker"
     ]]):format(package.path, package.cpath)
 end
 
