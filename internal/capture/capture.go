@@ -57,7 +57,7 @@ type Around struct {
 	QueuedNS   int64 `json:"queued_ns"` // it had no processor
 }
 
-// around finds the readings next to an event; nil: there are none.
+// around finds the readings next to an event; nil: there are none on both sides.
 func around(e Event, all []Reading) *Around {
 	if len(all) < 2 {
 		return nil
@@ -71,6 +71,9 @@ func around(e Event, all []Reading) *Around {
 			to = r
 			break
 		}
+	}
+	if to.At <= from.At { // the event is before all readings, or after them
+		return nil
 	}
 	return &Around{
 		(to.At - from.At).Nanoseconds(), (to.Computed - from.Computed).Nanoseconds(),

@@ -69,6 +69,10 @@ func TestNew(t *testing.T) {
 	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, New(4711, 5*sec, p, tail).Around); diff != "" {
 		t.Error(diff)
 	}
+	p.From, p.To = tail.Now+sec, tail.Now+2*sec // behind the last reading: nothing is known, rather than 0 ns of 0 ns
+	if a := New(4711, 5*sec, p, tail).Around; a != nil {
+		t.Errorf("of an event behind all readings: %+v", a)
+	}
 	when := map[string]int64{}
 	for _, s := range c.profile.Stacks {
 		when[s.Labels["when"]+" "+s.Labels["uri"]] += s.Count

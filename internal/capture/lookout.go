@@ -22,9 +22,13 @@ type Lookout struct {
 
 	waits    []*wait
 	readings []Reading
-	requests []worker.InFlight // that were in flight when it was looked the last time, where conditions ask
+	requests []worker.InFlight // that were in flight when they were read the last time, where conditions ask
 	pending  *Pending
+	longest  Longest
 }
+
+// Longest is what came nearest to a condition so far.
+func (o *Lookout) Longest() Longest { return o.longest }
 
 // A Pending is an event whose capture is not due yet.
 type Pending struct {
@@ -60,7 +64,7 @@ func NewLookout(conditions []Condition) *Lookout {
 	return o
 }
 
-// Wants is what has to be told of the worker for the conditions, with so many looks a second at least.
+// Wants is what has to be told of the worker for the conditions, with that many samples a second at least.
 func (o *Lookout) Wants(hz float64) worker.Wants {
 	w := worker.Wants{Hz: hz}
 	for _, c := range o.waits {
@@ -81,6 +85,7 @@ func (o *Lookout) asks(what ...What) bool {
 // Look takes in what is new of the worker; now is the time of day.
 func (o *Lookout) Look(t *worker.Tail, now time.Time) {
 	o.read(t)
+	o.longest.see(t)
 	for _, w := range o.waits {
 		e, ok := w.met(t, o)
 		if !ok {

@@ -30,6 +30,7 @@ type capturer struct {
 	refused  map[int]bool
 	seen     int // workers that could be watched
 	captures int
+	longest  capture.Longest
 	errs     []error
 }
 
@@ -161,6 +162,11 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 	o.Captured = func(p capture.Pending, t *worker.Tail) {
 		c.wait.Go(func() { c.write(capture.New(pid, o.Keep, p, t)) })
 	}
+	defer func() {
+		c.lock.Lock()
+		defer c.lock.Unlock()
+		c.longest.Merge(o.Longest())
+	}()
 	said := false
 	return w.Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *worker.Tail) {
 		if !said {

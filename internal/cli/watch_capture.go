@@ -132,6 +132,9 @@ func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
 	c.stop = stop
 	err = c.run(during, pids)
 	c.wait.Wait() // captures are written whole, also after Ctrl-C
+	if c.seen > 0 && c.captures == 0 && len(c.errs) == 0 {
+		c.say("%s", c.longest.Text())
+	}
 	if c.seen == 0 && len(c.errs) > 0 {
 		return exitWith(ExitError, nil) // it was told why
 	}

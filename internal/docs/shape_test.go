@@ -30,8 +30,10 @@ var (
 	labels = regexp.MustCompile(`^( {2}(?:runtime|VM|clock|machine|batches|laps|rate|JIT)|real|user|sys)\s.*`)
 	// What a run may or may not have: modes, and percentiles as a part of them.
 	perhaps = regexp.MustCompile(`^ {2}modes |^ {4}0 % of processes`)
+	// The ends of a wide interval, in place of ± 0.
+	ends = regexp.MustCompile(`0 \(0(–| to )0\)`)
 	// The JIT's summary at the end of a line of the table.
-	ledger = regexp.MustCompile(` (0 root(, 0 side)?|0 side|compiled|partly|interpreted)$`)
+	ledger = regexp.MustCompile(` (0( to 0)? root(, 0( to 0)? side)?|0 side|compiled|partly|interpreted)$`)
 )
 
 // shapes are the logical lines of an output: wrapped lines are one, and so are all bars of
@@ -79,6 +81,7 @@ func key(text string) string {
 	}
 	text = labels.ReplaceAllString(text, "$1")
 	text = multiple.ReplaceAllString(text, "0")
+	text = ends.ReplaceAllString(text, "0")
 	text = unit.ReplaceAllString(text, "0 unit")
 	text = steady.ReplaceAllString(text, "steady")
 	text = verdict.ReplaceAllString(text, "verdict")

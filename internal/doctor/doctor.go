@@ -54,8 +54,8 @@ func (m Machine) Checks() []Check {
 func (m Machine) unmounted() []Check {
 	var checks []Check
 	for _, c := range []struct{ name, sign, without, remedy string }{
-		{"/proc", "proc/self", "load, perf, ptrace, kernel names and workers can't be told, and may seem to be missing", "mount -t proc proc /proc"},
-		{"/sys", "sys/kernel", "frequency, SMT, clock and eBPF can't be told, and may seem to be missing", "mount -t sysfs sys /sys; into a chroot or container, bind the host's read-only"},
+		{"/proc", "proc/self", "load, perf, ptrace, kernel names and workers cannot be read, and may seem to be missing", "mount -t proc proc /proc"},
+		{"/sys", "sys/kernel", "frequency, SMT, clock and eBPF cannot be read, and may seem to be missing", "mount -t sysfs sys /sys; into a chroot or container, bind the host's read-only"},
 	} {
 		if _, err := os.Stat(filepath.Join(m.Root, c.sign)); err != nil {
 			checks = append(checks, problem(c.name, "it is not mounted here: "+c.without, c.remedy))

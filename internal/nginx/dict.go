@@ -45,7 +45,7 @@ func (n *Nginx) Dict(z Zone) (*Dict, error) {
 			return d, nil
 		}
 	}
-	return nil, unknown("the dictionary in shared memory "+z.Name+" was not found", r.Err)
+	return nil, unknown("the shared dict "+z.Name+" was not found", r.Err)
 }
 
 // inside tells whether n bytes lie in the zone.
@@ -64,7 +64,7 @@ func (d *Dict) Oldest(now time.Time, most int) ([]Entry, error) {
 		}
 		most = max(1, most*4/5) // fewer are read before the next one leaves
 	}
-	return nil, unknown("the entries of dictionary "+d.Zone.Name+" were not made out", nil)
+	return nil, unknown("the entries of shared dict "+d.Zone.Name+" were not made out", nil)
 }
 
 // oldest walks the queue from its end. whole is false where that changed under the walk: links that lead
@@ -166,7 +166,7 @@ func (d *Dict) find(hash uint64, key string) bool {
 // would not be made out.
 func (d *Dict) check(now time.Time) error {
 	if _, err := d.Oldest(now, 1); err != nil {
-		return fmt.Errorf("dictionary %s: %w", d.Zone.Name, err)
+		return fmt.Errorf("shared dict %s: %w", d.Zone.Name, err)
 	}
 	return nil
 }

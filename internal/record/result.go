@@ -31,6 +31,9 @@ type Interval struct {
 	High     float64 `json:"high"`
 }
 
+// WithoutInterval is an estimate of which too few values are known for an interval: it has no width.
+func WithoutInterval(estimate float64) Interval { return Interval{estimate, estimate, estimate} }
+
 // Distribution is an estimate with its interval, and the spread of what it was
 // estimated from.
 type Distribution struct {

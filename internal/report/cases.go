@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -152,17 +153,17 @@ func traces(j record.JITSummary) string {
 	case j.RootTraces == 0 && j.SideTraces == 0:
 		return ""
 	case j.SideTraces == 0:
-		return median(j.RootTraces) + " root"
+		return middle(j.RootTraces) + " root"
 	}
-	return median(j.RootTraces) + " root, " + median(j.SideTraces) + " side"
+	return middle(j.RootTraces) + " root, " + middle(j.SideTraces) + " side"
 }
 
-// median shows a median of counts, which may lie between two.
-func median(x float64) string {
-	if x == float64(int64(x)) {
-		return ui.Count(int64(x))
+// middle shows a median of counts; where it lies between two, both: "3 to 4".
+func middle(x float64) string {
+	if low := math.Floor(x); low != x {
+		return ui.Count(int64(low)) + " to " + ui.Count(int64(low)+1)
 	}
-	return ui.Fixed(x, 1)
+	return ui.Count(int64(x))
 }
 
 // abortText names what could not be compiled: "NYI FNEW app.lua:12".

@@ -45,27 +45,40 @@ func (g *page) verdict(c record.Comparison) string {
 	if c.Needs > 0 {
 		text += ": needs about " + ui.Plural(roundUp(c.Needs), "more process", "more processes")
 	}
-	switch {
-	case r.Estimate == 0:
-		return text
-	case r.Low < r.Estimate && r.Estimate < r.High:
-		return fmt.Sprintf("%s (between %s and %s)", text, change(r.Low), change(r.High))
-	}
-	return text
+	return text + g.between(r)
 }
 
-// inNS is a verdict of a difference in ns: "620 ns slower (620 ± 4 ns)".
+// between are the ends of an undecided ratio: " (between 1.02× faster and 1.04× slower)". Nothing where
+// there was too little for an interval.
+func (g *page) between(r record.Interval) string {
+	if r.Low <= 0 || r.Low >= r.High {
+		return ""
+	}
+	return fmt.Sprintf(" (between %s and %s)", g.changeAt(r.Low, r), g.changeAt(r.High, r))
+}
+
+// inNS is a verdict of a difference in ns: "620 ns slower (616–624 ns)".
 func (g *page) inNS(verdict string, d record.Interval) string {
 	switch verdict {
 	case record.Slower:
-		return g.Time(d.Estimate) + " slower (" + g.Interval(d) + ")"
+		return g.Time(d.Estimate) + " slower (" + g.TimeRange(d) + ")"
 	case record.Faster:
 		d = record.Interval{Estimate: -d.Estimate, Low: -d.High, High: -d.Low}
-		return g.Time(d.Estimate) + " faster (" + g.Interval(d) + ")"
+		return g.Time(d.Estimate) + " faster (" + g.TimeRange(d) + ")"
 	case record.NoDifference:
 		return "no measurable difference (within " + g.Within + g.Time(math.Max(math.Abs(d.Low), math.Abs(d.High))) + ")"
 	}
-	return "undecided (a difference of " + g.Interval(d) + ")"
+	return "undecided (between " + g.changeByNS(d.Low) + " and " + g.changeByNS(d.High) + ")"
+}
+
+func (g *page) changeByNS(ns float64) string {
+	switch {
+	case ns > 0:
+		return g.Time(ns) + " slower"
+	case ns < 0:
+		return g.Time(-ns) + " faster"
+	}
+	return "equal"
 }
 
 // roundUp gives a rough number as few digits as it deserves.
@@ -100,14 +113,23 @@ func ratioDecimals(r record.Interval) int {
 	return ui.DecimalsOf(arm)
 }
 
-func change(ratio float64) string {
+// changeAt is one end of an interval, with as many digits as the interval bears and as it takes to differ from equal.
+func (g *page) changeAt(end float64, of record.Interval) string {
+	word, x := "slower", end
 	switch {
-	case ratio > 1:
-		return ui.Percent(ratio-1) + " slower"
-	case ratio < 1:
-		return ui.Percent(1-ratio) + " faster"
+	case end == 1:
+		return "equal"
+	case end < 1:
+		word, x = "faster", 1/end
 	}
-	return "equal"
+	d := ratioDecimals(of)
+	for d < 3 && ui.Fixed(x, d) == ui.Fixed(1, d) {
+		d++
+	}
+	if ui.Fixed(x, d) == ui.Fixed(1, d) {
+		return "equal"
+	}
+	return ui.Fixed(x, d) + g.Times + " " + word
 }
 
 // evidence says what a verdict rests on.

@@ -155,7 +155,7 @@ func (p *page) memory(c record.CaseResult) string {
 		bytes = p.Size(*c.BytesPerCall) + " allocated per call"
 	}
 	if g := c.GCShare; g != nil {
-		gc = fmt.Sprintf("collecting garbage takes %s of the time (%s%s%s)", ui.Percent(g.Estimate), ui.Percent(g.Low), p.Dash, ui.Percent(g.High))
+		gc = "collecting garbage takes " + p.ShareRange(*g) + " of the time"
 	}
 	return p.Join(bytes, gc)
 }

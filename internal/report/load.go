@@ -97,9 +97,9 @@ func (p *page) loadVerdicts(res *record.LoadResults) {
 		p.Para("    ", p.loadComparison(res, c), styles[c.Verdict])
 	}
 	if res.Load.SelfTest && len(res.Comparisons) > 0 {
-		text, style := "self-test: equal sides are told to be equal", p.Good
+		text, style := "self-test: equal sides are reported as equal", p.Good
 		if res.Outcome == record.LoadFalseAlarm {
-			text, style = "self-test: equal sides are told to differ", p.Bad
+			text, style = "self-test: equal sides are reported as different", p.Bad
 		}
 		p.Para("  ", text, style)
 	}
@@ -141,10 +141,7 @@ func MetricName(metric string) string {
 func (p *page) loadComparison(res *record.LoadResults, c record.Comparison) string {
 	verdict := p.verdict(c)
 	if c.Verdict == record.Undecided {
-		verdict = "undecided"
-		if r := c.Ratio; r.Low > 0 && r.Low < r.High {
-			verdict += fmt.Sprintf(" (between %s and %s)", change(r.Low), change(r.High))
-		}
+		verdict = "undecided" + p.between(c.Ratio)
 		if c.Needs > 0 {
 			more := roundUp(c.Needs / 2)
 			long := float64(more) * 2 * float64(len(res.Sides)) * res.Load.SliceNS

@@ -84,9 +84,9 @@ func (p *page) change(r profile.Row) {
 	}
 	points := func(x float64) string { return fmt.Sprintf("%+.1f", 100*x) }
 	c := r.Change.Change
-	text := fmt.Sprintf("%s %6s %s %6s  %6s (%s%s%s)  ", mark,
+	text := fmt.Sprintf("%s %6s %s %6s  %6s (%s to %s)  ", mark,
 		fmt.Sprintf("%.1f", 100*r.Change.Before), p.Arrow, fmt.Sprintf("%.1f %%", 100*r.Change.After),
-		points(c.Estimate), points(c.Low), p.Dots, points(c.High))
+		points(c.Estimate), points(c.Low), points(c.High))
 	name := ui.Clean(p.inner(r.Name))
 	style := p.Faint
 	if r.Change.Distinct {

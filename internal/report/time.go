@@ -138,7 +138,7 @@ func (p *page) command(c record.CommandResult) {
 		memory = p.Size(float64(c.MaxRSS)) + " at the most"
 	}
 	p.Fact("memory", memory)
-	p.Fact("switches", fmt.Sprintf("%s to wait, %s forced, a run", median(c.Voluntary), median(c.Involuntary)))
+	p.Fact("switches", fmt.Sprintf("%s to wait, %s forced, a run", ui.Count(int64(math.Round(c.Voluntary))), ui.Count(int64(math.Round(c.Involuntary)))))
 	if c.Stdout+c.Stderr > 0 {
 		p.Fact("output", p.Size(math.Round(c.Stdout+c.Stderr))+" a run")
 	}

@@ -224,7 +224,7 @@ func (p *page) watchNotes(s watch.Snapshot) {
 			notes = append(notes, r.Error) // it names the worker
 		}
 		if r.Busiest != "" {
-			notes = append(notes, fmt.Sprintf("worker %d ran Lua mostly for %s", r.PID, r.Busiest)+phasesOf(r))
+			notes = append(notes, fmt.Sprintf("worker %d ran Lua mostly for %s", r.PID, r.Busiest)+p.phasesOf(r))
 		}
 		for _, u := range r.Unknown {
 			notes = append(notes, fmt.Sprintf("worker %d: not known: %s", r.PID, u))
@@ -256,7 +256,7 @@ func (p *page) watchNotes(s watch.Snapshot) {
 }
 
 // phasesOf says the shares of the phases with their intervals, the largest first.
-func phasesOf(r watch.Row) string {
+func (p *page) phasesOf(r watch.Row) string {
 	names := slices.SortedFunc(maps.Keys(r.Phases), func(a, b string) int {
 		if r.Phases[a].Estimate != r.Phases[b].Estimate {
 			return int(1e6 * (r.Phases[b].Estimate - r.Phases[a].Estimate))
@@ -266,7 +266,7 @@ func phasesOf(r watch.Row) string {
 	var parts []string
 	for _, name := range names {
 		s := r.Phases[name]
-		parts = append(parts, fmt.Sprintf("%s %s (%s to %s)", name, ui.Percent(s.Estimate), ui.Percent(s.Low), ui.Percent(s.High)))
+		parts = append(parts, name+" "+p.ShareRange(s))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -22,8 +22,10 @@ func TestVerdict(t *testing.T) {
 		{record.Slower, 302.4, 290, 318, "302× slower (290–318)"},
 		{record.Faster, 0.5, 0.48, 0.52, "2.00× faster (1.92–2.08)"},
 		{record.NoDifference, 1, 0.992, 1.006, "no measurable difference (within ±0.8 %)"},
-		{record.Undecided, 1.01, 0.979, 1.034, "undecided (between 2.1 % faster and 3.4 % slower)"},
-		{record.Undecided, 1.02, 1, 1.04, "undecided (between equal and 4 % slower)"},
+		{record.Undecided, 1.01, 0.979, 1.034, "undecided (between 1.02× faster and 1.03× slower)"},
+		{record.Undecided, 1.02, 1, 1.04, "undecided (between equal and 1.04× slower)"},
+		{record.Undecided, 1.2, 0.9996, 1.6, "undecided (between equal and 1.6× slower)"},
+		{record.Undecided, 0.01, 0.01, 0.01, "undecided"}, // too few for an interval
 	} {
 		c := record.Comparison{Verdict: tt.verdict, Ratio: record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}}
 		if got := newPage(ui.Options{}).verdict(c); got != tt.want {
@@ -79,7 +81,7 @@ func TestJITShort(t *testing.T) {
 	nyi := []record.Abort{{Source: record.Source{File: "/srv/app.lua", Line: 12}, Reason: "NYI: bytecode 51", NYI: "FNEW"}}
 	for want, j := range map[string]record.JITSummary{
 		"1 root, 2 side":                       {RootTraces: 1, SideTraces: 2, Compiled: "compiled", Aborts: nyi},
-		"1.5 root":                             {RootTraces: 1.5, Compiled: "compiled"},
+		"1 to 2 root":                             {RootTraces: 1.5, Compiled: "compiled"},
 		"partly compiled: NYI FNEW app.lua:12": {RootTraces: 1, Compiled: "partly", Aborts: nyi},
 		"interpreted":                          {Compiled: "interpreted"},
 		"interpreted: blacklisted app.lua:9":   {Compiled: "interpreted", Blacklisted: []record.Blacklist{{Source: record.Source{File: "x/app.lua", Line: 9}}}},

@@ -60,7 +60,7 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 	if len(pairs) > 0 {
 		warnings = append(warnings, record.Warning{
 			Code:   "not_in_turns",
-			Text:   fmt.Sprintf("the baseline %s was measured at %s%s, not in turns with this run: what the machine did then and now is in the ratios", b.Name, b.Started, atCommit(b.Commit)),
+			Text:   fmt.Sprintf("the baseline %s was measured at %s%s, not interleaved with this run: what the machine did then and now is in the ratios", b.Name, b.Started, atCommit(b.Commit)),
 			Advice: "trust small differences only when both take turns: moonlap compare --rev",
 		})
 	}

@@ -73,11 +73,13 @@ func compareLocations(a, b []float64, how Comparing) record.Comparison {
 		})
 		return c
 	}
+	if len(warnings) > 0 { // the interval covers less than it should: no verdict from it
+		c.Ratio = record.WithoutInterval(iv.Estimate)
+		return c
+	}
 	c.Ratio = iv
 	c.Smallest = sequential.SmallestSeen(iv)
 	switch {
-	case len(warnings) > 0:
-		return c // the interval covers less than it should: no verdict from it
 	case iv.Low > 1/(1+how.Margin) && iv.High < 1+how.Margin:
 		c.Verdict = record.NoDifference
 	case iv.Low > 1:

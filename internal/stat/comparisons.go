@@ -21,7 +21,9 @@ func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 		c.Differences = differences(a, b)
 		c.Warnings = append(c.Warnings, ofBoth(a, b)...)
 		if a.NSPerCall == nil || b.NSPerCall == nil {
-			c.Verdict, c.Needs = record.Undecided, 0
+			// What the processes that count said is no statement about the case.
+			c.Verdict, c.Needs, c.Smallest = record.Undecided, 0, 0
+			c.Ratio, c.DifferenceNS = record.Interval{}, nil
 		}
 	}
 	return comparisons

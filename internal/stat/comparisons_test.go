@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -39,6 +40,24 @@ func sidesRecord(t *testing.T, rule record.Comparing, reason string, a, b []floa
 	}
 	add(record.End{Reason: reason})
 	return rec
+}
+
+// A side that never settles has no figure: what its processes said is not compared, whatever it was.
+func TestCompareTurnsOfACaseWithoutFigureSaysNothing(t *testing.T) {
+	ones := stattest.Each(12, func(i int) float64 { return 100 + float64(i%3) })
+	rec := sidesRecord(t, sequential.DefaultComparing(), "complete", ones, stattest.Each(12, func(i int) float64 { return 1 + float64(i%3)/100 }))
+	res := Summarize(rec)
+	if c := CompareTurns(rec, res)[0]; c.Verdict != record.Faster {
+		t.Fatalf("the sides are not a hundred times apart: %+v", c)
+	}
+	res.Cases[1].NSPerCall = nil
+	c := CompareTurns(rec, res)[0]
+	if c.Verdict != record.Undecided || c.Ratio != (record.Interval{}) || c.DifferenceNS != nil || c.Needs != 0 {
+		t.Errorf("%+v", c)
+	}
+	if !slices.Contains(stattest.Codes(c.Warnings), "no_figure") {
+		t.Errorf("nothing says why: %+v", c.Warnings)
+	}
 }
 
 func TestCompareTurnsJudgesAsTheRunDid(t *testing.T) {

@@ -35,10 +35,13 @@ func warnFew(f *facts) *record.Warning {
 	}
 	n := len(f.steady)
 	w := f.few[0]
-	w.Text = fmt.Sprintf("%s; %s", counted(n, "process", "processes"), w.Text)
+	w.Text = fmt.Sprintf("%s; %s", counted(n, "process counts", "processes count"), w.Text)
 	if n > 1 {
-		w.Text += fmt.Sprintf(", and a mode that fewer than %.0f %% of processes settle on may well be missing",
+		w.Text += fmt.Sprintf("; a mode of fewer than %.0f %% of processes may be missing",
 			100*(1-math.Pow(1-estimate.Level, 1/float64(n))))
+	}
+	if least := estimate.LeastForMedian(estimate.Level); len(measured(f.units)) >= least {
+		w.Advice = fmt.Sprintf("at least %d have to settle: give it more --time, or more --processes", least)
 	}
 	return &w
 }
@@ -52,7 +55,7 @@ func warnModes(f *facts) *record.Warning {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%.0f %% of processes at %s ns", 100*m.Share, figure(m.NS))
+		text += fmt.Sprintf("%.0f %% of processes at %s", 100*m.Share, figure(m.NS))
 		if m.Processes == 1 {
 			text += " (one process)"
 		}
@@ -73,9 +76,9 @@ func warnAlone(f *facts) *record.Warning {
 		return nil
 	}
 	u := f.steady[f.found.Alone[0]]
-	text := fmt.Sprintf("one process of %d at %s ns, far from the others", len(f.steady), figure(u.ns()))
+	text := fmt.Sprintf("one process of %d at %s, far from the others", len(f.steady), figure(u.ns()))
 	if n := len(f.found.Alone); n > 1 {
-		text = fmt.Sprintf("%d processes of %d far from the others and from each other, one at %s ns",
+		text = fmt.Sprintf("%d processes of %d far from the others and from each other, one at %s",
 			n, len(f.steady), figure(u.ns()))
 	}
 	return &record.Warning{
@@ -142,13 +145,13 @@ func warnWide(f *facts) *record.Warning {
 	// The width falls with the root of the number of processes.
 	factor := math.Pow(relativeWidth(iv)/goodPrecision, 2)
 	need := int(math.Ceil(factor * float64(len(f.steady))))
-	advice := fmt.Sprintf("about %d processes would bring it to ± %.0f %%; a quieter machine needs fewer", need, 100*goodPrecision)
+	advice := fmt.Sprintf("about %d processes would bring that to %.0f %%; a quieter machine needs fewer", need, 200*goodPrecision)
 	if need > sequential.MostPairs {
 		advice = "not even many more processes would narrow it much: see first what else this machine does"
 	}
 	return &record.Warning{
 		Code:   "wide_interval",
-		Text:   fmt.Sprintf("the interval is wide: ± %.0f %% of the figure", 100*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
+		Text:   fmt.Sprintf("the interval is wide: its ends are %.0f %% of the figure apart", 200*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
 		Advice: advice,
 	}
 }
@@ -222,12 +225,16 @@ func warnLapsSpoiled(f *facts) *record.Warning {
 	}
 }
 
-// figure writes a time in ns with three digits.
+// figure writes a time with three digits and its unit: "8.81 ns", "5.43 ms".
 func figure(ns float64) string {
-	if math.Abs(ns) >= 1000 {
-		return fmt.Sprintf("%.0f", ns)
+	unit := "ns"
+	for _, larger := range []string{"µs", "ms", "s"} {
+		if math.Abs(ns) < 999.5 {
+			break
+		}
+		ns, unit = ns/1000, larger
 	}
-	return fmt.Sprintf("%.3g", ns)
+	return fmt.Sprintf("%.3g %s", ns, unit)
 }
 
 func counted(n int, one, many string) string {

@@ -55,9 +55,9 @@ func warnSunkAllocation(f *facts) *record.Warning {
 	}
 	return &record.Warning{
 		Code: "sunk_allocation",
-		Text: fmt.Sprintf("compiled, a call allocates nothing; interpreted, %.0f bytes: "+
-			"the compiler keeps what nothing outlives in registers", *without),
-		Advice: "so it would in your code, unless that keeps the object: then hand it to moonlap.keep(x)",
+		Text: fmt.Sprintf("only interpreted code allocates, %.0f bytes a call: "+
+			"the compiler removes an object that nothing keeps", *without),
+		Advice: "where your code keeps the object, hand it to moonlap.keep(x)",
 	}
 }
 

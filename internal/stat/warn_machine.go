@@ -145,7 +145,7 @@ func warnClockInterpreted(rec *record.Record, _ *record.Results) *record.Warning
 			return &record.Warning{
 				Code:   "clock_interpreted",
 				Text:   fmt.Sprintf("reading the clock was not compiled (process %d): %.0f ns a read", p.Process.Process, p.Process.Clock.CostNS),
-				Advice: "laps are dear and break the trace; look at jit.opt and at what turns the compiler off",
+				Advice: "laps cost more and break the trace; look at jit.opt and at what turns the compiler off",
 			}
 		}
 	}

@@ -77,8 +77,9 @@ func threeDigits(x float64) string {
 }
 
 // Interval shows an estimate with as many digits as its interval bears: "140.2 ±
-// 1.3 ns". The longer arm counts for both. An interval without width is not known
-// rather than perfect: "140 ± ? ns".
+// 1.3 ns", where the longer arm counts for both. A wide interval that is not symmetric is
+// shown by its ends: "31 (28–55) ns". One without width is not known rather than perfect:
+// "140 ± ? ns".
 func (g Glyphs) Interval(i record.Interval) string {
 	return g.between(i, timeScales)
 }
@@ -95,7 +96,41 @@ func (g Glyphs) between(i record.Interval, scales []scale) string {
 	}
 	arm = math.Max(arm, 0.001) // what is not shown is not claimed
 	d := DecimalsOf(arm)
+	if lopsided(i) {
+		return g.unitOf(Fixed(x, d)+" ("+g.Range(Fixed(i.Low/s.per, d), Fixed(i.High/s.per, d))+")", s)
+	}
 	return g.unitOf(Fixed(x, d)+" "+g.PlusMinus+" "+Fixed(arm, d), s)
+}
+
+// lopsided tells whether ± would mislead: one arm is more than twice the other, and the longer is
+// more than a twentieth of the estimate.
+func lopsided(i record.Interval) bool {
+	up, down := i.High-i.Estimate, i.Estimate-i.Low
+	return max(up, down) > 2*min(up, down) && max(up, down) > math.Abs(i.Estimate)/20
+}
+
+// Range joins the ends of an interval: "28–55", "-4 to 14".
+func (g Glyphs) Range(low, high string) string {
+	if strings.HasPrefix(low, "-") || strings.HasPrefix(high, "-") {
+		return low + " to " + high
+	}
+	return low + g.Dash + high
+}
+
+// TimeRange shows the ends of an interval alone: "616–624 ns".
+func (g Glyphs) TimeRange(i record.Interval) string {
+	if !Finite(i.Low) || !Finite(i.High) {
+		return "?"
+	}
+	s := pick(timeScales, math.Max(math.Abs(i.Low), math.Abs(i.High)))
+	d := DecimalsOf(math.Max((i.High-i.Low)/2/s.per, 0.001))
+	return g.unitOf(g.Range(Fixed(i.Low/s.per, d), Fixed(i.High/s.per, d)), s)
+}
+
+// ShareRange is a share of 0…1 with the ends of its interval: "62 % (58–65)".
+func (g Glyphs) ShareRange(i record.Interval) string {
+	bare := func(share float64) string { return strings.TrimSuffix(Percent(share), " %") }
+	return Percent(i.Estimate) + " (" + g.Range(bare(i.Low), bare(i.High)) + ")"
 }
 
 // DecimalsOf is how many decimals an uncertainty bears: two digits of it when it

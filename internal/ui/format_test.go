@@ -40,12 +40,32 @@ func TestInterval(t *testing.T) {
 		{0.02, -0.28, 0.3, "0.0 ± 0.3 ns"},
 		{-0.1, -0.3, 0.1, "-0.1 ± 0.2 ns"},
 		{140.2, 140.2, 140.2, "140 ± ? ns"},
-		{140.2, 0, 0, "140 ± 140 ns"},
+		{140.2, 0, 0, "140 (0–0) ns"},
+		{31, 28.2, 55.4, "31 (28–55) ns"},
+		{27, -4, 128, "27 (-4 to 128) ns"},
+		{1.5e6, 1.4e6, 2.1e6, "1.5 (1.4–2.1) ms"},
+		{31, 30.9, 31.4, "31.0 ± 0.4 ns"}, // narrow: the longer arm says enough
 		{10, 10, math.Inf(1), "10.0 ± ? ns"},
 		{math.NaN(), 0, 0, "?"},
 	} {
 		if got := unicodeGlyphs.Interval(record.Interval{Estimate: tt.estimate, Low: tt.low, High: tt.high}); got != tt.want {
 			t.Errorf("interval(%v, %v, %v) = %q, want %q", tt.estimate, tt.low, tt.high, got, tt.want)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	g := unicodeGlyphs
+	for got, want := range map[string]string{
+		g.TimeRange(record.Interval{Low: 616e3, High: 624e3}):                    "616–624 µs",
+		g.TimeRange(record.Interval{Low: -4, High: 14}):                          "-4 to 14 ns",
+		g.TimeRange(record.Interval{Low: 0.98e3, High: 1.02e3}):                  "0.98–1.02 µs",
+		g.ShareRange(record.Interval{Estimate: 0.62, Low: 0.58, High: 0.65}):     "62 % (58–65)",
+		g.ShareRange(record.Interval{Estimate: 0.012, Low: 0.0041, High: 0.024}): "1.2 % (0.4–2.4)",
+		asciiGlyphs.Interval(record.Interval{Estimate: 31, Low: 28, High: 55}):   "31 (28-55) ns",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

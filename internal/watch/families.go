@@ -188,8 +188,8 @@ func (e *exposition) masters(masters []Master) {
 	zone("zone_size_bytes", "gauge", "Size of a shared memory zone.", func(m Master, i int) uint64 { return m.Zones[i].Size })
 	zone("zone_capacity_bytes", "gauge", "Size of a zone's pages together.", func(m Master, i int) uint64 { return m.Zones[i].Capacity })
 	zone("zone_free_bytes", "gauge", "Size of a zone's pages that nothing is in.", func(m Master, i int) uint64 { return m.Zones[i].Free })
-	zone("zone_pieces", "gauge", "Pieces in use of up to half a page; a small entry of a dictionary is one.",
+	zone("zone_pieces", "gauge", "Pieces in use of up to half a page; a small entry of a shared dict is one.",
 		func(m Master, i int) uint64 { return m.Zones[i].Pieces })
-	zone("zone_failed_allocations_total", "counter", "Pieces that a zone had no room for; a dictionary then drops other entries.",
+	zone("zone_failed_allocations_total", "counter", "Pieces that a zone had no room for; a shared dict then drops other entries.",
 		func(m Master, i int) uint64 { return m.Zones[i].Failed })
 }

@@ -30,7 +30,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 			}
 		}
 		table = append(table, []string{fmt.Sprint(w.PID), p.Size(w.Allocated.Estimate) + "/s", cycles,
-			fmt.Sprintf("%s (%s%s%s)", ui.Percent(w.Share.Estimate), ui.Percent(w.Share.Low), p.Dash, ui.Percent(w.Share.High)),
+			p.ShareRange(w.Share),
 			step, length, freed, p.Size(float64(w.Lowest)) + p.Dash + p.Size(float64(w.Highest))})
 	}
 	if len(table) == 0 {

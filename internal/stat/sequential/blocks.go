@@ -259,7 +259,7 @@ func (b *Blocks) look(blocks []Block, last bool) {
 		least := leastPairs(alpha / 2)
 		c.Needs = 2 * max(least-n, 1)
 		if r := math.Exp(estimate); finiteAbove0(r) {
-			c.Ratio = record.Interval{Estimate: r, Low: r, High: r}
+			c.Ratio = record.WithoutInterval(r)
 		}
 		if last {
 			c.Warnings = append(c.Warnings, record.Warning{

@@ -17,7 +17,7 @@ func (j Judge) byDifference(times []pair, last bool) (c record.Comparison, decid
 	c = record.Comparison{Verdict: record.Undecided, Pairs: len(times)}
 	iv, ok := turnsInterval(times, j.tail(len(times), last))
 	if !ok {
-		c.Needs = 2 * max(leastPairs((1-j.Level)/float64(2*max(1, j.Rows)))-len(times), 1)
+		c.Needs = 2 * (j.least(len(times), last) - len(times))
 		return c, false
 	}
 	c.DifferenceNS = &iv

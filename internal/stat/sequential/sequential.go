@@ -51,17 +51,15 @@ func (j Judge) look(pairs []pair, last bool) record.Comparison {
 		return c
 	}
 	if !ok {
-		least := leastPairs(alpha / 2)
-		c.Needs = 2 * max(least-len(pairs), 1)
+		least := j.least(len(pairs), last)
+		c.Needs = 2 * (least - len(pairs))
 		c.Warnings = append(c.Warnings, record.Warning{
 			Code:   "few_processes",
-			Text:   fmt.Sprintf("too few pairs of processes, %d, for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
-			Advice: fmt.Sprintf("use at least %d processes a side", least),
+			Text:   fmt.Sprintf("too few pairs of processes count, %d, for an interval of the ratio at %.4g %%", len(pairs), 100*(1-alpha)),
+			Advice: fmt.Sprintf("at least %d pairs have to count: give it more --time, or more --processes", least),
 		})
-	}
-	if !ok {
 		if ratio, finite := ratioOf(iv); finite {
-			c.Ratio = ratio
+			c.Ratio = record.WithoutInterval(ratio.Estimate)
 		}
 		return c
 	}
@@ -168,6 +166,16 @@ func (j Judge) needed(shift record.Interval, pairs int) int {
 	wide := math.Max(shift.High-shift.Estimate, shift.Estimate-shift.Low)
 	more := float64(pairs) * math.Pow(wide/arm, 2)
 	return int(min(max(math.Ceil(more), float64(pairs+1)), 1e6))
+}
+
+// least is the smallest number of pairs, above n, that this look would have an interval of.
+func (j Judge) least(n int, last bool) int {
+	for m := n + 1; m < MostPairs; m++ {
+		if math.Ldexp(1, -m) <= j.tail(m, last) { // as turnsInterval asks
+			return m
+		}
+	}
+	return MostPairs
 }
 
 // leastPairs is the smallest number of pairs whose most extreme outcome is rarer than

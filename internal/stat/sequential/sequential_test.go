@@ -1,9 +1,11 @@
 package sequential
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,6 +45,65 @@ func TestLooksSpend(t *testing.T) {
 		}
 		if first := leastPairs(alpha / 2); l.tail(first-1, false) != 0 || math.Abs(l.tail(first, true)-alpha/2) > 0.03*alpha {
 			t.Errorf("alpha %g: %d pairs may use %g, %d alone %g", alpha, first-1, l.tail(first-1, false), first, l.tail(first, true))
+		}
+	}
+}
+
+// A verdict says no more and no less than its interval, which is never on one side of 1 and undecided.
+func TestVerdictFollowsFromItsInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := Judge{Comparing: DefaultComparing(), Rows: rapid.IntRange(1, 4).Draw(t, "rows")}
+		center := rapid.Float64Range(-5, 5).Draw(t, "center")
+		spread := rapid.SampledFrom([]float64{0, 0.001, 0.02, 1}).Draw(t, "spread")
+		pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) pair {
+			return pair{0, center + spread*rapid.Float64Range(-1, 1).Draw(t, "b")}
+		}), 1, 30).Draw(t, "pairs")
+		for _, last := range []bool{false, true} {
+			c := j.look(pairs, last)
+			r, margin := c.Ratio, 1+j.MinEffect
+			var holds bool
+			switch c.Verdict {
+			case record.NoDifference:
+				holds = r.Low > 1/margin && r.High < margin
+			case record.Slower:
+				holds = r.Low > 1
+			case record.Faster:
+				holds = r.High < 1
+			default:
+				holds = r.Low <= 1 && 1 <= r.High || r.Low == r.High && len(c.Warnings) > 0 // there is no interval
+			}
+			if !holds {
+				t.Fatalf("%d pairs are %q with %+v", len(pairs), c.Verdict, r)
+			}
+		}
+	})
+}
+
+// Who is told how many pairs have to count is told more than there are, and as many suffice: of 6 never "at least 6".
+func TestLeastPairsSuffice(t *testing.T) {
+	for rows := 1; rows < 6; rows++ {
+		j := Judge{Comparing: DefaultComparing(), Rows: rows}
+		for _, last := range []bool{false, true} {
+			for n := 1; n < 12; n++ {
+				pairs := make([]pair, n)
+				for i := range pairs {
+					pairs[i] = pair{0, 1 + 0.01*float64(i%3)}
+				}
+				c := j.look(pairs, last)
+				if len(c.Warnings) == 0 {
+					continue
+				}
+				least := n + c.Needs/2
+				if least <= n || !strings.Contains(c.Warnings[0].Advice, fmt.Sprintf("at least %d pairs", least)) {
+					t.Errorf("%d pairs, %d rows: %d more processes, %q", n, rows, c.Needs, c.Warnings[0].Advice)
+				}
+				for len(pairs) < least {
+					pairs = append(pairs, pair{0, 1})
+				}
+				if c = j.look(pairs, last); len(c.Warnings) > 0 {
+					t.Errorf("%d pairs, %d rows: %d were asked for, and do not suffice: %v", n, rows, least, c.Warnings)
+				}
+			}
 		}
 	}
 }

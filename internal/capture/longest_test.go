@@ -1,0 +1,48 @@
+package capture
+
+import (
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/worker"
+)
+
+// TestLongest: who captured nothing is told what came nearest, and each condition that is named takes in what was seen.
+func TestLongest(t *testing.T) {
+	for _, tt := range []struct {
+		longest Longest
+		want    string
+	}{
+		{Longest{}, "nothing met a condition, or came near one"},
+		{Longest{Slept: 900 * time.Microsecond, Held: 19 * ms}, "nothing met a condition, or came near one"},
+		{Longest{Slept: 52*ms + 1234*time.Microsecond}, "nothing met a condition: the longest sleep took 53.2ms. --when 'sleep>50ms' would have captured it"},
+		{Longest{Slept: 50 * ms, Held: 1204 * ms}, "nothing met a condition: the longest sleep took 50ms; Lua held the event loop for up to 1.2s. " +
+			"--when 'sleep>20ms' --when 'held>1s' would have captured it"},
+	} {
+		if got := tt.longest.Text(); got != tt.want {
+			t.Errorf("%+v:\n%q, want\n%q", tt.longest, got, tt.want)
+		}
+	}
+	for d := time.Millisecond; d < time.Minute; d += d/3 + 7 {
+		if below := roundBelow(d); below >= d || d > ms && below < d*2/5 {
+			t.Errorf("%v is not close below %v", below, d)
+		}
+	}
+}
+
+// TestLookoutKeepsTheLongest: of the samples of a tail, but for those of other threads.
+func TestLookoutKeepsTheLongest(t *testing.T) {
+	s := newStage(t, "sleep>200ms")
+	s.pass(sec, worker.Sample{Time: s.tail.Now, Sleep: &worker.Sleep{For: 52 * ms}},
+		worker.Sample{Time: s.tail.Now, Thread: true, Sleep: &worker.Sleep{For: sec}})
+	s.pass(sec)
+	if got := s.Longest(); got.Slept != 52*ms || len(s.noticed) > 0 {
+		t.Errorf("%+v, noticed %v", got, s.noticed)
+	}
+	var all Longest
+	all.Merge(Longest{Slept: 1, Held: 5})
+	all.Merge(Longest{Slept: 3, Held: 4})
+	if (all != Longest{Slept: 3, Held: 5}) {
+		t.Errorf("%+v", all)
+	}
+}
