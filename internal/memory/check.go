@@ -26,7 +26,7 @@ func (e *ShortError) Error() string {
 		who = "what the process has in swap would come back and take"
 	}
 	if e.Limit.Err != nil {
-		return fmt.Sprintf("%s about %s of memory, and how much is free cannot be read: %v", who, Size(e.Needed), e.Limit)
+		return fmt.Sprintf("%s about %s of memory, and how much is free is not known: %v", who, Size(e.Needed), e.Limit)
 	}
 	return fmt.Sprintf("%s about %s of memory, and %v has %s to spare", who, Size(e.Needed), e.Limit, Size(e.Limit.Spare))
 }

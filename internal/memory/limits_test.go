@@ -154,8 +154,8 @@ func TestCheck(t *testing.T) {
 			"memory cgroup /theirs (limit 105 MB) has 44 MB to spare"},
 		"the same group, and one that is ended as soon": {map[string]string{"proc/self/cgroup": "4:memory:/theirs\n", "proc/7/oom_score_adj": "1000\n"},
 			Need{Own: 30 * mb, PID: 7}, "has 22 MB to spare"},
-		"a machine that does not tell": {map[string]string{"proc/meminfo": "MemTotal: 5 kB\n"}, Need{Own: 100 * mb}, "cannot be told: this machine"},
-		"a limit that is hidden":       {map[string]string{"proc/self/cgroup": "4:memory:/hidden\n"}, Need{Own: 100 * mb, PID: 7}, "cannot be told: memory cgroup /hidden, whose limit cannot be read"},
+		"a machine that does not tell": {map[string]string{"proc/meminfo": "MemTotal: 5 kB\n"}, Need{Own: 100 * mb}, "is not known: this machine"},
+		"a limit that is hidden":       {map[string]string{"proc/self/cgroup": "4:memory:/hidden\n"}, Need{Own: 100 * mb, PID: 7}, "is not known: memory cgroup /hidden, whose limit cannot be read"},
 		"little, though hidden":        {map[string]string{"proc/self/cgroup": "4:memory:/hidden\n"}, Need{Own: 10 * mb, PID: 7}, ""},
 	} {
 		files := map[string]string{}
