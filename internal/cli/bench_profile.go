@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -33,7 +34,7 @@ func profilers(ctx context.Context, sys Sys) (of func(name string) bench.Profile
 	}, by.close, nil
 }
 
-// A caseProfiler looks at the processes of one case.
+// A caseProfiler samples the processes of one case.
 type caseProfiler struct {
 	by      looker
 	name    string
@@ -42,53 +43,36 @@ type caseProfiler struct {
 	stop    func()
 	wait    sync.WaitGroup
 
-	lock  sync.Mutex // of what follows
-	looks worker.Looks
-	err   error
+	lock sync.Mutex // of what follows
+	all  []looked
 }
 
-// Begin looks at a process from now on.
+// Begin samples a process from now on. It may take a moment until it is seen, as when it makes traces.
 func (p *caseProfiler) Begin(pid int) {
+	f := following{by: p.by, duration: hours, Follower: follow.Follower{
+		Find: fixed(pid), Expects: never, Open: worker.OpenProgram, Young: true, Patience: 2 * time.Second,
+	}}
 	p.wait.Go(func() {
-		w, err := p.open(pid)
-		var seen looked
-		if err == nil {
-			defer w.Close()
-			const long = time.Hour
-			seen = p.by.look(p.during, w, long, func(time.Duration) {})
-			err = seen.err
-		}
-		if errors.Is(err, worker.ErrEnded) || p.during.Err() != nil {
-			err = nil
-		}
+		seen := f.until(p.during, p.during)
 		p.lock.Lock()
 		defer p.lock.Unlock()
-		p.looks, p.err = p.looks.And(seen.looks), errors.Join(p.err, err)
+		p.all = append(p.all, seen...)
 	})
 }
 
-// open opens a process that has begun; it may take a moment to be seen, as when it makes traces.
-func (p *caseProfiler) open(pid int) (*worker.Worker, error) {
-	for pause := time.Millisecond; ; pause *= 2 {
-		w, err := worker.OpenProgram(pid)
-		if err == nil || pause > time.Second {
-			return w, err
-		}
-		select {
-		case <-p.during.Done():
-			return nil, err
-		case <-time.After(pause):
-		}
-	}
-}
+// Of processes that are known, and sampled until they end.
+func fixed(pids ...int) func() ([]int, error) { return func() ([]int, error) { return pids, nil } }
+func never() bool                             { return false }
+func hours(int) time.Duration                 { return time.Hour }
 
 // End ends all looking.
 func (p *caseProfiler) End() (record.Profile, error) {
 	p.stop()
 	p.wait.Wait()
-	out, chosen := p.looks.Profile(worker.OnCPU, profile.Samples)
+	looks, err := together(p.all)
+	out, chosen := looks.Profile(worker.OnCPU, profile.Samples)
 	if len(chosen.Samples) == 0 {
-		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), p.err, p.looks.LastErr)
+		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), err, looks.LastErr)
 	}
 	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, worker.OnCPU), p.by.name(), p.started
 	insideLoop(out)

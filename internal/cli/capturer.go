@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -26,9 +27,7 @@ type capturer struct {
 	wait    sync.WaitGroup
 
 	lock     sync.Mutex // of what follows, and of stdout and stderr
-	active   map[int]bool
-	refused  map[int]bool
-	seen     int // workers that could be watched
+	seen     int        // workers that could be watched
 	captures int
 	longest  capture.Longest
 	errs     []error
@@ -41,7 +40,6 @@ func newCapturer(sys Sys, o watchOptions) (*capturer, error) {
 	}
 	return &capturer{
 		sys: sys, o: o, sampler: sampler, gate: &capture.Gate{Pause: o.capture.pause, Limit: o.capture.limit},
-		active: map[int]bool{}, refused: map[int]bool{},
 	}, nil
 }
 
@@ -64,30 +62,23 @@ func (c *capturer) fail(err error) {
 }
 
 // run watches the workers and those that come, until ctx ends or there are none to wait for.
-func (c *capturer) run(ctx context.Context, pids []int) error {
+func (c *capturer) run(ctx context.Context) error {
 	c.say("captures of %s go into %s; Ctrl-C ends", c.conditions(), c.o.capture.folder)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for first := true; ; first = false {
-		for _, pid := range pids {
-			c.start(ctx, pid, !first)
+	failed := func(pid int, err error) { c.fail(fmt.Errorf("worker %d: %w", pid, err)) }
+	f := follow.Follower{Find: c.o.Find, Expects: c.o.Expects, Open: worker.Open, Patience: 5 * time.Second, Failed: failed}
+	f.Observe = func(ctx context.Context, w *worker.Worker) error {
+		err := c.watch(ctx, w)
+		if err != nil {
+			failed(w.PID, err)
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if !c.expects() {
-			return errors.New("no worker is left")
-		}
-		pids, _ = c.o.find() // there may be none between two
-		if len(c.o.pids) > 0 {
-			pids = nil // these are watched, or have ended
-		}
+		return worker.ErrEnded // or ctx has
 	}
+	f.Run(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errors.New("no worker is left")
 }
 
 func (c *capturer) conditions() string {
@@ -98,56 +89,10 @@ func (c *capturer) conditions() string {
 	return strings.Join(all, ", ")
 }
 
-// expects tells whether there is a worker, or another one may come.
-func (c *capturer) expects() bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	switch {
-	case len(c.active) > 0:
-		return true
-	case len(c.o.pids) > 0 || c.seen == 0 && len(c.refused) > 0:
-		return false
-	}
-	return c.o.all || runs(c.o.master)
-}
-
 func runs(pid int) bool { return !(&process.Process{PID: pid}).Ended() }
 
-// start begins to watch a worker that is not watched yet. A young one may not be ready.
-func (c *capturer) start(ctx context.Context, pid int, young bool) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if c.active[pid] || c.refused[pid] {
-		return
-	}
-	c.active[pid] = true
-	c.wait.Go(func() {
-		err := c.watch(ctx, pid, young)
-		if len(c.o.pids) == 0 && !runs(pid) {
-			err = nil // it ended while it was opened, as in a reload; others come
-		}
-		if err != nil {
-			c.fail(fmt.Errorf("worker %d: %w", pid, err))
-		}
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		if delete(c.active, pid); err != nil {
-			c.refused[pid] = true
-		}
-	})
-}
-
 // watch waits for events at a worker until it ends, or ctx does.
-func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
-	w, err := worker.Open(pid)
-	for tries := 0; err != nil && young && tries < 20 && ctx.Err() == nil; tries++ {
-		pause(ctx, 250*time.Millisecond)
-		w, err = worker.Open(pid)
-	}
-	if err != nil {
-		return err
-	}
-	defer w.Close()
+func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 	c.lock.Lock()
 	c.seen++
 	c.lock.Unlock()
@@ -158,9 +103,9 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 		return gc.InUse, err
 	}
 	o.InFlight = w.InFlight
-	o.Noticed = func(e capture.Event) { c.say("worker %d: %s", pid, e.Text()) }
+	o.Noticed = func(e capture.Event) { c.say("worker %d: %s", w.PID, e.Text()) }
 	o.Captured = func(p capture.Pending, t *worker.Tail) {
-		c.wait.Go(func() { c.write(capture.New(pid, o.Keep, p, t)) })
+		c.wait.Go(func() { c.write(capture.New(w.PID, o.Keep, p, t)) })
 	}
 	defer func() {
 		c.lock.Lock()
@@ -171,7 +116,7 @@ func (c *capturer) watch(ctx context.Context, pid int, young bool) error {
 	return w.Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *worker.Tail) {
 		if !said {
 			said = true
-			c.say("waiting at worker %d", pid)
+			c.say("waiting at worker %d", w.PID)
 		}
 		o.Look(t, c.sys.Now())
 	})

@@ -174,7 +174,7 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 // lookAtHeaps looks at one worker after the other: no two stand still at once. missed tells those that
 // could not be looked at, where others could.
 func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot, missed, err error) {
-	pids, err := o.find()
+	pids, err := o.Find()
 	if err != nil {
 		return nil, nil, err
 	}

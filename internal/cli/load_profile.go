@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
@@ -32,8 +34,7 @@ type loadProfiler struct {
 	write   func(record.Line) error
 
 	lock   sync.Mutex // of what follows
-	looks  worker.Looks
-	err    error
+	all    []looked
 	begun  time.Duration // the first slice, by CLOCK_MONOTONIC, as samples are
 	slices []record.LoadSlice
 }
@@ -61,9 +62,7 @@ func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfi
 		p.lock.Lock()
 		p.begun = time.Duration(ns)
 		p.lock.Unlock()
-		for pid := range pids {
-			p.follow(pid)
-		}
+		p.wait.Go(func() { p.follow(slices.Collect(maps.Keys(pids))) })
 	}
 	o.Heard = func(s record.LoadSlice) {
 		if s.Thread == 0 {
@@ -78,22 +77,10 @@ func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfi
 	return p, nil
 }
 
-// follow samples a process until the end. One that is no worker, as nginx's master, is left alone.
-func (p *loadProfiler) follow(pid int) {
-	p.wait.Go(func() {
-		w, err := worker.Open(pid)
-		if err != nil {
-			return
-		}
-		defer w.Close()
-		seen := p.by.look(p.during, w, time.Hour, func(time.Duration) {})
-		if errors.Is(seen.err, worker.ErrEnded) || p.during.Err() != nil {
-			seen.err = nil
-		}
-		p.lock.Lock()
-		defer p.lock.Unlock()
-		p.looks, p.err = p.looks.And(seen.looks), errors.Join(p.err, seen.err)
-	})
+// follow samples processes until the end. One that is no worker, as nginx's master, is left alone.
+func (p *loadProfiler) follow(pids []int) {
+	f := following{by: p.by, duration: hours, Follower: follow.Follower{Find: fixed(pids...), Expects: never, Open: worker.Open}}
+	p.all = slices.DeleteFunc(f.until(p.during, p.during), func(l looked) bool { return l.looks.Elapsed == 0 })
 }
 
 // before holds back the record's last line, as the profiles stand before it.
@@ -112,9 +99,10 @@ func (p *loadProfiler) before(write func(record.Line) error) func(record.Line) e
 func (p *loadProfiler) into(rec *record.Record) {
 	p.stop()
 	p.wait.Wait()
-	chosen := p.looks.Only(worker.OnCPU)
+	looks, err := together(p.all)
+	chosen := looks.Only(worker.OnCPU)
 	if len(chosen.Samples) == 0 {
-		note(p.sys, fmt.Sprintf("no sample found the server on the CPU, so there is no profile: %v", errors.Join(p.err, p.looks.LastErr)))
+		note(p.sys, fmt.Sprintf("no sample found the server on the CPU, so there is no profile: %v", errors.Join(err, looks.LastErr)))
 	}
 	for side, name := range p.names {
 		line, err := p.profile(chosen, side, name)

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/moonlap/moonlap/internal/doctor"
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -39,7 +39,6 @@ func lookAtCommand(ctx context.Context, sys Sys, o profileOptions, by looker) (a
 	if f, ok := sys.Stdin.(*os.File); ok && !term.IsTerminal(int(f.Fd())) {
 		cmd.Stdin = f
 	}
-	h := &hunt{o: o, by: by, progress: newProgress(sys), started: time.Now(), tried: map[int]*attempt{}}
 	group := make(chan int, 2)
 	cmd.Note = func(g int) { group <- g }
 	type result struct {
@@ -52,14 +51,13 @@ func lookAtCommand(ctx context.Context, sys Sys, o profileOptions, by looker) (a
 		cancel()
 		over <- result{ran, err}
 	}()
+	h := &hunt{started: time.Now(), failed: map[int]error{}}
 	select {
 	case g := <-group:
-		h.follow(running, g)
+		all = h.follow(running, sys, o, by, g)
 	case <-running.Done(): // it could not be started
 	}
 	r := <-over
-	h.wait.Wait()
-	h.progress.Clear()
 	switch {
 	case r.err != nil && running.Err() == nil:
 		return nil, nil, r.err
@@ -71,121 +69,87 @@ func lookAtCommand(ctx context.Context, sys Sys, o profileOptions, by looker) (a
 	case r.ran.Status != 0:
 		ended = fmt.Errorf("%s ended with status %d", o.command[0], r.ran.Status)
 	}
-	if len(h.all) == 0 && ctx.Err() == nil {
-		return nil, nil, errors.Join(h.unseen(), ended)
+	if len(all) == 0 && ctx.Err() == nil {
+		return nil, nil, errors.Join(h.unseen(o.command[0]), ended)
 	}
-	return h.all, ended, nil
+	return all, ended, nil
 }
 
-// A hunt looks for the processes of a command that have LuaJIT in them, and looks at them.
+// A hunt is for those processes of a command that have LuaJIT in them.
 type hunt struct {
-	o       profileOptions
-	by      looker
 	started time.Time
-
-	tried map[int]*attempt
-
-	lock     sync.Mutex // of what follows
-	wait     sync.WaitGroup
-	progress *progress
-	all      []looked
+	lock    sync.Mutex    // of what follows
+	failed  map[int]error // why processes that run cannot be opened
 }
 
-// An attempt to open a process is made again, ever more rarely: it may be starting, or load LuaJIT
-// late, or run another program next.
-type attempt struct {
-	again time.Time
-	pause time.Duration
-	err   error
-	open  bool // it is looked at
-}
-
-const (
-	firstPause = 2 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
-	young      = 2 * time.Second // after that, new processes are looked for more rarely
-)
-
-// follow opens the command's processes until ctx ends.
-func (h *hunt) follow(ctx context.Context, group int) {
-	h.try(ctx, group)
-	for ctx.Err() == nil {
-		for _, pid := range process.Family(group) {
-			h.try(ctx, pid)
-		}
-		every := 100 * time.Millisecond
-		if time.Since(h.started) < young {
-			every = firstPause
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(every):
-		}
-	}
-}
-
-func (h *hunt) try(ctx context.Context, pid int) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	a := h.tried[pid]
-	if a == nil {
-		a = &attempt{pause: firstPause}
-		h.tried[pid] = a
-	}
-	if a.open || time.Now().Before(a.again) {
-		return
-	}
-	w, err := worker.OpenProgram(pid)
-	if err != nil {
-		if runs(pid) {
-			a.err = err
-		}
-		a.pause = min(2*a.pause, lastPause)
-		a.again = time.Now().Add(a.pause)
-		return
-	}
-	a.open, a.err = true, nil
-	h.wait.Go(func() { h.look(ctx, w, a) })
-}
-
-// look looks at a process until it ends.
-func (h *hunt) look(ctx context.Context, w *worker.Worker, a *attempt) {
-	defer w.Close()
+// follow samples the command's processes until ctx ends.
+func (h *hunt) follow(ctx context.Context, sys Sys, o profileOptions, by looker, group int) (seen []looked) {
 	const long = 1000 * time.Hour
-	duration := long
-	if h.o.bounded {
-		duration = h.o.duration - time.Since(h.started)
-	}
-	seen := h.by.look(ctx, w, duration, func(time.Duration) {
-		h.lock.Lock()
-		defer h.lock.Unlock()
-		passed := time.Since(h.started)
-		left := max(0, duration-passed)
-		if !h.o.bounded {
-			left = 0 // not known
+	p := newProgress(sys)
+	defer p.Clear()
+	f := following{by: by, Follower: follow.Follower{
+		Find:    func() ([]int, error) { return append([]int{group}, process.Family(group)...), nil },
+		Expects: func() bool { return true },
+		Every:   h.every, Open: h.open, Young: true, Patience: long,
+	}}
+	f.duration = func(int) time.Duration {
+		if o.bounded {
+			return o.duration - time.Since(h.started)
 		}
-		h.progress.Update("looking at "+h.o.command[0], passed, left)
-	})
+		return long
+	}
+	f.tick = func() {
+		passed, left := time.Since(h.started), time.Duration(0) // not known
+		if o.bounded {
+			left = max(0, o.duration-passed)
+		}
+		p.Update("looking at "+o.command[0], passed, left)
+	}
+	for _, one := range f.until(ctx, ctx) {
+		if errors.Is(one.err, worker.ErrEnded) {
+			one.err = nil // it has run to its end
+		}
+		if one.err != nil {
+			h.note(one.pid, one.err)
+		}
+		if one.looks.Elapsed > 0 {
+			seen = append(seen, one)
+		}
+	}
+	return seen
+}
+
+// every is how often new processes are looked for: more rarely when the command is no longer young.
+func (h *hunt) every() time.Duration {
+	const young = 2 * time.Second
+	if time.Since(h.started) < young {
+		return 2 * time.Millisecond
+	}
+	return 100 * time.Millisecond
+}
+
+// open opens a process, and keeps why it cannot be as long as it runs.
+func (h *hunt) open(pid int) (*worker.Worker, error) {
+	w, err := worker.OpenProgram(pid)
+	if err == nil || runs(pid) {
+		h.note(pid, err)
+	}
+	return w, err
+}
+
+func (h *hunt) note(pid int, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	if errors.Is(seen.err, worker.ErrEnded) || ctx.Err() != nil {
-		seen.err = nil // it has run to its end, or was ended
-	}
-	a.err = seen.err
-	a.open, a.again = false, time.Now().Add(firstPause) // another program may run in it now
-	if seen.looks.Elapsed > 0 {
-		h.all = append(h.all, seen)
-		slices.SortStableFunc(h.all, func(a, b looked) int { return a.pid - b.pid })
-	}
+	h.failed[pid] = err
 }
 
 // unseen says why nothing was seen.
-func (h *hunt) unseen() error {
+func (h *hunt) unseen(command string) error {
 	why := errors.New("it has ended too soon, or it has gone into the background: let it run there, as nginx with -g 'daemon off;'")
-	for pid, a := range h.tried {
-		if a.err != nil {
-			why = fmt.Errorf("process %d: %w", pid, a.err)
+	for pid, err := range h.failed {
+		if err != nil {
+			why = fmt.Errorf("process %d: %w", pid, err)
 		}
 	}
-	return fmt.Errorf("no process of %s could be looked into: %w", h.o.command[0], why)
+	return fmt.Errorf("no process of %s could be looked into: %w", command, why)
 }

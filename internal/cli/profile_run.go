@@ -31,7 +31,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	var pids []int
 	var err error
 	if o.command == nil {
-		if pids, err = o.find(); err != nil {
+		if pids, err = o.Find(); err != nil {
 			return err
 		}
 	}

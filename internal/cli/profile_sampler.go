@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -111,6 +114,56 @@ func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Durati
 		seen.looks.Samples = observing.Samples()
 	}
 	return seen
+}
+
+// A following is processes that are sampled side by side, and what became of each.
+type following struct {
+	follow.Follower
+	by       looker
+	duration func(pid int) time.Duration // how long a process is sampled that has just been opened
+	tick     func()                      // is called while they are, by one of them at a time; nil: by none
+
+	lock sync.Mutex // of what follows, and of tick
+	all  []looked   // by process ID, once all is over
+}
+
+// until samples processes as they come until ctx ends; others that come after finding has ended are left alone.
+func (f *following) until(ctx, finding context.Context) []looked {
+	f.Observe = func(ctx context.Context, w *worker.Worker) error {
+		seen := f.by.look(ctx, w, f.duration(w.PID), func(time.Duration) {
+			f.lock.Lock()
+			defer f.lock.Unlock()
+			if f.tick != nil {
+				f.tick()
+			}
+		})
+		why := seen.err
+		f.saw(ctx, seen)
+		return why
+	}
+	f.Failed = func(pid int, err error) { f.saw(ctx, looked{pid: pid, err: err}) }
+	f.RunUntil(ctx, finding)
+	slices.SortStableFunc(f.all, func(a, b looked) int { return a.pid - b.pid })
+	return f.all
+}
+
+func (f *following) saw(ctx context.Context, one looked) {
+	if ctx.Err() != nil {
+		one.err = nil // which is not the worker's fault
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.all = append(f.all, one)
+}
+
+// together are those of all, and why some of them failed that have not just ended.
+func together(all []looked) (looks worker.Looks, err error) {
+	for _, one := range all {
+		if looks = looks.And(one.looks); !errors.Is(one.err, worker.ErrEnded) {
+			err = errors.Join(err, one.err)
+		}
+	}
+	return looks, err
 }
 
 // note is what has to be known of the stacks.

@@ -6,55 +6,41 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// lookAtAll looks at the workers side by side, and at those that a reload puts in their place.
+// lookAtAll samples workers, and those that a reload puts in their place.
 func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by looker) []looked {
 	end := time.Now().Add(o.duration)
+	finding, stop := context.WithDeadline(ctx, end)
+	defer stop()
 	p := newProgress(sys)
-	var all []looked
-	var lock sync.Mutex // of p and all
-	var wait sync.WaitGroup
-	// The workers there are now are looked at for the whole duration, which begins when they are open:
-	// on an overloaded machine that takes a while. Those that are started later are until the end.
-	look := func(pid int, duration func() time.Duration) {
-		l := looked{pid: pid}
-		w, err := worker.Open(pid)
-		if errors.Is(err, os.ErrPermission) {
-			err = fmt.Errorf("%w; what moonlap starts itself is profiled without: moonlap profile -- COMMAND", err)
+	defer p.Clear()
+	f := following{by: by, Follower: follow.Follower{Find: o.Find, Expects: o.Expects, Patience: 5 * time.Second, Open: openWorker}}
+	// The workers there are now are sampled for the whole duration, which begins when they are open: on an overloaded machine
+	// that takes a while. Those that are started later are until the end.
+	f.duration = func(pid int) time.Duration {
+		if slices.Contains(pids, pid) {
+			return o.duration
 		}
-		if l.err = err; err == nil {
-			defer w.Close()
-			l = by.look(ctx, w, duration(), func(time.Duration) {
-				lock.Lock()
-				defer lock.Unlock()
-				left := max(0, time.Until(end))
-				p.Update("looking at "+plainPIDs(pids), o.duration-left, left)
-			})
-		}
-		if ctx.Err() != nil { // not the worker's fault
-			l.err = nil
-		}
-		lock.Lock()
-		defer lock.Unlock()
-		all = append(all, l)
+		return time.Until(end)
 	}
-	for _, pid := range pids {
-		wait.Go(func() { look(pid, func() time.Duration { return o.duration }) })
+	f.tick = func() {
+		left := max(0, time.Until(end))
+		p.Update("looking at "+plainPIDs(pids), o.duration-left, left)
 	}
-	if len(o.pids) == 0 { // no certain ones
-		o.follow(ctx, end, pids, func(pid int) {
-			wait.Go(func() { look(pid, func() time.Duration { return time.Until(end) }) })
-		})
+	return f.until(ctx, finding)
+}
+
+func openWorker(pid int) (*worker.Worker, error) {
+	w, err := worker.Open(pid)
+	if errors.Is(err, os.ErrPermission) {
+		err = fmt.Errorf("%w; what moonlap starts itself is profiled without: moonlap profile -- COMMAND", err)
 	}
-	wait.Wait()
-	p.Clear()
-	slices.SortFunc(all, func(a, b looked) int { return a.pid - b.pid })
-	return all
+	return w, err
 }
 
 func plainPIDs(pids []int) string {

@@ -91,7 +91,7 @@ graph and all of it as JSON. Conditions:
 		Args: flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
-				o.all = true
+				o.All = true
 			}
 			if err := o.check(cmd.Flags()); err != nil {
 				return err
@@ -178,7 +178,7 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 // that is served waits for others.
 func watchUntil(ctx context.Context, sys Sys, o watchOptions, open *watchers, show func(watch.Snapshot) error) error {
 	for {
-		pids, err := o.find() // anew, because a reload starts other workers
+		pids, err := o.Find() // anew, because a reload starts other workers
 		if err != nil && o.listen == "" {
 			return err
 		}
@@ -210,7 +210,7 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open *watchers, sh
 
 // replaced tells that there are other workers than these by now, as after a reload.
 func (o *watchOptions) replaced(pids []int) bool {
-	now, err := o.find()
+	now, err := o.Find()
 	return err == nil && slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(pids, pid) })
 }
 

@@ -108,8 +108,7 @@ var (
 )
 
 func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
-	pids, err := o.find()
-	if err != nil {
+	if _, err := o.Find(); err != nil {
 		return err
 	}
 	c, err := newCapturer(sys, o)
@@ -130,7 +129,7 @@ func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
 	during, stop = context.WithCancelCause(during)
 	defer stop(nil)
 	c.stop = stop
-	err = c.run(during, pids)
+	err = c.run(during)
 	c.wait.Wait() // captures are written whole, also after Ctrl-C
 	if c.seen > 0 && c.captures == 0 && len(c.errs) == 0 {
 		c.say("%s", c.longest.Text())
