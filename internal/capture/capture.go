@@ -191,8 +191,7 @@ func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
 	if r := e.Request; r != nil {
 		c.Request = r.Method + " " + r.URI
 		if r.Lua != nil {
-			f := *r.Lua
-			c.Line = profile.Frame{Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line, LastLine: f.LastLine, Kind: profile.Lua}.Name()
+			c.Line = r.Lua.Where()
 			if r.Waits != "" {
 				c.Line += " waits in " + r.Waits
 			}

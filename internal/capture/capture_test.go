@@ -10,14 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // lua is a stack with a line of Lua on top.
-func lua(line int) []worker.Frame {
-	return []worker.Frame{{Kind: luajit.Lua, Function: "f", File: "app.lua", FirstLine: 1, Line: line}, {Kind: luajit.C, Function: "main", File: "nginx"}}
+func lua(line int) []profile.Frame {
+	return []profile.Frame{{Kind: profile.Lua, Function: "f", File: "app.lua", FirstLine: 1, Line: line}, {Kind: profile.C, Function: "main", File: "nginx"}}
 }
 
 // stalled is a worker that ran line 2 in each tenth of a second, then line 9 for a second, then line 2 again.

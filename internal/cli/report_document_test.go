@@ -13,7 +13,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/explain"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -25,9 +24,9 @@ import (
 func TestReportDocuments(t *testing.T) {
 	sys := Sys{Getenv: func(string) string { return "" }, Width: func() int { return 100 }, Now: func() time.Time { return time.Unix(1e9, 0).UTC() }}
 	opt := reportOptions(sys)
-	handler := worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	handler := profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
 	sample := worker.Sample{
-		Lua: true, Asleep: true, Phase: "access", Request: worker.Request{Method: "GET", URI: "/one"}, Stack: []worker.Frame{{Kind: luajit.C, Function: "wait4", File: "libc"}, handler},
+		Lua: true, Asleep: true, Phase: "access", Request: worker.Request{Method: "GET", URI: "/one"}, Stack: []profile.Frame{{Kind: profile.C, Function: "wait4", File: "libc"}, handler},
 		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: time.Second},
 	}
 	looks := worker.Looks{Samples: []worker.Sample{sample, sample}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}

@@ -85,10 +85,10 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 	caller := worker.InnermostLua(stack)
 	what := stack[0].Function
 	for _, f := range stack { // what Lua called: the outermost of the frames above it
-		if f.Kind == luajit.Lua {
+		if f.Kind == profile.Lua {
 			break
 		}
-		if f.Kind == luajit.Builtin || f.File == "" {
+		if f.Kind == profile.Builtin || f.File == "" {
 			what = f.Function
 		}
 	}
@@ -163,11 +163,11 @@ func inside(e shares.Result) []Finding {
 }
 
 // common is the innermost Lua function that all the stacks share, from the outermost frame inwards.
-func common(samples []worker.Sample) (worker.Frame, bool) {
-	var best worker.Frame
+func common(samples []worker.Sample) (profile.Frame, bool) {
+	var best profile.Frame
 	found := false
 	for depth := 1; ; depth++ {
-		var first worker.Frame
+		var first profile.Frame
 		for i, s := range samples {
 			at := len(s.Stack) - depth
 			if at < 0 {
@@ -184,20 +184,20 @@ func common(samples []worker.Sample) (worker.Frame, bool) {
 				first.Line, first.LastLine = first.FirstLine, 0 // several lines: name the function
 			}
 		}
-		if first.Kind == luajit.Lua {
+		if first.Kind == profile.Lua {
 			best, found = first, true
 		}
 	}
 }
 
 // typical is the most frequent stack of some samples, or of all where there are none.
-func typical(all, some []worker.Sample) []worker.Frame {
+func typical(all, some []worker.Sample) []profile.Frame {
 	if len(some) > 0 {
 		all = some
 	}
 	count := map[string]int{}
-	keys := map[*worker.Frame]string{} // equal stacks share their memory, mostly
-	var best []worker.Frame
+	keys := map[*profile.Frame]string{} // equal stacks share their memory, mostly
+	var best []profile.Frame
 	most := 0
 	for _, s := range all {
 		if len(s.Stack) == 0 {

@@ -7,19 +7,20 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 var (
-	wait    = worker.Frame{Kind: luajit.C, Function: "epoll_wait", File: "libc.so.6"}
-	main    = worker.Frame{Kind: luajit.C, Function: "main", File: "nginx"}
-	handler = worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
-	execute = worker.Frame{Kind: luajit.Builtin, Function: "os.execute"}
-	wait4   = worker.Frame{Kind: luajit.C, Function: "wait4", File: "libc.so.6"}
-	deflate = worker.Frame{Kind: luajit.C, Function: "deflate", File: "libz.so.1"}
+	wait    = profile.Frame{Kind: profile.C, Function: "epoll_wait", File: "libc.so.6"}
+	main    = profile.Frame{Kind: profile.C, Function: "main", File: "nginx"}
+	handler = profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	execute = profile.Frame{Kind: profile.Builtin, Function: "os.execute"}
+	wait4   = profile.Frame{Kind: profile.C, Function: "wait4", File: "libc.so.6"}
+	deflate = profile.Frame{Kind: profile.C, Function: "deflate", File: "libz.so.1"}
 )
 
-func at(f worker.Frame, line int) worker.Frame { f.Line = line; return f }
+func at(f profile.Frame, line int) profile.Frame { f.Line = line; return f }
 
 func times(n int, samples ...worker.Sample) []worker.Sample {
 	var all []worker.Sample
@@ -32,8 +33,8 @@ func times(n int, samples ...worker.Sample) []worker.Sample {
 func TestFindings(t *testing.T) {
 	one := worker.Request{Address: 1, Method: "GET", URI: "/one"}
 	two := worker.Request{Address: 2, Method: "GET", URI: "/two"}
-	idle := worker.Sample{Asleep: true, Stack: []worker.Frame{wait, main}}
-	lua := func(r worker.Request, frames ...worker.Frame) worker.Sample {
+	idle := worker.Sample{Asleep: true, Stack: []profile.Frame{wait, main}}
+	lua := func(r worker.Request, frames ...profile.Frame) worker.Sample {
 		return worker.Sample{Lua: true, Request: r, Stack: append(frames, main)}
 	}
 	blocked := lua(one, wait4, execute, handler)
@@ -59,7 +60,7 @@ func TestFindings(t *testing.T) {
 		"same memory":   {times(50, lua(one, handler), turned), 1, "busy", "handler@app.lua:24 (100 %)"},
 		"halted":        {times(50, halted), 0, "halted", "SIGSTOP"},
 		"half busy":     {times(50, lua(one, handler), idle), 0.5, "busy", "handler@app.lua:24 (50 %)"},
-		"in C":          {times(50, worker.Sample{Stack: []worker.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
+		"in C":          {times(50, worker.Sample{Stack: []profile.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
 		"blocked":       {times(50, blocked, idle, idle), 0, "blocked", "handler@app.lua:24 put the worker to sleep in os.execute (wait4)"},
 		"once asleep":   {append(times(49, lua(one, handler)), blocked), 1, "stuck", "(GET /one)"},
 		"collecting":    {times(60, collecting, lua(one, handler)), 1, "busy garbage", "50 % of Lua's time"},

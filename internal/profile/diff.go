@@ -28,7 +28,7 @@ func (d *Diff) frame(f Frame) Frame {
 	}
 	f.Line, f.LastLine = 0, 0
 	if f.Function != "" {
-		f.First = 0
+		f.FirstLine = 0
 	}
 	return f
 }

@@ -33,7 +33,7 @@ func spread(n int64) []int64 {
 // were in it before, 20 % of 500 after.
 func changed() *Diff {
 	moved := slow
-	moved.First, moved.Line = 11, 13
+	moved.FirstLine, moved.Line = 11, 13
 	before := &Profile{Head: Head{Title: "before", Period: 10 * time.Millisecond}}
 	before.AddSliced([]Frame{cMain, chunk, slow, format}, map[string]string{"uri": "/one"}, spread(600))
 	before.AddSliced([]Frame{cMain, chunk, fast}, map[string]string{"uri": "/two"}, spread(399))

@@ -25,7 +25,7 @@ func Hot(kept *record.Profile, most int) *record.Hot {
 		if !ok {
 			continue
 		}
-		key := Frame{Function: f.Function, File: f.File, Line: cmp.Or(f.Line, f.First), LastLine: f.LastLine}
+		key := Frame{Function: f.Function, File: f.File, Line: cmp.Or(f.Line, f.FirstLine), LastLine: f.LastLine}
 		i, known := index[key]
 		if !known {
 			i = len(hot.Lines)

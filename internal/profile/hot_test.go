@@ -13,7 +13,7 @@ import (
 // are of all looks, those without Lua included.
 func TestHot(t *testing.T) {
 	line := func(n int, compiled bool) Frame {
-		return Frame{Function: "work", File: "/srv/b.lua", First: 3, Line: n, Kind: Lua, Compiled: compiled}
+		return Frame{Function: "work", File: "/srv/b.lua", FirstLine: 3, Line: n, Kind: Lua, Compiled: compiled}
 	}
 	p := &Profile{}
 	p.Add([]Frame{cMain, line(4, true)}, map[string]string{"state": "compiled"}, 5)

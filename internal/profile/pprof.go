@@ -51,7 +51,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		if l, ok := locations[f]; ok {
 			return l
 		}
-		c := code{f.Function, f.File, f.First, 0, 0}
+		c := code{f.Function, f.File, f.FirstLine, 0, 0}
 		if f.Range() { // a location has one line, so the function's name has the range
 			c.line, c.last = f.Line, f.LastLine
 		}
@@ -59,11 +59,11 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		if !ok {
 			name := f.Function
 			if f.Kind == Lua {
-				name = Frame{Function: f.Function, File: f.File, First: f.First, Line: c.line, LastLine: c.last, Kind: Lua}.Name()
+				name = Frame{Function: f.Function, File: f.File, FirstLine: f.FirstLine, Line: c.line, LastLine: c.last, Kind: Lua}.Name()
 			}
 			fn = &profile.Function{
 				ID: uint64(len(functions) + 1), Name: name, SystemName: name,
-				Filename: f.File, StartLine: int64(f.First),
+				Filename: f.File, StartLine: int64(f.FirstLine),
 			}
 			functions[c] = fn
 			out.Function = append(out.Function, fn)

@@ -5,7 +5,6 @@ package profile
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,28 +12,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 )
-
-// Kind of code that a frame belongs to.
-type Kind string
-
-// Kinds of frames.
-const (
-	Lua     Kind = "lua"
-	Builtin Kind = "builtin" // LuaJIT's own functions
-	C       Kind = "c"
-	Kernel  Kind = "kernel"
-)
-
-// Kinds of frames that hold memory.
-const (
-	Tables  Kind = "table"
-	Strings Kind = "text"
-	Code    Kind = "code" // functions and what belongs to them
-	CData   Kind = "cdata"
-	Other   Kind = "other"
-)
-
-var kinds = []Kind{Lua, Builtin, C, Kernel, Tables, Strings, Code, CData, Other}
 
 // Allocations is what a profile of Bytes is about whose stacks have allocated them; others have what is held.
 const Allocations = "allocations"
@@ -70,20 +47,6 @@ func (u Unit) amount(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// A Frame is one function on a stack. Frames are compared as values.
-type Frame struct {
-	Function string `json:"function"`
-	File     string `json:"file,omitempty"`       // source file, or library of C code
-	First    int    `json:"first_line,omitempty"` // where a Lua function begins; 0: unknown, or a main chunk
-	Line     int    `json:"line,omitempty"`       // that ran; 0: unknown
-	LastLine int    `json:"last_line,omitempty"`  // where that could not be told, it was one from Line to this; 0: it was Line
-	Kind     Kind   `json:"kind"`
-	Compiled bool   `json:"compiled,omitempty"` // in LuaJIT's machine code
-}
-
-// Range tells that the line could not be told: it is one of several.
-func (f Frame) Range() bool { return f.LastLine > f.Line && f.Line > 0 }
-
 // Ranges is the share of what was counted whose innermost Lua line could not be told.
 func (p *Profile) Ranges() float64 {
 	var all, ranges int64
@@ -94,31 +57,6 @@ func (p *Profile) Ranges() float64 {
 		}
 	}
 	return float64(ranges) / float64(max(1, all))
-}
-
-// Name is how the frame is written in stacks: function@file.lua:line for Lua, function@file.lua:first-last where the line is one of
-// these, the function alone for C, with FlameGraph's marks behind it: _[j] compiled, _[k] kernel.
-func (f Frame) Name() string {
-	name := f.Function
-	if f.Kind == Lua {
-		if name == "" {
-			name = "function"
-		}
-		name += "@" + path.Base(f.File)
-		if line := cmp.Or(f.Line, f.First); line > 0 {
-			name += fmt.Sprint(":", line)
-			if f.Range() {
-				name += fmt.Sprint("-", f.LastLine)
-			}
-		}
-	}
-	switch {
-	case f.Kind == Kernel:
-		name += "_[k]"
-	case f.Compiled:
-		name += "_[j]"
-	}
-	return name
 }
 
 // A Stack is one stack and how often it was seen.
@@ -201,8 +139,6 @@ func (p *Profile) Typical() []Frame {
 	slices.Reverse(best)
 	return best
 }
-
-func (f Frame) ofLua() bool { return f.Kind == Lua }
 
 // Add counts a stack, given outermost frame first, that was seen count times.
 func (p *Profile) Add(frames []Frame, labels map[string]string, count int64) {

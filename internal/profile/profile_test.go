@@ -19,9 +19,9 @@ import (
 var (
 	cMain  = Frame{Function: "main", File: "nginx", Kind: C}
 	chunk  = Frame{File: "=content_by_lua(nginx.conf:3)", Function: "main chunk", Line: 1, Kind: Lua}
-	slow   = Frame{Function: "slow", File: "/srv/app.lua", First: 10, Line: 12, Kind: Lua}
-	fast   = Frame{Function: "fast", File: "/srv/app.lua", First: 20, Line: 21, Kind: Lua, Compiled: true}
-	anon   = Frame{File: "/srv/app.lua", First: 30, Kind: Lua}
+	slow   = Frame{Function: "slow", File: "/srv/app.lua", FirstLine: 10, Line: 12, Kind: Lua}
+	fast   = Frame{Function: "fast", File: "/srv/app.lua", FirstLine: 20, Line: 21, Kind: Lua, Compiled: true}
+	anon   = Frame{File: "/srv/app.lua", FirstLine: 30, Kind: Lua}
 	write  = Frame{Function: "ksys_write", Kind: Kernel}
 	format = Frame{Function: "string.format", Kind: Builtin}
 )

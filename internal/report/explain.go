@@ -122,7 +122,7 @@ func (p *page) frame(f profile.Frame, times int) {
 	if f.Kind == profile.Lua {
 		line := f.Line
 		if line == 0 {
-			line = f.First
+			line = f.FirstLine
 		}
 		at = fmt.Sprintf("%s:%d", ui.Clean(f.File), line)
 	}

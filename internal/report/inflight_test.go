@@ -16,10 +16,10 @@ import (
 
 // TestServed: a request's light threads stand below it, nested, and those that are alike are counted; timers by function.
 func TestServed(t *testing.T) {
-	at := func(function string, line int) *worker.Frame {
-		return &worker.Frame{Function: function, File: "/app/shop.lua", Line: line}
+	at := func(function string, line int) *profile.Frame {
+		return &profile.Frame{Function: function, File: "/app/shop.lua", Line: line}
 	}
-	thread := func(state, in string, lua *worker.Frame, of ...worker.Thread) worker.Thread {
+	thread := func(state, in string, lua *profile.Frame, of ...worker.Thread) worker.Thread {
 		return worker.Thread{Kind: "thread", State: state, Waits: in, Lua: lua, Children: of}
 	}
 	sleep := thread("waits", "ngx.sleep", at("inner", 9))

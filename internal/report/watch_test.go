@@ -14,10 +14,10 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
@@ -27,7 +27,7 @@ import (
 // seen is a snapshot of a worker that does something of everything, and of one that ended.
 func seen() watch.Snapshot {
 	next, over := 59*time.Second, -time.Second
-	at := worker.Frame{Kind: luajit.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
+	at := profile.Frame{Kind: profile.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
 	inFlight := []worker.InFlight{
 		{Method: "GET", URI: "/slow", Age: 2500 * time.Millisecond, Phase: "access", Lua: &at, Waits: "ngx.sleep"},
 		{Method: "POST", URI: "/busy", Age: time.Millisecond, Phase: "content", Running: true},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // whereabouts tells what the worker's main thread is at, and where it is asleep in anything but its wait for events,
@@ -52,13 +53,13 @@ func (w *Worker) sleepsIn() (call int, r process.Registers, ok bool) {
 
 // kernelStack is the stack in the kernel of a thread that sleeps, innermost first: lines such as
 // "[<0>] do_wait+0x5f/0x130". It takes root.
-func (w *Worker) kernelStack() []Frame {
+func (w *Worker) kernelStack() []profile.Frame {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stack", w.PID))
-	var all []Frame
+	var all []profile.Frame
 	for line := range strings.Lines(string(b)) {
 		_, function, ok := strings.Cut(line, "] ")
 		if name, _, found := strings.Cut(function, "+"); ok && found {
-			all = append(all, Frame{Kind: Kernel, Function: name, File: "kernel"})
+			all = append(all, profile.Frame{Kind: profile.Kernel, Function: name, File: "kernel"})
 		}
 	}
 	return all

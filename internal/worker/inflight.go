@@ -4,22 +4,24 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // InFlight is a request that a worker has begun and not finished.
 type InFlight struct {
-	Method  string        `json:"method,omitempty"`
-	URI     string        `json:"uri,omitempty"`      // "": its head is being read, or it is a timer's
-	Age     time.Duration `json:"age_ns"`             // since nginx read its first bytes, to a millisecond; 0: not known
-	Began   time.Time     `json:"-"`                  // by nginx's clock; zero: not known
-	Phase   string        `json:"phase,omitempty"`    // whose Lua runs or waits: access, content, timer, …
-	Running bool          `json:"running"`            // Lua runs for it right now
-	Waits   string        `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
-	Lua     *Frame        `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
+	Method  string         `json:"method,omitempty"`
+	URI     string         `json:"uri,omitempty"`      // "": its head is being read, or it is a timer's
+	Age     time.Duration  `json:"age_ns"`             // since nginx read its first bytes, to a millisecond; 0: not known
+	Began   time.Time      `json:"-"`                  // by nginx's clock; zero: not known
+	Phase   string         `json:"phase,omitempty"`    // whose Lua runs or waits: access, content, timer, …
+	Running bool           `json:"running"`            // Lua runs for it right now
+	Waits   string         `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
+	Lua     *profile.Frame `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
 
-	Timer   *Frame  `json:"timer,omitempty"`    // the function that ngx.timer has called; nil: it is none, or that is not known
-	Threads *Thread `json:"threads,omitempty"`  // the entry coroutine and what it has begun; nil: it has begun nothing
-	Tries   []Try   `json:"upstream,omitempty"` // at upstream servers, the one that goes on last
+	Timer   *profile.Frame `json:"timer,omitempty"`    // the function that ngx.timer has called; nil: it is none, or that is not known
+	Threads *Thread        `json:"threads,omitempty"`  // the entry coroutine and what it has begun; nil: it has begun nothing
+	Tries   []Try          `json:"upstream,omitempty"` // at upstream servers, the one that goes on last
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks

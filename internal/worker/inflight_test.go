@@ -16,6 +16,7 @@ import (
 	ngx "github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // savedWorker is what an image of a worker needs to be read again.
@@ -50,7 +51,7 @@ func loadWorker(t rapid.TB, file string) (open func(process.Memory) *Worker, ima
 		vm.Memory = memory
 		w := &Worker{
 			Process: &process.Process{}, memory: memory, VM: &vm, Nginx: &ngx.Nginx{Memory: memory, Symbols: saved.Symbols},
-			luaConf: saved.LuaConf, lua: saved.Lua, frames: map[luajit.Frame]Frame{},
+			luaConf: saved.LuaConf, lua: saved.Lua, frames: map[luajit.Frame]profile.Frame{},
 		}
 		w.luaCtx.phase, w.luaCtx.phaseBytes = saved.Phase, saved.PhaseBytes
 		w.sources.Open = func(string) ([]byte, error) { return nil, errors.New("no source") }

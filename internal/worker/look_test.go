@@ -34,10 +34,10 @@ func TestOnly(t *testing.T) {
 
 // TestAddTo: equal stacks are one, whatever memory they are in, and labels tell them apart.
 func TestAddTo(t *testing.T) {
-	stack := func() []Frame {
-		return []Frame{
-			{Kind: luajit.Lua, Function: "f", File: "a.lua", Line: 2, FirstLine: 1},
-			{Kind: luajit.C, Function: "ngx_http_lua_access_handler", File: "nginx"},
+	stack := func() []profile.Frame {
+		return []profile.Frame{
+			{Kind: profile.Lua, Function: "f", File: "a.lua", Line: 2, FirstLine: 1},
+			{Kind: profile.C, Function: "ngx_http_lua_access_handler", File: "nginx"},
 		}
 	}
 	var shared stacks
@@ -45,7 +45,7 @@ func TestAddTo(t *testing.T) {
 	if &shared.shared(other)[0] != &one[0] {
 		t.Error("an equal stack does not share its memory")
 	}
-	at := func(uri string, stack []Frame) Sample {
+	at := func(uri string, stack []profile.Frame) Sample {
 		return Sample{Lua: true, State: luajit.Compiled, Request: Request{URI: uri}, Phase: "access", Stack: stack}
 	}
 	l := Looks{Samples: []Sample{at("/a", one), at("/a", one), at("/a", other), at("/\xff", one), {}}}
@@ -99,11 +99,11 @@ func TestPhase(t *testing.T) {
 		"lua@my_by_lua(x) ngx_http_lua_run_thread":                                  "",
 		"ngx_http_lua_ffi_exec_regex lua ngx_http_lua_ssl_sess_fetch_handler_file":  "ssl_sess_fetch",
 	} {
-		var stack []Frame
+		var stack []profile.Frame
 		for _, name := range strings.Fields(functions) {
-			f := Frame{Kind: luajit.C, Function: name}
+			f := profile.Frame{Kind: profile.C, Function: name}
 			if lua, file, _ := strings.Cut(name, "@"); lua == "lua" {
-				f.Kind, f.File = luajit.Lua, file
+				f.Kind, f.File = profile.Lua, file
 			}
 			stack = append(stack, f)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/heap"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
@@ -91,7 +92,7 @@ ngx.say(%[1]s(5e6))`, name)
 			}
 			for _, x := range looks.Samples {
 				for function, machine := range map[string]string{"session": "stream", "web": "http"} {
-					if !slices.ContainsFunc(x.Stack, func(f Frame) bool { return f.Function == function }) {
+					if !slices.ContainsFunc(x.Stack, func(f profile.Frame) bool { return f.Function == function }) {
 						continue
 					}
 					seen[machine]++

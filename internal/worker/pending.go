@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // LuaTimers are the timers that Lua has set with ngx.timer.at and every.
@@ -16,7 +17,7 @@ type LuaTimers struct {
 	MostPending  int            `json:"most_pending"` // lua_max_pending_timers
 	MostRunning  int            `json:"most_running"` // lua_max_running_timers
 	Next         *time.Duration `json:"next_ns"`      // until the next one is due; none: not known
-	NextFunction *Frame         `json:"next_function,omitempty"`
+	NextFunction *profile.Frame `json:"next_function,omitempty"`
 	Events       int            `json:"nginx_timers"` // timers of nginx's of all kinds: timeouts, sleeps, these
 	Functions    []TimerGroup   `json:"functions"`    // that the timers call, the most timers first
 	Unread       int            `json:"unread"`       // pending ones whose function was not found

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // luaPhases are the phases as the Lua module names its functions.
@@ -34,12 +34,12 @@ var chunkPhases = map[string]string{
 // phaseOf reads the phase of a request off the C functions that run its Lua code, for where its context does not tell.
 // Where they don't say it, as after Lua has waited for something, the outermost Lua function does if it stands in
 // nginx.conf: content_by_lua(nginx.conf:12). Else it is "".
-func phaseOf(stack []Frame) string {
+func phaseOf(stack []profile.Frame) string {
 	lua := false
 	outermost := ""
 	for _, f := range stack {
-		if f.Kind != luajit.C {
-			if f.Kind == luajit.Lua {
+		if f.Kind != profile.C {
+			if f.Kind == profile.Lua {
 				lua, outermost = true, f.File
 			}
 			continue

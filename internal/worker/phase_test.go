@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
@@ -43,7 +44,7 @@ func TestPhaseAfterWaiting(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, s := range looks.Samples {
-				spins := slices.ContainsFunc(s.Stack, func(f Frame) bool { return f.Function == "spin" })
+				spins := slices.ContainsFunc(s.Stack, func(f profile.Frame) bool { return f.Function == "spin" })
 				of := s.Request.URI // of another one, it goes on from the test before
 				if !spins || of != path && (of != "" || path != "/timer") {
 					continue

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
@@ -69,7 +68,7 @@ func (l Looks) Profile(which string, unit profile.Unit) (*profile.Profile, Looks
 // share of the time, or how long it slept.
 func (l Looks) AddTo(p *profile.Profile) {
 	type group struct {
-		stack             *Frame // its first one: equal stacks share their memory
+		stack             *profile.Frame // its first one: equal stacks share their memory
 		state, uri, cause string
 		lock, phase       string
 		queued            bool // woken, without a processor
@@ -77,7 +76,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 	counts := map[group][]int64{}
 	objects := map[group]float64{}
 	var order []group // in which they were first seen
-	stacks := map[*Frame][]Frame{}
+	stacks := map[*profile.Frame][]profile.Frame{}
 	for i, s := range l.Samples {
 		g := group{uri: s.Request.URI, lock: s.Lock, phase: s.Phase}
 		if len(s.Stack) > 0 {
@@ -114,7 +113,7 @@ func (l Looks) AddTo(p *profile.Profile) {
 	}
 	for _, g := range order {
 		stack := stacks[g.stack]
-		frames := profileFrames(stack)
+		frames := outermostFirst(stack)
 		if g.queued {
 			frames = append(frames, queued)
 		}
@@ -134,20 +133,15 @@ func (l Looks) AddTo(p *profile.Profile) {
 	}
 }
 
-// profileFrames are a stack's as profiles have them, the outermost first.
-func profileFrames(stack []Frame) []profile.Frame {
-	frames := make([]profile.Frame, len(stack))
-	for i, f := range stack {
-		frames[len(frames)-1-i] = profile.Frame{
-			Function: f.Function, File: f.File, First: f.FirstLine, Line: f.Line, LastLine: f.LastLine,
-			Kind: kinds[f.Kind], Compiled: f.Compiled,
-		}
-	}
+// outermostFirst is a stack as profiles have it.
+func outermostFirst(stack []profile.Frame) []profile.Frame {
+	frames := slices.Clone(stack)
+	slices.Reverse(frames)
 	return frames
 }
 
 // Module is the plugin or the module of Lua that a stack belongs to, see profile.Module.
-func Module(stack []Frame) string { return profile.Module(profileFrames(stack)) }
+func Module(stack []profile.Frame) string { return profile.Module(outermostFirst(stack)) }
 
 // addQueued adds the time in which workers would have run and others did, as far as no sleep came before it.
 func (l Looks) addQueued(p *profile.Profile) {
@@ -167,8 +161,6 @@ var queued = profile.Frame{Function: "(waiting for a processor)", Kind: profile.
 
 // cause is what it slept for, and in which system call: "a program (wait4)".
 func (s *Sleep) cause() string { return string(s.Cause) + " (" + s.Call + ")" }
-
-var kinds = map[luajit.Kind]profile.Kind{luajit.Lua: profile.Lua, luajit.Builtin: profile.Builtin, luajit.C: profile.C, Kernel: profile.Kernel}
 
 // Period is the mean time between two looks, of the worker's CPU time where that is what counts.
 func (l Looks) Period() time.Duration {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // A Regex is what a sample does with a regular expression, or with one of Lua's own patterns.
@@ -11,8 +12,8 @@ type Regex struct {
 	Doing RegexWork
 	// Pattern is the one that the line gives to what it calls, where it is written there; "": that is not known.
 	Pattern string
-	Options string // of ngx.re, likewise
-	At      Frame  // line that asked for it; zero where nginx did
+	Options string        // of ngx.re, likewise
+	At      profile.Frame // line that asked for it; zero where nginx did
 }
 
 // RegexWork is what is done with it.
@@ -33,7 +34,7 @@ const pcreCode = "(compiled regular expression)"
 const noFile = "(machine code of no file)"
 
 // namePCRE names machine code that PCRE called, on a stack whose first frame may be such.
-func namePCRE(stack []Frame) {
+func namePCRE(stack []profile.Frame) {
 	for i, f := range stack[:max(0, len(stack)-1)] {
 		if f.Function == noFile && (isPCRE(stack[i+1]) || matches(stack[i+1].Function)) {
 			stack[i].Function = pcreCode
@@ -42,7 +43,7 @@ func namePCRE(stack []Frame) {
 }
 
 // isPCRE tells whether a frame is in PCRE's library: libpcre.so.3, libpcre2-8.so.0.
-func isPCRE(f Frame) bool { return strings.HasPrefix(f.File, "libpcre") }
+func isPCRE(f profile.Frame) bool { return strings.HasPrefix(f.File, "libpcre") }
 
 // matches tells whether a function is one by which PCRE or PCRE2 matches, which nginx exports where they are linked
 // into it; prepares, one by which they compile.
@@ -64,12 +65,12 @@ func prepares(function string) bool {
 
 // regexOf tells what a stack does with a regular expression, "" where it does nothing with one. What Lua called
 // counts: not the frames outside of it.
-func regexOf(stack []Frame) RegexWork {
+func regexOf(stack []profile.Frame) RegexWork {
 	for _, f := range stack {
 		switch {
-		case f.Kind == luajit.Lua:
+		case f.Kind == profile.Lua:
 			return ""
-		case f.Kind == luajit.Builtin:
+		case f.Kind == profile.Builtin:
 			switch f.Function {
 			case "string.find", "string.match", "string.gmatch", "string.gsub":
 				return RegexLua

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
@@ -99,31 +99,33 @@ func (scene regexScene) check(t *testing.T, look func() []Sample) {
 
 // TestRegexOf: PCRE and PCRE2, as a library and linked into nginx.
 func TestRegexOf(t *testing.T) {
-	c := func(function, file string) Frame { return Frame{Kind: luajit.C, Function: function, File: file} }
+	c := func(function, file string) profile.Frame {
+		return profile.Frame{Kind: profile.C, Function: function, File: file}
+	}
 	ffi := c("ngx_http_lua_ffi_exec_regex", "ngx_http_lua_module.so")
-	lua := Frame{Kind: luajit.Lua, Function: "find", File: "/app.lua", Line: 3}
-	builtin := func(name string) Frame { return Frame{Kind: luajit.Builtin, Function: name} }
+	lua := profile.Frame{Kind: profile.Lua, Function: "find", File: "/app.lua", Line: 3}
+	builtin := func(name string) profile.Frame { return profile.Frame{Kind: profile.Builtin, Function: name} }
 	code := c(noFile, "")
-	kernel := Frame{Kind: Kernel, Function: "do_syscall_64"}
+	kernel := profile.Frame{Kind: profile.Kernel, Function: "do_syscall_64"}
 	for _, x := range []struct {
 		want  RegexWork
-		stack []Frame
+		stack []profile.Frame
 	}{
 		{"", nil},
-		{"", []Frame{lua}},
-		{"", []Frame{ffi, lua}},  // on its way there
-		{"", []Frame{code, lua}}, // of some other compiler
-		{RegexCompiled, []Frame{code, c("libpcre2-8.so.0.11.2+0x1230", "libpcre2-8.so.0.11.2"), c("pcre2_match_8", "libpcre2-8.so.0.11.2"), ffi, lua}},
-		{RegexCompiled, []Frame{code, c("pcre_exec", "nginx"), ffi, lua}},
-		{RegexCompiled, []Frame{kernel, code, c("pcre_exec", "libpcre.so.3.13.3"), ffi, lua}},
-		{RegexInterpreted, []Frame{c("libpcre2-8.so.0.11.2+0x1230", "libpcre2-8.so.0.11.2"), c("pcre2_match_8", "libpcre2-8.so.0.11.2"), ffi, lua}},
-		{RegexInterpreted, []Frame{c("nginx+0x1230", "nginx"), c("pcre_exec", "nginx"), ffi, lua}},
-		{RegexInterpreted, []Frame{c("pcre2_match_8", "libpcre2-8.so.0.11.2"), c("ngx_regex_exec", "nginx"), c("main", "nginx")}}, // of a location
-		{RegexCompiling, []Frame{c("memcpy", "libc.so.6"), c("pcre2_jit_compile_8", "libpcre2-8.so.0.11.2"), c("ngx_http_lua_ffi_compile_regex", ""), lua}},
-		{RegexCompiling, []Frame{c("pcre_study", "nginx"), c("ngx_stream_lua_ffi_compile_regex", "nginx"), lua}},
-		{RegexLua, []Frame{c("libluajit-5.1.so.2.1.0+0x617c0", "libluajit-5.1.so.2.1.0"), builtin("string.gsub"), lua}},
-		{"", []Frame{builtin("string.format"), lua}},
-		{"", []Frame{lua, builtin("string.gsub"), lua}}, // what it calls back
+		{"", []profile.Frame{lua}},
+		{"", []profile.Frame{ffi, lua}},  // on its way there
+		{"", []profile.Frame{code, lua}}, // of some other compiler
+		{RegexCompiled, []profile.Frame{code, c("libpcre2-8.so.0.11.2+0x1230", "libpcre2-8.so.0.11.2"), c("pcre2_match_8", "libpcre2-8.so.0.11.2"), ffi, lua}},
+		{RegexCompiled, []profile.Frame{code, c("pcre_exec", "nginx"), ffi, lua}},
+		{RegexCompiled, []profile.Frame{kernel, code, c("pcre_exec", "libpcre.so.3.13.3"), ffi, lua}},
+		{RegexInterpreted, []profile.Frame{c("libpcre2-8.so.0.11.2+0x1230", "libpcre2-8.so.0.11.2"), c("pcre2_match_8", "libpcre2-8.so.0.11.2"), ffi, lua}},
+		{RegexInterpreted, []profile.Frame{c("nginx+0x1230", "nginx"), c("pcre_exec", "nginx"), ffi, lua}},
+		{RegexInterpreted, []profile.Frame{c("pcre2_match_8", "libpcre2-8.so.0.11.2"), c("ngx_regex_exec", "nginx"), c("main", "nginx")}}, // of a location
+		{RegexCompiling, []profile.Frame{c("memcpy", "libc.so.6"), c("pcre2_jit_compile_8", "libpcre2-8.so.0.11.2"), c("ngx_http_lua_ffi_compile_regex", ""), lua}},
+		{RegexCompiling, []profile.Frame{c("pcre_study", "nginx"), c("ngx_stream_lua_ffi_compile_regex", "nginx"), lua}},
+		{RegexLua, []profile.Frame{c("libluajit-5.1.so.2.1.0+0x617c0", "libluajit-5.1.so.2.1.0"), builtin("string.gsub"), lua}},
+		{"", []profile.Frame{builtin("string.format"), lua}},
+		{"", []profile.Frame{lua, builtin("string.gsub"), lua}}, // what it calls back
 	} {
 		stack := slices.Clone(x.stack)
 		namePCRE(stack)

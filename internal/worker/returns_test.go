@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
@@ -46,7 +47,7 @@ func TestProbedReturns(t *testing.T) {
 	w := open(t, pid)
 	probeReturn(t, w, "lua_resume")
 	probeReturn(t, w, "usleep")
-	isProbed := func(f Frame) bool { return f.Function == probed }
+	isProbed := func(f profile.Frame) bool { return f.Function == probed }
 	for _, path := range []string{"/compiled", "/nap"} {
 		t.Run(path, func(t *testing.T) {
 			defer nginxtest.Request(t, client, path)()

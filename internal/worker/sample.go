@@ -10,39 +10,29 @@ import (
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 )
-
-// A Frame is one function of a sample's stack, of Lua or C.
-type Frame struct {
-	Kind      luajit.Kind `json:"kind"`
-	Function  string      `json:"function"`
-	File      string      `json:"file"`                 // source file, or the library of C code
-	FirstLine int         `json:"first_line,omitempty"` // of a Lua function
-	Line      int         `json:"line,omitempty"`       // that runs; 0: unknown
-	LastLine  int         `json:"last_line,omitempty"`  // where the line cannot be told, it is one from Line to this; 0: it is Line
-	Compiled  bool        `json:"compiled,omitempty"`
-}
 
 // A Sample is what a worker did at one moment.
 type Sample struct {
 	State   luajit.State
-	Lua     bool          // Lua code is on the stack
-	Machine string        // whose State it is: see Machine.Name
-	Asleep  bool          // the process waited for something
-	Halted  bool          // a signal (SIGSTOP) has stopped it
-	Turn    uint64        // nginx's clock in milliseconds, which stands still until the event loop turns
-	InUse   uint64        // bytes of Lua's heap
-	Request Request       // zero where it served none
-	Phase   string        // whose Lua ran: access, content, timer, …; "": that is not known
-	Stack   []Frame       // innermost first; equal ones share their memory
-	Partial error         // why C frames are missing, where some are
-	Pause   time.Duration // that the worker was stopped for, at most
-	Cut     bool          // that was not long enough for the whole stack,
-	LeftOut int           // how many more functions of Lua that has, at least
-	Lock    string        // zone of shared memory whose lock it waited for, or OtherLock; "": it did not
-	Time    time.Duration // since the machine started, where the kernel took it; else 0
-	Thread  bool          // of another thread than the one that serves requests
-	Sleep   *Sleep        // it fell asleep at this moment; nil: that is not known
+	Lua     bool            // Lua code is on the stack
+	Machine string          // whose State it is: see Machine.Name
+	Asleep  bool            // the process waited for something
+	Halted  bool            // a signal (SIGSTOP) has stopped it
+	Turn    uint64          // nginx's clock in milliseconds, which stands still until the event loop turns
+	InUse   uint64          // bytes of Lua's heap
+	Request Request         // zero where it served none
+	Phase   string          // whose Lua ran: access, content, timer, …; "": that is not known
+	Stack   []profile.Frame // innermost first; equal ones share their memory
+	Partial error           // why C frames are missing, where some are
+	Pause   time.Duration   // that the worker was stopped for, at most
+	Cut     bool            // that was not long enough for the whole stack,
+	LeftOut int             // how many more functions of Lua that has, at least
+	Lock    string          // zone of shared memory whose lock it waited for, or OtherLock; "": it did not
+	Time    time.Duration   // since the machine started, where the kernel took it; else 0
+	Thread  bool            // of another thread than the one that serves requests
+	Sleep   *Sleep          // it fell asleep at this moment; nil: that is not known
 
 	Uncompiled *Uncompiled // it was interpreted, and why; nil: it was not
 	Exit       *Exit       // it left a trace; nil: it did not, or that is not known
@@ -169,7 +159,7 @@ func (w *Worker) describe(s *Sample, v view) {
 	for i, f := range v.lua.Frames {
 		if left := len(v.lua.Frames) - 2*maxLua; left > 0 && i >= maxLua && i < maxLua+left {
 			if i == maxLua {
-				stack = append(stack, Frame{Kind: luajit.Builtin, Function: luajit.LeftOut})
+				stack = append(stack, profile.Frame{Kind: profile.Builtin, Function: luajit.LeftOut})
 			}
 			continue
 		}
@@ -286,8 +276,8 @@ func (w *Worker) runsLua(address uint64) bool {
 // look without its help, by ptrace, does not: what lies between it and Lua is missing.
 const probed = "(a probe at a function's return)"
 
-func (w *Worker) cFrame(address uint64, after bool) Frame {
-	f := Frame{Kind: luajit.C}
+func (w *Worker) cFrame(address uint64, after bool) profile.Frame {
+	f := profile.Frame{Kind: profile.C}
 	if m, ok := w.Mapped(address); ok && m.Path == "[uprobes]" {
 		f.Function = probed
 		return f
@@ -310,7 +300,7 @@ func (w *Worker) cFrame(address uint64, after bool) Frame {
 	return f
 }
 
-func (w *Worker) luaFrame(f luajit.Frame) Frame {
+func (w *Worker) luaFrame(f luajit.Frame) profile.Frame {
 	if known, ok := w.frames[f]; ok {
 		return known
 	}
@@ -319,9 +309,9 @@ func (w *Worker) luaFrame(f luajit.Frame) Frame {
 	return named
 }
 
-func (w *Worker) nameFrame(f luajit.Frame) Frame {
-	out := Frame{
-		Kind: f.Kind, Function: w.sources.Name(f), File: f.File,
+func (w *Worker) nameFrame(f luajit.Frame) profile.Frame {
+	out := profile.Frame{
+		Kind: profile.Kind(f.Kind), Function: w.sources.Name(f), File: f.File,
 		FirstLine: f.FirstLn, Line: f.Line, LastLine: f.LastLine, Compiled: f.Compiled,
 	}
 	if name, ok := strings.CutPrefix(out.Function, "coroutine.__"); ok { // the Lua module's own, which coroutine.resume and the others call
@@ -359,4 +349,4 @@ func (w *Worker) open(file string) ([]byte, error) {
 }
 
 // Named puts a Lua frame into words, its function's name read from its source.
-func (w *Worker) Named(f luajit.Frame) Frame { return w.luaFrame(f) }
+func (w *Worker) Named(f luajit.Frame) profile.Frame { return w.luaFrame(f) }

@@ -3,18 +3,20 @@ package worker
 import (
 	"hash/maphash"
 	"slices"
+
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // stacks keeps each different stack once: in ten minutes one is seen a hundred thousand times.
 type stacks struct {
 	seed  maphash.Seed
-	known map[uint64][]Frame // by hash
+	known map[uint64][]profile.Frame // by hash
 }
 
 // shared returns a stack equal to the one given, which is the same for all that are equal.
-func (s *stacks) shared(stack []Frame) []Frame {
+func (s *stacks) shared(stack []profile.Frame) []profile.Frame {
 	if s.known == nil {
-		s.seed, s.known = maphash.MakeSeed(), map[uint64][]Frame{}
+		s.seed, s.known = maphash.MakeSeed(), map[uint64][]profile.Frame{}
 	}
 	var h maphash.Hash
 	h.SetSeed(s.seed)

@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // A Thread is a coroutine of a request that the Lua module schedules, with those that it has begun.
 type Thread struct {
-	Kind     string   `json:"kind"`                      // entry: the phase's own; thread: of ngx.thread.spawn; coroutine: of coroutine.create
-	State    string   `json:"state"`                     // waits, runs, new, ended
-	Waits    string   `json:"waits_in,omitempty"`        // the function that it waits in: ngx.sleep
-	Lua      *Frame   `json:"lua,omitempty"`             // the innermost Lua function, at the line where it waits
-	Stack    []Frame  `json:"stack,omitempty"`           // the innermost frames of its own stack
-	Orphan   bool     `json:"creator_unknown,omitempty"` // which coroutine began it is not known
-	Children []Thread `json:"children,omitempty"`        // that it has begun: spawned, or resumed for the first time
+	Kind     string          `json:"kind"`                      // entry: the phase's own; thread: of ngx.thread.spawn; coroutine: of coroutine.create
+	State    string          `json:"state"`                     // waits, runs, new, ended
+	Waits    string          `json:"waits_in,omitempty"`        // the function that it waits in: ngx.sleep
+	Lua      *profile.Frame  `json:"lua,omitempty"`             // the innermost Lua function, at the line where it waits
+	Stack    []profile.Frame `json:"stack,omitempty"`           // the innermost frames of its own stack
+	Orphan   bool            `json:"creator_unknown,omitempty"` // which coroutine began it is not known
+	Children []Thread        `json:"children,omitempty"`        // that it has begun: spawned, or resumed for the first time
 }
 
 // Count is how many coroutines there are below a thread that have not ended.
@@ -142,7 +143,7 @@ func (w *Worker) thread(co uint64) Thread {
 }
 
 // waitsAt is the function that a suspended stack waits in, and the Lua function that called it.
-func (w *Worker) waitsAt(frames []luajit.Frame) (waits string, lua *Frame) {
+func (w *Worker) waitsAt(frames []luajit.Frame) (waits string, lua *profile.Frame) {
 	for _, frame := range frames {
 		named := w.luaFrame(frame)
 		if frame.Kind == luajit.Lua {

@@ -5,13 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 )
-
-// Kernel is the kind of a frame in the kernel.
-const Kernel luajit.Kind = "kernel"
 
 // A Sampler samples workers through eBPF: the kernel copies what a thread does at each tick of its CPU
 // clock, and nothing is stopped.
@@ -143,16 +140,16 @@ var switching = []string{"__schedule", "schedule"}
 const hidden = "(kernel, its functions are hidden)"
 
 // frames names the kernel's.
-func (s *Sampler) frames(addresses []uint64) []Frame {
+func (s *Sampler) frames(addresses []uint64) []profile.Frame {
 	if len(addresses) > 0 && s.kernel == nil {
-		return []Frame{{Kind: Kernel, Function: hidden, File: "kernel"}}
+		return []profile.Frame{{Kind: profile.Kernel, Function: hidden, File: "kernel"}}
 	}
-	var all []Frame
+	var all []profile.Frame
 	for i, address := range addresses {
 		if i > 0 {
 			address-- // a return address
 		}
-		f := Frame{Kind: Kernel, Function: s.kernel.Name(address), File: "kernel"}
+		f := profile.Frame{Kind: profile.Kernel, Function: s.kernel.Name(address), File: "kernel"}
 		if all = append(all, f); slices.Contains(switching, f.Function) {
 			all = all[:0] // everyone who sleeps does so there
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/probe/probetest"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
@@ -98,7 +99,7 @@ func TestTicksScenes(t *testing.T) {
 		}
 		defer nginxtest.Request(t, client, "/none")()
 		ticks(t, w, s, func(x Sample) bool {
-			return len(x.Stack) > 0 && x.Stack[0].Kind == Kernel && x.Stack[0].Function != "" && has(x.Stack, []string{"main"})
+			return len(x.Stack) > 0 && x.Stack[0].Kind == profile.Kernel && x.Stack[0].Function != "" && has(x.Stack, []string{"main"})
 		})
 	})
 }
@@ -127,7 +128,7 @@ func TestTicksFirst(t *testing.T) {
 // TestHidden: where the kernel does not tell its functions, one frame stands for them.
 func TestHidden(t *testing.T) {
 	s := &Sampler{Hidden: probe.ErrHidden}
-	want := []Frame{{Kind: Kernel, Function: hidden, File: "kernel"}}
+	want := []profile.Frame{{Kind: profile.Kernel, Function: hidden, File: "kernel"}}
 	if got := s.frames([]uint64{1 << 63, 1<<63 + 1}); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // A TimerGroup is the timers of Lua's that call the same function. One that grows from look to look is a leak.
 type TimerGroup struct {
-	Function Frame          `json:"function"` // its line is that of its head
+	Function profile.Frame  `json:"function"` // its line is that of its head
 	Pending  int            `json:"pending"`
 	Running  int            `json:"running"`           // called, and not returned yet
 	Next     *time.Duration `json:"next_ns,omitempty"` // until the first one is due; below 0: overdue
@@ -29,7 +30,7 @@ type timerLayout struct {
 
 // functions groups Lua's timers among nginx's by their function, the largest group first.
 func (w *Worker) functions(events []ngx.Timer, t *LuaTimers) {
-	groups := map[Frame]*TimerGroup{}
+	groups := map[profile.Frame]*TimerGroup{}
 	for _, e := range events {
 		if t.Unread == 0 || t.Pending-t.Unread >= mostRead {
 			break
@@ -90,7 +91,7 @@ func (t *LuaTimers) Count(running []InFlight) {
 
 // timerFunction is what a timer has called: the outermost function of its entry coroutine. frames are those of a
 // coroutine that waits.
-func (w *Worker) timerFunction(request, co uint64, frames []luajit.Frame) *Frame {
+func (w *Worker) timerFunction(request, co uint64, frames []luajit.Frame) *profile.Frame {
 	context := w.context(w.memory, request)
 	if context == 0 || w.luaCtx.entry == 0 {
 		return nil

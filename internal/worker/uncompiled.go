@@ -3,21 +3,22 @@ package worker
 import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // Uncompiled is why the code of a sample was interpreted; equal ones are one.
 type Uncompiled struct {
 	*luajit.Uncompiled
-	Root Frame // the function in which a trace would have begun; its line is that of the loop, if it is one
-	End  End   // where its trace ends, if that is why
+	Root profile.Frame // the function in which a trace would have begun; its line is that of the loop, if it is one
+	End  End           // where its trace ends, if that is why
 }
 
 // An Exit is where a sample left a trace; equal ones are one.
 type Exit struct {
 	Trace, Number int
-	Root          Frame // where the trace begins, or the one that it is a branch of
-	Loop          bool  // it begins with a loop
-	To            Frame // where the interpreter goes on; no Kind: not known
+	Root          profile.Frame // where the trace begins, or the one that it is a branch of
+	Loop          bool          // it begins with a loop
+	To            profile.Frame // where the interpreter goes on; no Kind: not known
 }
 
 // A Compilation is what is known of the compilers of one worker's machines, or of several workers'.
@@ -31,7 +32,7 @@ type Compilation struct {
 
 // An End is a place where traces end, because what is called there is not compiled.
 type End struct {
-	At, Called Frame
+	At, Called profile.Frame
 	GoesOn     bool // another trace does, behind the call
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/memory"
 	ngx "github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 )
 
 // A Worker is a process with a Lua machine in it: an nginx worker, or another program.
@@ -40,8 +41,8 @@ type Worker struct {
 	timers    timerLayout
 
 	sources luajit.Sources
-	sourced int64                  // bytes of them
-	frames  map[luajit.Frame]Frame // those seen, with their names
+	sourced int64                          // bytes of them
+	frames  map[luajit.Frame]profile.Frame // those seen, with their names
 
 	arguments map[lineCall][]string // that lines of Lua give to what they call, where these are constants
 	stacks    stacks
@@ -92,7 +93,7 @@ func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 
 // openIn finds the machine of a process, which is closed where there is none.
 func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
-	w := &Worker{Process: p, memory: p, frames: map[luajit.Frame]Frame{}}
+	w := &Worker{Process: p, memory: p, frames: map[luajit.Frame]profile.Frame{}}
 	if err := find(w); err != nil {
 		p.Close()
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
@@ -225,7 +226,7 @@ func TestTurn(t *testing.T) {
 }
 
 // has tells whether the stack has the frames in this order.
-func has(stack []Frame, frames []string) bool {
+func has(stack []profile.Frame, frames []string) bool {
 	for _, f := range describe(stack) {
 		if len(frames) > 0 && f == frames[0] {
 			frames = frames[1:]
@@ -235,11 +236,11 @@ func has(stack []Frame, frames []string) bool {
 }
 
 // describe writes each frame as function:line, with a j behind it where it is compiled.
-func describe(stack []Frame) []string {
+func describe(stack []profile.Frame) []string {
 	var all []string
 	for _, f := range stack {
 		d := f.Function
-		if f.Kind == luajit.Lua {
+		if f.Kind == profile.Lua {
 			d += fmt.Sprint(":", f.Line)
 		}
 		if f.Compiled {

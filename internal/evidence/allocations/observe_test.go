@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/internal/worker/workertest"
@@ -65,7 +65,7 @@ end
 // lineOf is the line of the script that a sample was allocated by.
 func lineOf(s worker.Sample) int {
 	for _, f := range s.Stack {
-		if f.Kind == luajit.Lua {
+		if f.Kind == profile.Lua {
 			return f.Line
 		}
 	}

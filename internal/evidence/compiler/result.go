@@ -11,6 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -152,7 +153,7 @@ func rootOf(u *worker.Uncompiled, share float64, line string) Root {
 
 // Name is the root as function@file.lua:line; "" where it is not known.
 func (r Root) Name() string {
-	return worker.Frame{Function: r.Function, File: r.File, Line: r.Line}.Where()
+	return profile.Frame{Function: r.Function, File: r.File, Line: r.Line}.Where()
 }
 
 // key is all of it but its shares.

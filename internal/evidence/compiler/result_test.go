@@ -7,16 +7,17 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // run is samples of one worker: of ten, half are interpreted in a loop that was given up, and one leaves a trace.
 func run(why luajit.Why, line int) worker.Looks {
-	root := worker.Frame{Kind: luajit.Lua, Function: "f", File: "/a.lua", FirstLine: 1, Line: 3}
-	at := worker.Frame{Kind: luajit.Lua, Function: "f", File: "/a.lua", Line: line}
-	end := worker.End{At: at, Called: worker.Frame{Function: "string.gsub"}, GoesOn: true}
+	root := profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", FirstLine: 1, Line: 3}
+	at := profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line}
+	end := worker.End{At: at, Called: profile.Frame{Function: "string.gsub"}, GoesOn: true}
 	sample := func(state luajit.State) worker.Sample {
-		return worker.Sample{Lua: true, State: state, Stack: []worker.Frame{at}}
+		return worker.Sample{Lua: true, State: state, Stack: []profile.Frame{at}}
 	}
 	interpreted, left := sample(luajit.Interpreted), sample(luajit.TraceExit)
 	interpreted.Uncompiled = &worker.Uncompiled{Root: root, Uncompiled: &luajit.Uncompiled{

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -123,9 +123,9 @@ func TestMetrics(t *testing.T) {
 // TestWaits: samples are told by zone and line; together they weigh what they did.
 func TestWaits(t *testing.T) {
 	sample := func(zone string, line int, asleep bool) worker.Sample {
-		s := worker.Sample{Lock: zone, Asleep: asleep, Lua: line > 0, Stack: []worker.Frame{{Kind: luajit.C, Function: "ngx_shmtx_lock", File: "nginx"}}}
+		s := worker.Sample{Lock: zone, Asleep: asleep, Lua: line > 0, Stack: []profile.Frame{{Kind: profile.C, Function: "ngx_shmtx_lock", File: "nginx"}}}
 		if line > 0 {
-			s.Stack = append(s.Stack, worker.Frame{Kind: luajit.Lua, Function: "f", File: "/a.lua", Line: line})
+			s.Stack = append(s.Stack, profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line})
 		}
 		return s
 	}

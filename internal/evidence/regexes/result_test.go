@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 func TestOf(t *testing.T) {
 	sample := func(doing worker.RegexWork, line int, pattern string) worker.Sample {
-		f := worker.Frame{Kind: luajit.Lua, Function: "find", File: "/srv/app.lua", Line: line}
+		f := profile.Frame{Kind: profile.Lua, Function: "find", File: "/srv/app.lua", Line: line}
 		if line == 0 {
-			f = worker.Frame{}
+			f = profile.Frame{}
 		}
 		return worker.Sample{Regex: &worker.Regex{Doing: doing, Pattern: pattern, At: f}}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -124,7 +125,7 @@ func (o *observer) note(m *probe.Moment) {
 		long.From = w.Named(f).Where()
 	}
 	if frames, err := vm.Suspended(r.Coroutine); r.Coroutine != 0 && err == nil && len(frames) > 0 {
-		var waits []worker.Frame
+		var waits []profile.Frame
 		for _, f := range frames {
 			waits = append(waits, w.Named(f))
 		}

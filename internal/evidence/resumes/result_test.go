@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -51,7 +51,7 @@ func TestMerge(t *testing.T) {
 // TestSampled: a long resume has the line that most of those samples found which fell into it.
 func TestSampled(t *testing.T) {
 	at := func(when time.Duration, line int) worker.Sample {
-		return worker.Sample{Time: when, Stack: []worker.Frame{{Kind: luajit.Lua, Function: "f", File: "/a.lua", Line: line}}}
+		return worker.Sample{Time: when, Stack: []profile.Frame{{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line}}}
 	}
 	thread := at(15, 4)
 	thread.Thread = true

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -71,11 +70,11 @@ func moduleOf(s worker.Sample) string {
 		return ""
 	}
 	switch f := s.Stack[0]; {
-	case f.Kind == luajit.Lua && f.Compiled:
+	case f.Kind == profile.Lua && f.Compiled:
 		return "Lua, compiled"
-	case f.Kind == luajit.Lua:
+	case f.Kind == profile.Lua:
 		return "Lua, interpreted"
-	case f.Kind == luajit.Builtin:
+	case f.Kind == profile.Builtin:
 		return "LuaJIT"
 	default:
 		return f.File

@@ -9,13 +9,14 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 var (
-	main    = worker.Frame{Kind: luajit.C, Function: "main", File: "nginx"}
-	handler = worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
-	deflate = worker.Frame{Kind: luajit.C, Function: "deflate", File: "libz.so.1"}
+	main    = profile.Frame{Kind: profile.C, Function: "main", File: "nginx"}
+	handler = profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	deflate = profile.Frame{Kind: profile.C, Function: "deflate", File: "libz.so.1"}
 )
 
 // TestNoRequest: samples without a path are told apart by their phase.
@@ -37,11 +38,11 @@ func TestNoRequest(t *testing.T) {
 
 // TestBelongs: whose time it was, by phase and by plugin or module.
 func TestBelongs(t *testing.T) {
-	access := worker.Frame{Kind: luajit.C, Function: "ngx_http_core_access_phase", File: "nginx"}
-	plugin := worker.Frame{Kind: luajit.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
+	access := profile.Frame{Kind: profile.C, Function: "ngx_http_core_access_phase", File: "nginx"}
+	plugin := profile.Frame{Kind: profile.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
 	e := Of(worker.Looks{Samples: []worker.Sample{
-		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Lua: true, Stack: []worker.Frame{handler, main}},
-		{Lua: true, Phase: "access", Stack: []worker.Frame{plugin, access, main}}, {Stack: []worker.Frame{deflate, access, main}},
+		{Lua: true, Phase: "access", Stack: []profile.Frame{plugin, access, main}}, {Lua: true, Stack: []profile.Frame{handler, main}},
+		{Lua: true, Phase: "access", Stack: []profile.Frame{plugin, access, main}}, {Stack: []profile.Frame{deflate, access, main}},
 	}})
 	if diff := cmp.Diff([]evidence.Share{{Name: "access", Share: 0.5}}, e.Phases); diff != "" {
 		t.Error(diff)
@@ -53,9 +54,9 @@ func TestBelongs(t *testing.T) {
 
 // TestWaits: a wait for a lock counts by its time, as lines do.
 func TestWaits(t *testing.T) {
-	wait := worker.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []worker.Frame{handler, main},
+	wait := worker.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []profile.Frame{handler, main},
 		Sleep: &worker.Sleep{Call: "futex", Cause: worker.Lock, For: 4 * time.Millisecond}}
-	l := worker.Looks{Timed: true, Every: 52 * time.Millisecond, Samples: []worker.Sample{wait, {Lua: true, Stack: []worker.Frame{handler, main}}}}
+	l := worker.Looks{Timed: true, Every: 52 * time.Millisecond, Samples: []worker.Sample{wait, {Lua: true, Stack: []profile.Frame{handler, main}}}}
 	waits, lines := locks.WaitsOf(l), Of(l).Lines
 	if waits == nil || len(waits.Lines) != 1 || waits.Lines[0].Zone != "cats" || waits.Lines[0].Line != "handler@app.lua:24" || waits.Lines[0].Samples != 1 ||
 		waits.Lines[0].Share != waits.Lines[0].Asleep || waits.Lines[0].Share < 0.07 || waits.Lines[0].Share > 0.072 { // 4 of 56 ms
@@ -68,8 +69,8 @@ func TestWaits(t *testing.T) {
 
 // TestMerge: both together are as if all samples had been taken together.
 func TestMerge(t *testing.T) {
-	lua, idle := worker.Sample{Lua: true, Phase: "access", Stack: []worker.Frame{handler, main}}, worker.Sample{Asleep: true, Stack: []worker.Frame{main}}
-	other := worker.Sample{Lua: true, State: luajit.Compiled, Stack: []worker.Frame{deflate, handler, main}}
+	lua, idle := worker.Sample{Lua: true, Phase: "access", Stack: []profile.Frame{handler, main}}, worker.Sample{Asleep: true, Stack: []profile.Frame{main}}
+	other := worker.Sample{Lua: true, State: luajit.Compiled, Stack: []profile.Frame{deflate, handler, main}}
 	a, b := []worker.Sample{lua, lua, idle}, []worker.Sample{other}
 	both := Of(worker.Looks{Samples: append(append([]worker.Sample{}, a...), b...)})
 	merged := Of(worker.Looks{Samples: a}).Merge(Of(worker.Looks{Samples: b}))

@@ -7,24 +7,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 var (
-	main    = worker.Frame{Kind: luajit.C, Function: "main", File: "nginx"}
-	handler = worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
-	execute = worker.Frame{Kind: luajit.Builtin, Function: "os.execute"}
-	wait4   = worker.Frame{Kind: luajit.C, Function: "wait4", File: "libc.so.6"}
-	kernel  = worker.Frame{Kind: worker.Kernel, Function: "do_wait", File: "kernel"}
-	unnamed = worker.Frame{Kind: luajit.C, Function: "libx.so+0x10", File: "libx.so"}
+	main    = profile.Frame{Kind: profile.C, Function: "main", File: "nginx"}
+	handler = profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	execute = profile.Frame{Kind: profile.Builtin, Function: "os.execute"}
+	wait4   = profile.Frame{Kind: profile.C, Function: "wait4", File: "libc.so.6"}
+	kernel  = profile.Frame{Kind: profile.Kernel, Function: "do_wait", File: "kernel"}
+	unnamed = profile.Frame{Kind: profile.C, Function: "libx.so+0x10", File: "libx.so"}
 )
 
 const at = "handler@app.lua:24"
 
 // slept is a sample that fell asleep for so long, and then waited for a processor.
-func slept(call string, cause worker.Cause, length, queued time.Duration, frames ...worker.Frame) worker.Sample {
+func slept(call string, cause worker.Cause, length, queued time.Duration, frames ...profile.Frame) worker.Sample {
 	return worker.Sample{
 		Lua: true, Asleep: true, Request: worker.Request{URI: "/one"}, Stack: append(frames, handler, main),
 		Sleep: &worker.Sleep{Call: call, Cause: cause, For: length, Queued: queued},
@@ -41,8 +41,8 @@ func TestOf(t *testing.T) {
 	l := worker.Looks{
 		Timed: true, Every: 10 * time.Millisecond, Elapsed: time.Second, Began: time.Hour,
 		Samples: []worker.Sample{
-			program(10 * time.Millisecond), {Lua: true, Stack: []worker.Frame{handler, main}}, program(30 * time.Millisecond), lock,
-			{Asleep: true, Stack: []worker.Frame{kernel, unnamed, main}, Sleep: &worker.Sleep{Call: "read", Cause: worker.Disk, For: 1}},
+			program(10 * time.Millisecond), {Lua: true, Stack: []profile.Frame{handler, main}}, program(30 * time.Millisecond), lock,
+			{Asleep: true, Stack: []profile.Frame{kernel, unnamed, main}, Sleep: &worker.Sleep{Call: "read", Cause: worker.Disk, For: 1}},
 		},
 		Rest: probe.Rest{Computed: 100 * time.Millisecond, Slept: 44 * time.Millisecond, Idle: 800 * time.Millisecond, Sleeps: 4},
 	}

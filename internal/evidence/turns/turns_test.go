@@ -7,15 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
 var (
-	main    = worker.Frame{Kind: luajit.C, Function: "main", File: "nginx"}
-	handler = worker.Frame{Kind: luajit.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
-	execute = worker.Frame{Kind: luajit.Builtin, Function: "os.execute"}
+	main    = profile.Frame{Kind: profile.C, Function: "main", File: "nginx"}
+	handler = profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
+	execute = profile.Frame{Kind: profile.Builtin, Function: "os.execute"}
 )
 
 const at = "handler@app.lua:24"
@@ -23,7 +23,7 @@ const at = "handler@app.lua:24"
 // TestHeld: a turn is as old as nginx's clock, if that is of this kind, less what it may be late.
 func TestHeld(t *testing.T) {
 	sample := func(turn uint64, lua bool) worker.Sample {
-		return worker.Sample{Time: 100 * time.Second, Turn: turn, Lua: lua, Stack: []worker.Frame{handler, main}}
+		return worker.Sample{Time: 100 * time.Second, Turn: turn, Lua: lua, Stack: []profile.Frame{handler, main}}
 	}
 	for turn, want := range map[uint64]time.Duration{99_900: 90e6, 99_985: 0, 100_001: 0, 1_700_000_000_000: 0, 0: 0} {
 		r := Of(worker.Looks{Samples: []worker.Sample{sample(turn, true), sample(99_000, false), sample(99_990, true)}}, 0)
@@ -36,9 +36,9 @@ func TestHeld(t *testing.T) {
 // TestOf: long turns are described by the time of the samples that fell into them, the longest first; and both together are as
 // if they had been timed together.
 func TestOf(t *testing.T) {
-	ticking := worker.Sample{Lua: true, Stack: []worker.Frame{handler, main}, Request: worker.Request{URI: "/two"}}
+	ticking := worker.Sample{Lua: true, Stack: []profile.Frame{handler, main}, Request: worker.Request{URI: "/two"}}
 	program := worker.Sample{
-		Lua: true, Asleep: true, Request: worker.Request{URI: "/one"}, Stack: []worker.Frame{execute, handler, main},
+		Lua: true, Asleep: true, Request: worker.Request{URI: "/one"}, Stack: []profile.Frame{execute, handler, main},
 		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: 30 * time.Millisecond, Queued: time.Millisecond},
 	}
 	l := worker.Looks{
