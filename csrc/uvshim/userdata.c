@@ -15,6 +15,14 @@ const char *uvshim_path(void) {
     return info.dli_fname;
 }
 
+int uvshim_object(lua_State *L) {
+    lua_settop(L, 1);
+    lua_newuserdata(L, 0);
+    lua_insert(L, 1);
+    lua_setmetatable(L, 1);
+    return 1;
+}
+
 int uvshim_userdata(lua_State *L) {
     ptrdiff_t n = lua_tointeger(L, 3);
 

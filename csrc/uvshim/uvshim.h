@@ -187,6 +187,8 @@ const char *uvshim_path(void);
  * the userdata `like` and room for an int32_t, which is 0. */
 struct lua_State;
 int uvshim_userdata(struct lua_State *L);
+/* A Lua function of (metatable): an empty userdata with that metatable. */
+int uvshim_object(struct lua_State *L);
 /* Lua functions of (function): a function of C that calls it with what it is given, and returns what that
  * returns; the second one on the main coroutine of the state, where that is known. */
 int uvshim_barrier(struct lua_State *L);

@@ -13,6 +13,9 @@ local PRELUDE = [[
     end
     package.loaded["moonlap.uv.ffi"] = setmetatable({
         uvshim_req = failing "uvshim_req", uvshim_handle = failing "uvshim_handle",
+        uvshim_work_open = function(...)
+            return exhausted and -12 or shim.uvshim_work_open(...)
+        end,
     }, { __index = shim })
     local uv = require "moonlap.uv"
     local ended = 0

@@ -64,6 +64,41 @@ function _M.own(position, data)
     return list, n, keep
 end
 
+-- -- to read into ------------------------------------------------------------------------------
+
+local chars = ffi.typeof "char[?]"
+
+-- Memory that has been read into, to be used again. A new object of the collector's for each read
+-- costs as much as a small read itself.
+local SIZE, MOST = 65536, 16
+local free, n_free = {}, 0
+
+--- Memory to read into. It is the caller's until he gives it back, or forgets it.
+-- @tparam number length bytes, at most so many are read
+-- @treturn cdata|nil nil when there is not so much
+function _M.take(length)
+    if n_free > 0 and length >= 0 and length <= SIZE then
+        local buffer = free[n_free]
+        free[n_free] = nil
+        n_free = n_free - 1
+        return buffer
+    elseif length >= 0 and length <= SIZE then
+        return chars(SIZE)
+    end
+    local is_possible, buffer = pcall(chars, length)
+    return is_possible and buffer or nil
+end
+
+--- Gives it back.
+-- @tparam cdata buffer
+-- @tparam number length as it was taken for
+function _M.give_back(buffer, length)
+    if n_free < MOST and length <= SIZE then
+        n_free = n_free + 1
+        free[n_free] = buffer
+    end
+end
+
 --- The same buffers less what was written already.
 -- @tparam cdata list
 -- @tparam number n

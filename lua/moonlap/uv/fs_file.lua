@@ -67,13 +67,17 @@ end
 
 local function open_flags(position, ...)
     local flags = select(position, ...)
+    local known = OPEN_FLAGS[flags]
+    if known then
+        return known
+    end
     local number = tonumber(flags)
     if number and type(flags) ~= "cdata" then
         return check.int(position, ...)
     elseif type(flags) ~= "string" then
         check.argument_error(position, "Expected string or integer for file open mode")
     end
-    return OPEN_FLAGS[flags] or check.misuse("Unknown file open flag '" .. flags .. "'")
+    return check.misuse("Unknown file open flag '" .. flags .. "'")
 end
 
 
@@ -99,14 +103,15 @@ end
 
 
 local one_buf = ffi.typeof "struct { char *base; size_t len; }"
-local chars = ffi.typeof "char[?]"
 
 local READ = {
     call = function(req, on_done, file, buffer, length, offset)
         return (C.uv_fs_read(loop, req, file, one_buf(buffer, length), 1, offset, on_done))
     end,
-    result = function(req, _, buffer)
-        return (ffi.string(buffer, outcome(req)))
+    result = function(req, _, buffer, length)
+        local text = ffi.string(buffer, outcome(req))
+        buffers.give_back(buffer, length)
+        return text
     end,
 }
 
@@ -120,10 +125,7 @@ local READ = {
 function api.fs_read(...)
     local file, length = check.int(1, ...), check.number(2, ...)
     local offset, callback = offset_and_callback(...)
-    local is_possible, buffer = pcall(chars, length)
-    if not is_possible then
-        check.misuse("Failure to allocate buffer")
-    end
+    local buffer = buffers.take(length) or check.misuse("Failure to allocate buffer")
     return run(callback, READ, file, buffer, length, offset)
 end
 

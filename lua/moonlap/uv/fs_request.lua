@@ -83,7 +83,8 @@ end
 -- Callbacks get an error's text alone, or nil and the results, of which there are at most three.
 -- Without varargs, which begin no trace.
 local function decode(request, status)
-    local req, how, args = request.ptr, request.how, request.anchor
+    local req, args = request.ptr, request.anchor
+    local how = args[6]
     if status < 0 and not how.always then
         local text = errors.describe(failure(req, status, how.two_paths and args[2]))
         C.uv_fs_req_cleanup(req)
@@ -138,9 +139,9 @@ function _M.run(callback, how, a, b, c, d, keep)
         return x
     end
 
-    local anchor = { a, b, c, d, keep } -- before the request, since memory may run out here
+    local anchor = { a, b, c, d, keep, how } -- before the request, since memory may run out here
     local request, req = requests.new("fs", callback, decode)
-    request.how, request.anchor = how, anchor
+    request.anchor = anchor
     local code = how.call(req, on_fs, a, b, c, d)
     if code < 0 then
         local fault, about = failure(req, code, how.two_paths and b)

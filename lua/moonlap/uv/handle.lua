@@ -14,6 +14,7 @@ local queue = require "moonlap.uv.queue"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local timer_records = require "moonlap.uv.timer_records"
+local userdatas = require "moonlap.uv.userdata"
 
 local _M = {}
 
@@ -26,7 +27,7 @@ local TYPES = {
     process = 10, tcp = 12, timer = 13, tty = 14, udp = 15, signal = 16,
 }
 
-local getmetatable, set_metatable, newproxy = debug.getmetatable, debug.setmetatable, newproxy
+local getmetatable, new_userdata = debug.getmetatable, userdatas.of
 local type = type
 
 -- Live handles in the order of their creation, with holes where one was closed.
@@ -108,13 +109,12 @@ end
 -- @tparam table h its record: the fields that its class needs
 -- @treturn userdata
 function _M.new(class, h)
-    local userdata = newproxy()
     h.__index, h.__tostring = class.methods, class.tostring
+    local userdata = new_userdata(h)
     h.class, h.userdata = class, userdata
     h.referenced, h.closing, h.closed = true, false, false
     n_live = n_live + 1
     live[n_live], h.place, numbers[n_live] = h, n_live, _M.number()
-    set_metatable(userdata, h)
     if _M.traced then
         _M.made[userdata] = check.caller()
     end

@@ -82,8 +82,7 @@ end
 -- @tparam table h
 -- @tparam table r the request's record
 function _M.start(h, r)
-    r.handle = h
-    r.place = append(h, false, r, 0).n
+    r.anchor = { h, append(h, false, r, 0).n, r.anchor }
 end
 
 --- libuv has ended a write: what decodes such a request.
@@ -91,7 +90,7 @@ end
 -- @tparam number status
 -- @treturn string|nil the error's name for the callback
 function _M.ended(r, status)
-    local h, err = r.handle, errors.status(status)
+    local h, err = r.anchor[1], errors.status(status)
     local done = h.done
     if done[done.first + 1] == r then
         pop(done)
@@ -100,7 +99,8 @@ function _M.ended(r, status)
         return err
     end
     -- Others that are complete stand before it and have not been called yet.
-    done[r.place - 2], done[r.place - 1] = r.callback, err or false
+    local place = r.anchor[2]
+    done[place - 2], done[place - 1] = r.callback, err or false
     r.callback = false
 end
 
@@ -202,5 +202,7 @@ function _M.last_calls(h)
         call_current()
     end
 end
+
+jit.off(_M.last_calls)
 
 return _M

@@ -34,7 +34,7 @@ local function decode(request, status)
     if status < 0 then
         return errors.name(status)
     end
-    return nil, ffi.string(request.anchor, request.length)
+    return nil, ffi.string(request.anchor, ffi.sizeof(request.anchor))
 end
 
 
@@ -59,7 +59,7 @@ function api.random(...)
     end
 
     local request, req = requests.new("random", callback, decode)
-    request.anchor, request.length = buffer, length
+    request.anchor = buffer
     local code = C.uv_random(queue.loop, req, buffer, length, flags, on_random)
     if code < 0 then
         return requests.abandon(request, code)

@@ -21,10 +21,11 @@ local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
 local errors = require "moonlap.uv.errors"
 local check = require "moonlap.uv.check"
+local userdata_of = require("moonlap.uv.userdata").of
 
 local _M = {}
 
-local type, getmetatable, set_metatable, newproxy = type, getmetatable, debug.setmetatable, newproxy
+local type, getmetatable, new_userdata = type, getmetatable, userdata_of
 
 local q = queue.q
 
@@ -82,8 +83,8 @@ function _M.new(kind, callback, decode)
     local ptr = ffi.cast(types[2], memory)
     local r = {
         id = id, kind = kind, ptr = ptr, callback = callback or false, decode = decode,
-        anchor = false, handle = false, place = 0, __index = false, __tostring = false,
-    }
+        anchor = false, __index = false, __tostring = false,
+    } -- one field more, and the table were twice as large
     running[id] = r
     _M.count = _M.count + 1
     return r, ptr
@@ -152,10 +153,8 @@ end
 --- The userdata of a request that was started: as with handles, the record is its metatable.
 -- @treturn userdata
 function _M.userdata(r)
-    local userdata = newproxy()
     r.__index, r.__tostring = methods, to_string
-    set_metatable(userdata, r)
-    return userdata
+    return (new_userdata(r))
 end
 
 --- The userdata of a request that needed no libuv: nothing is left to come.

@@ -10,15 +10,15 @@ local C = require "moonlap.uv.ffi"
 
 local _M = {}
 
-local cast, newproxy = ffi.cast, newproxy
+local cast, newproxy, set_metatable = ffi.cast, newproxy, debug.setmetatable
 local int_ptr = ffi.typeof "int32_t *"
 
-local function maker_in_c()
+local function in_c(name)
     local path = C.uvshim_path()
-    return path ~= nil and package.loadlib(ffi.string(path), "uvshim_userdata")
+    return path ~= nil and package.loadlib(ffi.string(path), name)
 end
 
-local make = maker_in_c()
+local make = in_c "uvshim_userdata"
 
 if make then
     --- The number in a userdata.
@@ -50,6 +50,14 @@ else
     function _M.set_number(userdata, number)
         numbers[userdata] = number
     end
+end
+
+--- An empty userdata with a metatable of its own: in one call, which ends a trace, not two.
+-- @function of
+-- @tparam table metatable
+-- @treturn userdata
+_M.of = in_c "uvshim_object" or function(metatable)
+    return (set_metatable(newproxy(), metatable))
 end
 
 --- A kind of userdata.

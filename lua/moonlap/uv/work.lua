@@ -46,7 +46,7 @@ local function queue_slowly(...)
         local boot = worker.boot()
         local status = C.uvshim_work_open(q, boot, #boot)
         if status < 0 then
-            return errors.fail(status)
+            check.misuse "not enough memory"
         end
         is_open = true
     end
