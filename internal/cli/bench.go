@@ -72,12 +72,12 @@ Of Go, name a package's folder, ./... or an import path. Each benchmark and each
 sub-benchmark is a case; what b.ReportMetric tells is reported too. The test
 binaries are built once, with what GOFLAGS says.`,
 		Example: `  moonlap bench examples/re_find.lua
-  moonlap bench -e 'ngx.re.find("hello", "l+", "jo")' --setup 'require "resty.core"'
-  moonlap bench --runtime luajit --filter concat --laps examples/string_concat.lua
-  moonlap bench -e 'ngx.md5(s)' -e 'ngx.crc32_long(s)' --setup 'local s = "hello"' --min-effect 5%
+  moonlap bench -e 'ngx.re.find(s, "l+", "jo")' --setup 'local s = "hello"'
+  moonlap bench --runtime luajit --filter dots --laps string_concat.lua
+  moonlap bench -e 'ngx.md5("hello")' -e 'ngx.crc32_long("hello")' --time 30s
   moonlap bench --workers 4 --http-conf 'lua_shared_dict cats 1m;' shared.lua
   moonlap bench --out today.jsonl app.lua && moonlap report today.jsonl
-  moonlap bench --profile --out today.jsonl app.lua && moonlap profile today.jsonl --case upper --out app.html
+  moonlap bench --profile --out today.jsonl app.lua
   moonlap bench --compare --filter 'Digits/' ./examples/go_digits`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.complete(cmd, args); err != nil {
@@ -365,6 +365,9 @@ func printOutput(w io.Writer, exit *record.Exit) {
 func oneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
+	}
+	if near := nearest(value, allowed); near != "" {
+		return usageErrorf("%s %q: did you mean %s? There are %s", flag, value, near, strings.Join(allowed, ", "))
 	}
 	return usageErrorf("%s %q: there are %s", flag, value, strings.Join(allowed, ", "))
 }

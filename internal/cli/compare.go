@@ -46,8 +46,8 @@ measured alike, also where a revision has another one or none; that is said.
   moonlap compare -e 'require("route").match("/a/b")' --rev main --rev .
   moonlap compare bench.lua --luajit /usr/bin/luajit --luajit ./luajit
   moonlap compare bench.lua --jit '' --jit off
-  moonlap compare shm.lua --http-conf 'lua_shared_dict d 1m;' --http-conf @big.conf
-  moonlap compare -e 'ngx.md5(s)' -e 'ngx.crc32_long(s)' --setup 'local s = "hello"'
+  moonlap compare shm.lua --http-conf @small.conf --http-conf @big.conf
+  moonlap compare -e 'ngx.md5("hello")' -e 'ngx.crc32_long("hello")'
   moonlap compare bench.lua --rev origin/main --rev HEAD --fail-if-slower 3%`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompare(cmd, sys, &o, args)

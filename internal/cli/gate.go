@@ -58,7 +58,7 @@ all repetitions together; --processes are a side in each repetition.`,
 	f.BoolVar(&o.prove, "prove", false, "prove it")
 	f.Var(&o.gate, "fail-if-slower", "the gate to be proved")
 	f.Var(&o.slowdown, "slowdown", "how much slower the third side is made")
-	f.Lookup("time").Usage = "time for all repetitions together (default 2m)"
+	f.Lookup("time").Usage, f.Lookup("time").DefValue = "time for all repetitions together", "2m"
 	f.Lookup("processes").Usage = "`N` fresh processes a side in each repetition (default 12)"
 	for _, name := range []string{"rev", "laps"} {
 		f.Lookup(name).Hidden = true

@@ -87,7 +87,7 @@ CPU share, and whether it made the tail itself.`,
   moonlap load -s post.lua http://127.0.0.1:8080/ -- first second
   moonlap load http://127.0.0.1:8080/ctx --ab http://127.0.0.1:8080/var
   moonlap load --ab-conf old.conf new.conf -d 60s http://127.0.0.1:8080/
-  moonlap load --start nginx.conf --find-max-rate --slo p99=10ms http://127.0.0.1:8080/
+  moonlap load --start nginx.conf --find-max-rate --slo p99=10ms http://app/
   moonlap load --out today.jsonl --page today.html http://127.0.0.1:8080/
   moonlap load --join one.jsonl two.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.ramp, "ramp", "", "open loop, the rate rises steadily over -d: `FROM..TO`")
 	f.Float64SliceVar(&o.steps, "steps", nil, "open loop, `RATES` one after the other in equal parts of -d:\n1000,2000,4000")
 	f.BoolVar(&o.poisson, "poisson", false, "open loop: requests come at random, not evenly")
-	f.Var(&o.warmup, "warmup", "run so long before, untold (default: 1s where sides are\ncompared, else none)")
+	f.Var(&o.warmup, "warmup", "send requests for DURATION first, which count nowhere (default: 1s\nwhere sides are compared, else none)")
 	f.Var(&o.timeout, "timeout", "a request without an answer by then has failed")
 
 	f.StringVarP(&o.script, "script", "s", "", "wrk script in Lua, `FILE`; its arguments follow --")

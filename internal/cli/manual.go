@@ -39,20 +39,13 @@ func newManualCommand(sys Sys) *cobra.Command {
 // manPage is a command's help in the language of man(7). The help's sections become the page's. Paragraphs
 // are filled to the reader's terminal, and what the help lays out itself stays as it is.
 func manPage(cmd *cobra.Command) []byte {
-	var help bytes.Buffer
-	out, errs := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	cmd.SetOut(&help)
-	cmd.InitDefaultHelpFlag()
-	_ = cmd.Help() // writes into a buffer
-	cmd.SetOut(out)
-	cmd.SetErr(errs)
-
+	help := longHelp(cmd)
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 	var page bytes.Buffer
 	fmt.Fprintf(&page, ".TH %s 1 \"\" \"moonlap %s\" \"Moonlap\"\n", strings.ToUpper(name), roff(version))
 	fmt.Fprintf(&page, ".ad l\n.SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&page, ".SH SYNOPSIS\n.nh\n%s\n.hy\n.SH DESCRIPTION\n", roff(cmd.UseLine()))
-	for _, paragraph := range strings.Split(strings.Trim(help.String(), "\n"), "\n\n") {
+	for _, paragraph := range strings.Split(strings.Trim(help, "\n"), "\n\n") {
 		title, rest, _ := strings.Cut(paragraph, "\n")
 		switch section := manSections[title]; section {
 		case "SYNOPSIS":

@@ -32,8 +32,9 @@ func newPlotCommand(sys Sys) *cobra.Command {
 		Short: "Draw timeline, density and percentiles of records",
 		Long: `Draw what records hold that 'moonlap bench --out' or 'moonlap compare --out' kept:
 
-  timeline     batches over time, process beside process; where a trace was recorded,
-               where the collector ran, and, pale, the batches that are not in the figures
+  timeline     batches over time, process beside process; where a trace was
+               recorded, where the collector ran, and, pale, the batches
+               that are not in the figures
   density      how often which times occur
   percentiles  the tail, on a scale where each further nine takes the same room
 

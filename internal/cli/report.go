@@ -36,7 +36,7 @@ is drawn again as their runs showed it.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap report today.jsonl
   moonlap report profile.json
-  moonlap report --format benchfmt today.jsonl > today.txt && benchstat today.txt`,
+  moonlap report --format benchfmt today.jsonl > today.txt; benchstat today.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("--format", format, append(slices.Clone(formats), formatSeries)...); err != nil {

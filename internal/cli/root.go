@@ -100,15 +100,18 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	root.SetVersionTemplate(versionLine())
 	help := root.HelpTemplate()
 	root.SetHelpTemplate(help + "\n" + exitText("moonlap"))
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(wrongValue(err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(withNearest(cmd, wrongValue(err)))
+	})
 	for _, newCommand := range commands {
 		cmd := newCommand(sys)
 		cmd.Args = asUsage(cmd.Args)
 		alignFormats(cmd)
 		completeValues(sys, cmd)
-		cmd.SetHelpTemplate(help + "\n" + exitText(cmd.Name()))
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), shortHelp(cmd)) })
 		root.AddCommand(cmd)
 	}
+	root.SetHelpCommand(newHelpCommand())
 	return root
 }
 

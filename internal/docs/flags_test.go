@@ -17,7 +17,7 @@ func TestCommandFlags(t *testing.T) {
 				Stdin: strings.NewReader(""), Stdout: &help, Stderr: &help,
 				Getenv: func(string) string { return "" }, Width: func() int { return 80 },
 			}
-			if code := cli.Main(t.Context(), sys, []string{command, "--help"}); code != cli.ExitOK {
+			if code := cli.Main(t.Context(), sys, []string{"help", command}); code != cli.ExitOK {
 				t.Fatalf("%s --help ends with %d: %s", command, code, help.String())
 			}
 			_, flags, _ := strings.Cut(help.String(), "\nFlags:\n")

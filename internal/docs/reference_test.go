@@ -17,7 +17,7 @@ import (
 // TestFlags holds docs/reference/bench.md to the program's own help: no flag is missing
 // there, and none is made up.
 func TestFlags(t *testing.T) {
-	text := help(t, "bench", "--help")
+	text := help(t, "help", "bench")
 	_, flags, ok := strings.Cut(text, "\nFlags:\n")
 	if !ok {
 		t.Fatalf("no flags in\n%s", text)
@@ -43,7 +43,7 @@ func help(t *testing.T, args ...string) string {
 // TestExitStatus holds each page's table to the codes that the command's help names.
 func TestExitStatus(t *testing.T) {
 	codes := func(args ...string) []string {
-		_, text, _ := strings.Cut(help(t, append(args, "--help")...), "\nExit status:\n")
+		_, text, _ := strings.Cut(help(t, append([]string{"help"}, args...)...), "\nExit status:\n")
 		return found(text, `(?m)^  (\d+) +\w`)
 	}
 	for _, command := range []string{"bench", "explain", "heap", "load", "profile", "watch"} {

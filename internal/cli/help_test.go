@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestHelpFits: --help fits on a screen of 80 columns and 24 lines, help COMMAND on 80 columns, and names every flag. Neither names
+// a type of Go's.
+func TestHelpFits(t *testing.T) {
+	types := regexp.MustCompile(`(?m)^ +(?:-\w, )?--[a-z-]+ (string|int|uint|float|duration)\w*\b`)
+	for _, newCommand := range commands {
+		cmd := newCommand(Sys{})
+		if cmd.Hidden || cmd.HasSubCommands() {
+			continue
+		}
+		short, long := shortHelp(cmd), longHelp(cmd)
+		if lines := strings.Count(short, "\n"); lines > 24 {
+			t.Errorf("%s --help has %d lines:\n%s", cmd.Name(), lines, short)
+		}
+		for line := range strings.Lines(short + long) {
+			if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > helpWidth {
+				t.Errorf("%s: %d columns: %s", cmd.Name(), width, line)
+			}
+		}
+		if goType := types.FindString(short + long); goType != "" {
+			t.Errorf("%s names a type of Go's: %s", cmd.Name(), goType)
+		}
+		for _, name := range screenFlags[cmd.Name()] {
+			if !strings.Contains(long, "--"+name) {
+				t.Errorf("help %s lacks --%s", cmd.Name(), name)
+			}
+		}
+	}
+	for name := range screenFlags {
+		if cmd, _, err := newRootCommand(Sys{}).Find([]string{name}); err != nil || cmd.Name() != name {
+			t.Errorf("flags of %s, which is no command", name)
+		}
+	}
+}
