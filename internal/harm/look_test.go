@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -81,8 +83,25 @@ func (b *bed) look(line string, before ...string) *look {
 	if err := l.Start(); err != nil {
 		b.Fatal(err)
 	}
-	go func() { l.ended <- l.Wait() }()
+	go func() {
+		awaitEnd(l.Process.Pid)
+		l.ended <- l.Wait()
+	}()
 	return l
+}
+
+// awaitEnd waits until a child has ended. Where a thread of this program traces it, see debug, the kernel tells of each of its stops
+// as if that had been asked for, and Wait takes a stop for the end.
+func awaitEnd(pid int) {
+	const exited, killed, dumped = 1, 2, 3 // codes of waitid(2)
+	for {
+		var about unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &about, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != nil && err != unix.EINTR || err == nil && slices.Contains([]int32{exited, killed, dumped}, about.Code) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // stay waits until moonlap has ended, or for so long.
