@@ -1,20 +1,26 @@
-// Memory follows the resident memory of the load engine over a long load, with a script that builds each batch of
-// requests and looks into each response:
+// Memory follows the memory of the load engine over a long load, with a script that builds each batch of requests and
+// looks into each response:
 //
 //	make -C ../.. build && go run ./memory -requests 100000000
 //
-// It takes luajit, nginx and openssl. Exit status: 0 flat, 1 error or not flat, 2 usage.
+// The server is answer/answer.c, which only answers: with nginx a long load would take ten times as long.
+//
+// It takes luajit and cc. Exit status: 0 flat, 1 error or not flat, 2 usage.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/benchmarks/load/target"
 )
@@ -52,12 +58,36 @@ func main() {
 
 // A sample is how much memory the engine had at a time.
 type sample struct {
-	after time.Duration
-	kib   int
+	at  time.Duration // CLOCK_MONOTONIC
+	kib int
+}
+
+// A course is how many responses there were by a time.
+type course struct {
+	began time.Duration
+	at    []time.Duration // since then
+	by    []float64
+}
+
+func (c *course) add(s target.Slice) {
+	total := s.Responses
+	if n := len(c.by); n > 0 {
+		total += c.by[n-1]
+	}
+	c.at, c.by = append(c.at, time.Duration(s.AtNS+s.NS)), append(c.by, total)
+}
+
+// when is the time by which there were so many responses; false where there never were.
+func (c *course) when(responses float64) (time.Duration, bool) {
+	i, _ := slices.BinarySearch(c.by, responses)
+	if i == len(c.by) {
+		return 0, false
+	}
+	return c.began + c.at[i], true
 }
 
 func run(requests int) error {
-	s, err := target.Start()
+	s, err := target.StartProgram("memory/answer/answer.c")
 	if err != nil {
 		return err
 	}
@@ -67,48 +97,73 @@ func run(requests int) error {
 		return err
 	}
 	var samples []sample
-	begin := time.Now()
 	s.Beside = func(pid int) {
-		if kib := resident(pid); kib > 0 {
-			samples = append(samples, sample{time.Since(begin), kib})
+		var now unix.Timespec
+		if kib := resident(pid); kib > 0 && unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) == nil {
+			samples = append(samples, sample{time.Duration(now.Nano()), kib})
 		}
 	}
-	responses := 0.0
+	var c course
+	from, first := time.Now().UTC(), target.LoadAverage()
 	_, err = s.Engine("http", fmt.Sprintf("script=%q", path), fmt.Sprintf("connections=32, requests=%d, duration_ns=36000e9", requests),
 		func(line target.Slice) error {
-			responses += line.Responses
+			c.add(line)
 			return nil
 		})
 	if err != nil {
 		return err
 	}
-	return judge(samples, responses)
+	c.began = s.Began
+	fmt.Printf("%s to %s, load %.1f to %.1f\n\n", from.Format("2006-01-02 15:04"), time.Now().UTC().Format("15:04 MST"),
+		first, target.LoadAverage())
+	return judge(samples, &c)
 }
 
-func judge(samples []sample, responses float64) error {
+func judge(samples []sample, c *course) error {
+	samples = slices.DeleteFunc(samples, func(s sample) bool { // it begins, or its processes end
+		return s.at < c.began || s.at > c.began+c.at[len(c.at)-1]
+	})
 	if len(samples) < 20 {
 		return fmt.Errorf("%d samples are too few", len(samples))
 	}
-	samples = samples[:len(samples)-1] // the last one may be of processes that end
-	fmt.Printf("%.0f responses in %s\n\n| share of the run | resident, MB |\n| --- | --- |\n", responses, samples[len(samples)-1].after.Round(time.Second))
-	for tenth := range 11 {
-		one := samples[tenth*(len(samples)-1)/10]
-		fmt.Printf("| %d %% | %.1f |\n", 10*tenth, float64(one.kib)/1024)
+	fmt.Print("| responses | after, s | memory of all processes, bytes |\n| --- | --- | --- |\n")
+	total := c.by[len(c.by)-1]
+	for _, n := range marks(total) {
+		at, _ := c.when(n)
+		fmt.Printf("| %.0f | %.0f | %d |\n", n, (at - c.began).Seconds(), 1024*nearest(samples, at))
 	}
-	rest := samples[len(samples)/10:] // the first tenth fills caches and histograms
-	first, second := highest(rest[:len(rest)/2]), highest(rest[len(rest)/2:])
-	grown := float64(second)/float64(first) - 1
-	fmt.Printf("\nhighest after the first tenth: %.1f MB in the first half, %.1f MB in the second: %+.2f %%\n",
-		float64(first)/1024, float64(second)/1024, 100*grown)
+	tenth, known := c.when(total / 10) // the first tenth fills caches and histograms
+	half, alsoKnown := c.when(total / 2)
+	if !known || !alsoKnown {
+		return errors.New("no slices")
+	}
+	early, late := highest(samples, tenth, half), highest(samples, half, math.MaxInt64)
+	grown := float64(late)/float64(early) - 1
+	fmt.Printf("\nhighest after the first tenth: %d bytes in the first half, %d in the second: %+.2f %%\n", 1024*early, 1024*late, 100*grown)
 	if grown > most {
 		return fmt.Errorf("memory grows: by more than %g %%", 100*most)
 	}
 	return nil
 }
 
-func highest(list []sample) (kib int) {
+// marks are powers of ten from a million on, and the end.
+func marks(total float64) (list []float64) {
+	for n := 1e6; n < total; n *= 10 {
+		list = append(list, n)
+	}
+	return append(list, total)
+}
+
+// nearest is the sample that is nearest to a time.
+func nearest(samples []sample, at time.Duration) int {
+	return slices.MinFunc(samples, func(a, b sample) int { return int((a.at - at).Abs() - (b.at - at).Abs()) }).kib
+}
+
+func highest(list []sample, from, to time.Duration) (kib int) {
 	for _, s := range list {
-		kib = max(kib, s.kib)
+		if s.at >= from && s.at <= to {
+			kib = max(kib, s.kib)
+		}
 	}
 	return kib
 }

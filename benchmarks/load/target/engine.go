@@ -15,6 +15,8 @@ import (
 // A Slice is what this needs of a line of the engine.
 type Slice struct {
 	Type      string
+	AtNS      float64 `json:"at_ns"` // its begin, since the first slice
+	NS        float64
 	Requests  float64
 	Responses float64
 	Latency   string // corrected, HdrHistogram V2
@@ -59,6 +61,9 @@ func (s *Server) Engine(scheme, side, fields string, see func(Slice) error) (*ex
 		if line.Type == "load_error" {
 			return nil, fmt.Errorf("%s, %g times: %s", line.Kind, line.Count, line.Text)
 		}
+		if line.Type == "load_begin" {
+			s.Began = time.Duration(line.AtNS)
+		}
 		if line.Type == "load_slice" {
 			if err := see(line); err != nil {
 				return nil, err
@@ -68,14 +73,14 @@ func (s *Server) Engine(scheme, side, fields string, see func(Slice) error) (*ex
 	return cmd, scan.Err()
 }
 
-// run runs the engine, and calls Beside every second meanwhile.
+// run runs the engine, and calls Beside meanwhile.
 func (s *Server) run(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(Often)
 	defer tick.Stop()
 	for {
 		select {

@@ -11,13 +11,17 @@ import (
 	"time"
 )
 
-// A Server is an nginx of its own with one worker, on the first processor.
+// A Server is an nginx of its own with one worker, on the first processor; or another program: see StartProgram.
 type Server struct {
 	Folder    string
-	Beside    func(pid int)     // called every second while the engine runs; may be nil
+	Beside    func(pid int)     // called every Often while the engine runs; may be nil
+	Began     time.Duration     // of the engine's first slice, by CLOCK_MONOTONIC
 	addresses map[string]string // by scheme
-	nginx     *exec.Cmd
+	cmd       *exec.Cmd
 }
+
+// Often is how often Beside is called.
+const Often = 200 * time.Millisecond
 
 const conf = `daemon off;
 worker_processes 1;
@@ -61,9 +65,9 @@ func Start() (*Server, error) {
 	if err := os.WriteFile(filepath.Join(folder, "nginx.conf"), []byte(text), 0o644); err != nil {
 		return nil, s.fail(err)
 	}
-	s.nginx = exec.Command("nginx", "-p", folder, "-c", "nginx.conf", "-e", "error.log")
-	s.nginx.Stderr = os.Stderr
-	if err := s.nginx.Start(); err != nil {
+	s.cmd = exec.Command("nginx", "-p", folder, "-c", "nginx.conf", "-e", "error.log")
+	s.cmd.Stderr = os.Stderr
+	if err := s.cmd.Start(); err != nil {
 		return nil, s.fail(err)
 	}
 	for range 100 {
@@ -74,6 +78,34 @@ func Start() (*Server, error) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return nil, s.fail(fmt.Errorf("nginx does not answer at %s", s.addresses["https"]))
+}
+
+// StartProgram compiles a server of one C file, and starts it. It prints the port that it listens at.
+func StartProgram(source string) (*Server, error) {
+	folder, err := os.MkdirTemp("", "moonlap-load-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Folder: folder}
+	program := filepath.Join(folder, "server")
+	if out, err := exec.Command("cc", "-O2", "-o", program, source).CombinedOutput(); err != nil {
+		return nil, s.fail(fmt.Errorf("cc: %w\n%s", err, out))
+	}
+	s.cmd = exec.Command(program)
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	port := 0
+	if err == nil {
+		_, err = fmt.Fscan(out, &port)
+	}
+	if err != nil {
+		return nil, s.fail(fmt.Errorf("%s: %w", source, err))
+	}
+	s.addresses = map[string]string{"http": fmt.Sprintf("127.0.0.1:%d", port)}
+	return s, nil
 }
 
 func freeAddress() (string, error) {
@@ -90,11 +122,11 @@ func (s *Server) fail(err error) error {
 	return err
 }
 
-// Close ends nginx and removes its folder.
+// Close ends the server and removes its folder.
 func (s *Server) Close() {
-	if s.nginx != nil && s.nginx.Process != nil {
-		s.nginx.Process.Signal(os.Interrupt)
-		s.nginx.Wait()
+	if s.cmd != nil && s.cmd.Process != nil {
+		s.cmd.Process.Signal(os.Interrupt)
+		s.cmd.Wait()
 	}
 	os.RemoveAll(s.Folder)
 }
@@ -113,7 +145,7 @@ func (s *Server) Script(text string) (string, error) {
 
 // Worker is the process number of nginx's worker.
 func (s *Server) Worker() (pid int, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.nginx.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.cmd.Process.Pid))
 	if err == nil {
 		_, err = fmt.Sscan(string(text), &pid)
 	}
