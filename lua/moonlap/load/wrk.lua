@@ -6,12 +6,30 @@ local resolve = require "moonlap.load.resolve"
 local _M = {}
 
 local concat, format = table.concat, string.format
-local pairs, tostring, type = headers_of.pairs, tostring, type
+local next, pairs, tostring, type = headers_of.next, headers_of.pairs, tostring, type
 
 
--- The request as text. Written so that it compiles; `pairs` gives the headers' order, as in wrk.
+local function text_of(value)
+    local kind = type(value)
+    return (kind == "string" or kind == "number") and value or tostring(value)
+end
+
+
+-- The request as text. Written so that it compiles; `pairs` and `next` give the headers' order, as
+-- in wrk.
 local function new_format(wrk)
     local out = {} -- used again: nothing else grows with each request
+    local function many(method, path, headers, body)
+        out[1], out[2], out[3], out[4] = method, " ", path, " HTTP/1.1"
+        local n = 4
+        for name, value in pairs(headers) do
+            out[n + 1], out[n + 2], out[n + 3], out[n + 4] = "\r\n", name, ": ", text_of(value)
+            n = n + 4
+        end
+        out[n + 1], out[n + 2] = "\r\n\r\n", body
+        return concat(out, "", 1, n + 2)
+    end
+
     return function(method, path, headers, body)
         method, path = method or wrk.method, path or wrk.path
         headers, body = headers or wrk.headers, body or wrk.body
@@ -19,16 +37,27 @@ local function new_format(wrk)
             headers["Host"] = wrk.headers["Host"]
         end
         headers["Content-Length"] = body and #body
-        out[1], out[2], out[3], out[4] = method, " ", path, " HTTP/1.1"
-        local n = 4
-        for name, value in pairs(headers) do
-            out[n + 1], out[n + 2], out[n + 3] = "\r\n", name, ": "
-            n = n + 4
-            local kind = type(value)
-            out[n] = (kind == "string" or kind == "number") and value or tostring(value)
+        body = body or ""
+        -- Up to three headers without a loop, which would end the trace that this is part of.
+        local name, value = next(headers)
+        if name == nil then
+            return many(method, path, headers, body)
         end
-        out[n + 1], out[n + 2] = "\r\n\r\n", body or ""
-        return concat(out, "", 1, n + 2)
+        local name2, value2 = next(headers, name)
+        if name2 == nil then
+            return method .. " " .. path .. " HTTP/1.1\r\n" .. name .. ": " .. text_of(value)
+                .. "\r\n\r\n" .. body
+        end
+        local name3, value3 = next(headers, name2)
+        if name3 == nil then
+            return method .. " " .. path .. " HTTP/1.1\r\n" .. name .. ": " .. text_of(value)
+                .. "\r\n" .. name2 .. ": " .. text_of(value2) .. "\r\n\r\n" .. body
+        elseif next(headers, name3) == nil then
+            return method .. " " .. path .. " HTTP/1.1\r\n" .. name .. ": " .. text_of(value)
+                .. "\r\n" .. name2 .. ": " .. text_of(value2)
+                .. "\r\n" .. name3 .. ": " .. text_of(value3) .. "\r\n\r\n" .. body
+        end
+        return many(method, path, headers, body)
     end
 end
 
