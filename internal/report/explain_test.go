@@ -59,7 +59,7 @@ func TestProfileMissing(t *testing.T) {
 		lost, failed, partial int
 		want                  []string
 	}{
-		{0, 0, 0, []string{"1,000 in 4", "one in each 10.0 ms of CPU time", "nothing: each sample has its whole stack"}},
+		{0, 0, 0, []string{"1,000 in 4", "25 % of one processor · one in each 10.0 ms of CPU time, through eBPF"}},
 		{250, 10, 50, []string{
 			"1,250 in 4", "20 % of the samples (250) not taken", "0.8 % of the samples (10) without a Lua stack",
 			"4 % of the samples (50) without all C frames",
@@ -69,15 +69,18 @@ func TestProfileMissing(t *testing.T) {
 		var b bytes.Buffer
 		err := Profile(&b, &profile.Profile{Head: profile.Head{
 			PIDs: []int{1}, Moments: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Taken: 1000, Lost: c.lost,
-			Elapsed: 4 * time.Second, Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial,
+			Elapsed: 4 * time.Second, Used: time.Second, Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial,
 		}}, "", ui.Options{Width: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range append(c.want, "nothing was stopped", "kernel   hidden") {
+		for _, want := range append(c.want, "kernel   hidden") {
 			if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
 				t.Errorf("%q is not in\n%s", want, b.String())
 			}
+		}
+		if nothing := c.lost+c.failed+c.partial == 0; nothing == strings.Contains(b.String(), "missing") {
+			t.Errorf("what is missing of %+v:\n%s", c, b.String())
 		}
 	}
 }

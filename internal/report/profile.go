@@ -55,7 +55,9 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 		p.Fact("lines", ui.Percent(ranges)+" of the samples have a range of lines: compiled code whose line is not known")
 	}
 	if known {
-		p.Fact("CPU", ui.Percent(e.Used.Seconds()/e.Duration.Seconds())+" of one processor")
+		if timed || allocated || e.By != "ebpf" { // else it stands beside the samples
+			p.Fact("CPU", cpu(e))
+		}
 		if e.Samples == 0 && !timed && !allocated {
 			p.Fact("result", "nothing: no sample found a worker "+e.Moments)
 		}
@@ -114,18 +116,21 @@ func (p *page) stops(e *profile.Profile) {
 	}
 }
 
-// ticks is about samples of the kernel, one in so much CPU time.
+func cpu(e *profile.Profile) string {
+	return ui.Percent(e.Used.Seconds()/e.Duration.Seconds()) + " of one processor"
+}
+
+// ticks is about samples of the kernel, one in some CPU time.
 func (p *page) ticks(e *profile.Profile) {
 	p.Fact("samples", p.Join(
-		fmt.Sprintf("%s in %s", ui.Count(e.Taken+e.Lost), p.Time(float64(e.Duration))),
-		fmt.Sprintf("one in each %s of CPU time, through eBPF; nothing was stopped", p.Time(1e9/e.Hz))))
+		fmt.Sprintf("%s in %s", ui.Count(e.Taken+e.Lost), p.Time(float64(e.Duration))), cpu(e),
+		fmt.Sprintf("one in each %s of CPU time, through eBPF", p.Time(1e9/e.Hz))))
 	p.missing(e)
 }
 
-// missing is about samples that came to nothing, or not to all of it.
+// missing is about samples that came to nothing, or not to all of it; it says nothing where none did.
 func (p *page) missing(e *profile.Profile) {
 	if e.Lost+e.Failed+e.Partial == 0 {
-		p.Fact("missing", "nothing: each sample has its whole stack")
 		return
 	}
 	of := func(n int, what string) string {

@@ -81,7 +81,7 @@ func TestJITShort(t *testing.T) {
 	nyi := []record.Abort{{Source: record.Source{File: "/srv/app.lua", Line: 12}, Reason: "NYI: bytecode 51", NYI: "FNEW"}}
 	for want, j := range map[string]record.JITSummary{
 		"1 root, 2 side":                       {RootTraces: 1, SideTraces: 2, Compiled: "compiled", Aborts: nyi},
-		"1 to 2 root":                             {RootTraces: 1.5, Compiled: "compiled"},
+		"1 to 2 root":                          {RootTraces: 1.5, Compiled: "compiled"},
 		"partly compiled: NYI FNEW app.lua:12": {RootTraces: 1, Compiled: "partly", Aborts: nyi},
 		"interpreted":                          {Compiled: "interpreted"},
 		"interpreted: blacklisted app.lua:9":   {Compiled: "interpreted", Blacklisted: []record.Blacklist{{Source: record.Source{File: "x/app.lua", Line: 9}}}},

@@ -2,6 +2,7 @@
 package shares
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -128,14 +129,28 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 
 // Text lists the largest parts.
 func (r *Result) Text(p *ui.Page, whose string) {
+	evidence.ListShares(p, "Lua lines"+whose, r.Lines)
+	var single [][2]string
 	for _, list := range []struct {
-		title  string
-		shares []evidence.Share
+		title, one string
+		shares     []evidence.Share
 	}{
-		{"Lua lines", r.Lines}, {"states of Lua", r.States}, {"Lua of the blocks", r.Machines}, {"requests", r.Requests}, {"phases", r.Phases},
-		{"plugins and modules of Lua", r.Plugins}, {"innermost functions, by program and library", r.Modules},
+		{"states of Lua", "state", r.States}, {"Lua of the blocks", "block", r.Machines}, {"requests", "request", r.Requests},
+		{"phases", "phase", r.Phases}, {"plugins and modules of Lua", "module", r.Plugins},
+		{"innermost functions, by program and library", "library", r.Modules},
 	} {
-		evidence.ListShares(p, list.title+whose, list.shares)
+		if len(list.shares) != 1 {
+			evidence.ListShares(p, list.title+whose, list.shares)
+			continue
+		}
+		single = append(single, [2]string{ui.Percent(list.shares[0].Share), fmt.Sprintf("%-8s %s", list.one, ui.Clean(list.shares[0].Name))})
+	}
+	if len(single) == 0 {
+		return
+	}
+	p.Section("one of each" + whose) // a section for one row says little in many lines
+	for _, row := range single {
+		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", row[0], row[1]), p.Options.Width))
 	}
 }
 

@@ -1,6 +1,7 @@
 package shares
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -76,6 +78,36 @@ func TestMerge(t *testing.T) {
 	merged := Of(worker.Looks{Samples: a}).Merge(Of(worker.Looks{Samples: b}))
 	near := cmp.Comparer(func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 })
 	if diff := cmp.Diff(evidence.Result(both), merged, near); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTextFoldsSingleRows: a section of one row would be three lines for one figure.
+func TestTextFoldsSingleRows(t *testing.T) {
+	r := &Result{
+		Lines:    []evidence.Share{{Name: "f@a.lua:3", Share: 0.8}},
+		States:   []evidence.Share{{Name: "compiled", Share: 0.6}, {Name: "interpreted", Share: 0.4}},
+		Requests: []evidence.Share{{Name: "GET /busy", Share: 0.8}}, Phases: []evidence.Share{{Name: "content", Share: 1}},
+	}
+	p := ui.NewPage(ui.Options{Width: 80})
+	r.Text(p, "")
+	var b strings.Builder
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+Lua lines
+   80 %  f@a.lua:3
+
+states of Lua
+   60 %  compiled
+   40 %  interpreted
+
+one of each
+   80 %  request  GET /busy
+  100 %  phase    content
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -26,7 +26,7 @@ func (r *Result) Facts(p *ui.Page, duration time.Duration) {
 		return what + " " + ui.Percent(share(d))
 	}
 	p.Fact("time", p.Join(
-		p.Time(float64(duration))+", through eBPF; nothing was stopped",
+		p.Time(float64(duration))+", through eBPF",
 		part(t.Computed, "computed"), part(t.Idle, "waited for events"), part(t.Slept, "was blocked"),
 		part(t.Queued, "waited for a processor"), part(t.Halted, "was halted by a signal or a tracer")))
 	const much = 0.05
