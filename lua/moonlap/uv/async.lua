@@ -30,9 +30,6 @@ void uvshim_message_free(char *);
 -- luv's limit.
 local MOST_ARGUMENTS = 9
 
--- What is sent mostly: unpack is not compiled.
-local NOTHING = { n = 0 }
-
 local async_ptr = ffi.typeof "uv_async_t *"
 local on_async = queue.callback "async"
 
@@ -82,20 +79,18 @@ queue.on[queue.KIND.async] = function(id)
     if h.closing then
         return
     end
-    local sent_here, text = h.arguments, take(h)
-    h.arguments = false
+    local sent_here, first, second, text = h.arguments, h.first, h.second, take(h)
+    h.arguments, h.first, h.second = false, false, false
     if text then
         return h.callback, freed(text, message.decode(ffi.string(text, size_box[0])))
-    elseif sent_here == NOTHING then
+    elseif sent_here == 0 then
         return h.callback
+    elseif sent_here == 1 then
+        return h.callback, first
+    elseif sent_here == 2 then
+        return h.callback, first, second
     elseif sent_here then
-        local n = sent_here.n
-        if n == 1 then -- most send so few, and unpack is not compiled
-            return h.callback, sent_here[1]
-        elseif n == 2 then
-            return h.callback, sent_here[1], sent_here[2]
-        end
-        return h.callback, unpack(sent_here, 1, n)
+        return h.callback, unpack(sent_here, 1, sent_here.n)
     end
 end
 
@@ -146,7 +141,9 @@ local api = {}
 _M.api = api
 
 local new_record = handle.record_maker
-    "ptr = false, id = 0, closed_in_c = false, callback = false, arguments = false, box = false"
+    -- arguments: what was sent last and has not come yet: false; a table; or how many, up to two
+    [[ptr = false, id = 0, closed_in_c = false, callback = false, box = false,
+    arguments = false, first = false, second = false]]
 
 --- A handle that calls back after `send`; several sends before may make one call.
 -- @tparam function callback of what was sent last
@@ -199,10 +196,8 @@ local function send_here(record, n, a, b, c, d, e, f, g, h, i)
             C.uvshim_message_free(older)
         end
     end
-    if n == 0 then
-        record.arguments = NOTHING
-    elseif n <= 3 then
-        record.arguments = { a, b, c, n = n }
+    if n <= 2 then -- most send so few
+        record.arguments, record.first, record.second = n, a, b
     else
         record.arguments = { a, b, c, d, e, f, g, h, i, n = n }
     end

@@ -38,8 +38,11 @@ void uv_disable_stdio_inheritance(void);
 int uv_fileno(const uv_handle_t *, int *);
 ]]
 
+local NOTHING = {}
+local IS_TEXT = { string = true, number = true }
+
 -- uv_process_flags
-local SETUID, SETGID = 0x1, 0x2
+local IDS = { uid = 0x1, gid = 0x2 }
 local FLAGS = {
     verbatim = 0x4, detached = 0x8, hide = 0x10, hide_console = 0x20, hide_gui = 0x40,
 }
@@ -67,25 +70,27 @@ queue.on[queue.KIND.exit] = function(id, result, extra)
     end
 end
 
--- A list of strings for C, which ends at the first value that is none, as luv's does.
+-- A list of strings for C, which ends at the first value that is none, as luv's does. What the list
+-- itself does not keep is put into `keep`.
 local function strings(first, list, keep)
     local n = 0
-    if first then
-        n = 1
-        keep[1] = first
-    end
-    for _, value in ipairs(list) do
-        if type(value) ~= "string" and type(value) ~= "number" then
-            break
-        end
+    while IS_TEXT[type(rawget(list, n + 1))] do
         n = n + 1
-        keep[n] = tostring(value)
     end
-    local result = strings_t(n + 1)
+    local before = first and 1 or 0
+    local result = strings_t(before + n + 1)
+    keep[#keep + 1] = result
+    if first then
+        result[0] = first
+    end
     for i = 1, n do
-        result[i - 1] = keep[i]
+        local text = list[i]
+        if type(text) == "number" then
+            text = tostring(text)
+            keep[#keep + 1] = text
+        end
+        result[before + i - 1] = text
     end
-    keep.array = result
     return result
 end
 
@@ -151,26 +156,25 @@ end
 -- the argument two behind the last.
 local function read_options(file, options, keep, arguments)
     local c = options_t()
-    c.exit_cb, c.file, keep.file = on_exit, file, file
-    keep.args, keep.env = {}, {}
-    c.args = strings(file, option(options, "args", "table", 3) or {}, keep.args)
+    c.exit_cb, c.file = on_exit, file
+    c.args = strings(file, option(options, "args", "table", 3) or NOTHING, keep)
     local stdio = option(options, "stdio", "table", 2)
     if stdio then
-        keep.stdio, c.stdio_count = read_stdio(stdio, arguments + 2)
-        c.stdio = keep.stdio
+        local list, count = read_stdio(stdio, arguments + 2)
+        c.stdio, c.stdio_count, keep[#keep + 1] = list, count, list
     end
     local env = option(options, "env", "table", 2)
     if env then
-        c.env = strings(nil, env, keep.env)
+        c.env = strings(nil, env, keep)
     end
     local cwd = options.cwd
     if type(cwd) == "string" then
-        c.cwd, keep.cwd = cwd, cwd
+        c.cwd = cwd
     elseif cwd ~= nil then
         check.argument_error(2, "cwd option must be string")
     end
     local flags = 0
-    for name, flag in pairs { uid = SETUID, gid = SETGID } do
+    for name, flag in pairs(IDS) do
         local id = option(options, name, "number", 2)
         if id then
             c[name], flags = bit.tobit(id), bit.bor(flags, flag)
@@ -200,7 +204,7 @@ _M.api = api
 -- @treturn number its id
 local function spawn(...)
     local file, options = check.string(1, ...), check.table(2, ...)
-    local keep = {}
+    local keep = {} -- so that nothing of it is collected before the child is made
     local c = read_options(file, options, keep, select("#", ...))
     local callback = check.opt_callback(3, ...)
 
@@ -209,7 +213,7 @@ local function spawn(...)
     local userdata = handle.new(class, h)
     local ptr = ffi.cast(process_ptr, handle.memory(h))
     local status = C.uv_spawn(queue.loop, ptr, c)
-    keep.is_done = true -- so that nothing of it was collected before
+    keep[1] = nil
     if status < 0 then
         closing.close(h, false)
         return errors.fail(status)
