@@ -30,7 +30,8 @@ enum {
     UVSHIM_FS_POLL,    /* fs_poll: status; data are two uv_stat_t: before and after */
     UVSHIM_RECV,       /* udp: bytes or error; extra the flags; data: a datagram, NULL: error */
     UVSHIM_EXIT,       /* process: exit status; extra is the signal */
-    UVSHIM_WORK        /* work has ended */
+    UVSHIM_WORK,       /* work has ended */
+    UVSHIM_RECV_NONE   /* udp: no further datagram for now; extra the flags */
 };
 
 /* 32-bit fields on purpose: LuaJIT reads them as plain numbers, interpreted or compiled. With a sign

@@ -29,6 +29,7 @@ local SLAB = 512 * 1024
 _M.KIND = {
     req = 1, read = 2, connection = 3, closed = 4, poll = 5, signal = 6, async = 7, fs_event = 8,
     fs_poll = 9, recv = 10, exit = 11, work = 12,
+    recv_none = 13,
 }
 
 local CLOSED = _M.KIND.closed

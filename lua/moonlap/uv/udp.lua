@@ -57,18 +57,30 @@ local datagram_ptr = ffi.typeof "uvshim_datagram *"
 
 local class, open_udp = udp_handle.class, udp_handle.open
 
-queue.on[queue.KIND.recv] = function(id, result, extra, data)
-    local h = handle.by_id[id]
-    if h.closing or not h.receiving then
-        return -- datagrams may get lost, and these come too late
-    end
-    local flags, received = {}, data()
+local function flags_of(extra)
+    local flags = {}
     if bit.band(extra, PARTIAL) ~= 0 then
         flags.partial = true
     end
     if bit.band(extra, MMSG_CHUNK) ~= 0 then
         flags.mmsg_chunk = true
     end
+    return flags
+end
+
+queue.on[queue.KIND.recv_none] = function(id, _, extra)
+    local h = handle.by_id[id]
+    if not h.closing and h.receiving then
+        return h.callback, nil, nil, nil, flags_of(extra)
+    end
+end
+
+queue.on[queue.KIND.recv] = function(id, result, extra, data)
+    local h = handle.by_id[id]
+    if h.closing or not h.receiving then
+        return -- datagrams may get lost, and these come too late
+    end
+    local flags, received = flags_of(extra), data()
     if received == nil then
         return h.callback, errors.status(result), nil, nil, flags
     end
