@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -146,7 +148,7 @@ func repairChecks(file, root string) ([]doctor.Check, error) {
 	return checks, err
 }
 
-// writeChecks writes a line a check, the remedy below it, and a sum.
+// writeChecks writes a sum, and a line a check with the remedy below it, what is wrong first.
 func writeChecks(sys Sys, checks []doctor.Check) error {
 	count := map[string]int{}
 	width := 0
@@ -155,6 +157,11 @@ func writeChecks(sys Sys, checks []doctor.Check) error {
 		width = max(width, len(c.Name))
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %d ok\n\n", counted(count[doctor.Problem], "problem"), counted(count[doctor.Note], "note"), count[doctor.OK])
+	urgency := []string{doctor.Problem, doctor.Note, doctor.OK}
+	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b doctor.Check) int {
+		return cmp.Compare(slices.Index(urgency, a.Status), slices.Index(urgency, b.Status))
+	})
 	for _, c := range checks {
 		lead := fmt.Sprintf("%-7s  %-*s  ", c.Status, width, c.Name)
 		indent := strings.Repeat(" ", len(lead))
@@ -169,8 +176,6 @@ func writeChecks(sys Sys, checks []doctor.Check) error {
 			fmt.Fprintf(&b, "%s%s\n", lead, strings.ReplaceAll(wrapped, "\n", "\n"+indent))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %s, %s\n", count[doctor.OK],
-		counted(count[doctor.Note], "note"), counted(count[doctor.Problem], "problem"))
 	_, err := fmt.Fprint(sys.Stdout, b.String())
 	return err
 }

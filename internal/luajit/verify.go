@@ -30,14 +30,14 @@ func (vm *VM) verify(mainThread uint64) ([]string, error) {
 		return bad("the main thread is no coroutine")
 	}
 	if r.U64(vm.Global+vm.Layout.MainThread) != mainThread {
-		return bad("the machine does not know its main thread")
+		return bad("the VM does not know its main thread")
 	}
-	held := []string{"the machine and its main coroutine know each other"}
+	held := []string{"the VM and its main coroutine know each other"}
 	if current := r.U64(vm.Global + vm.Layout.CurrentL); current != 0 {
 		if r.U64(current+vm.Layout.GlobalState) != vm.Global {
-			return bad("the running coroutine is of another machine")
+			return bad("the running coroutine is of another VM")
 		}
-		held = append(held, "the running coroutine knows its machine")
+		held = append(held, "the running coroutine knows its VM")
 	}
 	if env := r.U64(mainThread + environment); r.U8(env&pointerMask+objectType) != typeTable {
 		return bad("the globals are no table")
