@@ -10,15 +10,15 @@ import (
 )
 
 // Markdown writes the report as GitHub renders it: the table of the cases, modes,
-// comparisons, notes and faults, without histograms. Its only error is that of w.
+// comparisons, faults and notes, without histograms. Its only error is that of w.
 func Markdown(w io.Writer, res *record.Results) error {
 	p := newPage(ui.Options{})
 	m := &markdown{page: p}
 	m.cases(res.Cases)
 	m.scaling(res.Cases)
 	m.comparisons(res.Comparisons)
-	m.notes(res)
 	m.faults(res.Cases)
+	m.notes(res)
 	if !res.Complete {
 		p.Line("**Partial result.**")
 		p.Blank()

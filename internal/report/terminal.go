@@ -10,8 +10,8 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// Terminal draws the report of a run, the answer first: verdicts, a line a case, notes and
-// faults. Then come cases in detail, and last what was measured with. Its only error is that of w.
+// Terminal draws the report of a run, the answer first: verdicts, a line a case, faults and
+// notes. Then come cases in detail, and last what was measured with. Its only error is that of w.
 func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 	p := newPage(opt)
 	p.title(res)
@@ -21,8 +21,8 @@ func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 		p.cases(res.Cases)
 		p.scaling(res.Cases)
 	}
-	p.notes(res)
 	p.faults(res.Cases)
+	p.notes(res)
 	p.details(res.Cases, res.Kind == "compare")
 	p.measuredWith(res)
 	p.footer(res)
@@ -44,8 +44,8 @@ func (p *page) details(cases []record.CaseResult, verdicts bool) {
 	}
 	if left > 0 && !verdicts {
 		p.Blank()
-		p.Para("", fmt.Sprintf("%s without detail, as nothing about them stands out; --filter shows one alone.",
-			ui.Plural(left, "case is", "cases are")), p.Faint)
+		p.Para("", ui.Plural(left, "case is without detail, as nothing about it stands out", "cases are without detail, as nothing about them stands out")+
+			"; --filter shows one alone.", p.Faint)
 	}
 }
 

@@ -57,6 +57,22 @@ func TestNotesAreToldOnce(t *testing.T) {
 	}
 }
 
+// TestFaultsSayWhatToDo: a missing module without the fifteen places it is not in; what a phase lacks with the flag that has it.
+func TestFaultsSayWhatToDo(t *testing.T) {
+	missing := "module 'nosuch.mod' not found:\n\tno field package.preload['nosuch.mod']\n\tno file './nosuch/mod.lua'\n\tno file '/usr/x.so'"
+	for _, tt := range []struct{ said, text, remedy string }{
+		{missing, `a.lua:1: module 'nosuch.mod' not found. The case "c" threw an error in run, on call 1.`, "LUA_PATH"},
+		{"API disabled in the current context", `a.lua:1: API disabled in the current context. The case "c" threw an error in run, on call 1.`, "--phase content"},
+		{"no request found", `a.lua:1: no request found. The case "c" threw an error in run, on call 1.`, "--phase content"},
+		{"boom", `a.lua:1: boom. The case "c" threw an error in run, on call 1.`, "Correct the code at that line"},
+	} {
+		f := told{name: "c", fault: record.Fault{Kind: record.FaultError, Stage: "run", Call: 1, Text: tt.said, Source: record.Source{File: "a.lua", Line: 1}}}
+		if f.text() != tt.text || !strings.Contains(f.remedy(), tt.remedy) {
+			t.Errorf("%q:\n%s\n%s", tt.said, f.text(), f.remedy())
+		}
+	}
+}
+
 func TestByWorkers(t *testing.T) {
 	mk := func(name, benchmark string, workers int, size float64) record.CaseResult {
 		return record.CaseResult{Name: name, Case: record.Case{Benchmark: benchmark, Workers: workers,

@@ -130,6 +130,9 @@ func (g Glyphs) TimeRange(i record.Interval) string {
 // ShareRange is a share of 0…1 with the ends of its interval: "62 % (58–65)".
 func (g Glyphs) ShareRange(i record.Interval) string {
 	bare := func(share float64) string { return strings.TrimSuffix(Percent(share), " %") }
+	if bare(i.Low) == bare(i.High) {
+		return Percent(i.Estimate)
+	}
 	return Percent(i.Estimate) + " (" + g.Range(bare(i.Low), bare(i.High)) + ")"
 }
 

@@ -62,6 +62,7 @@ func TestRanges(t *testing.T) {
 		g.TimeRange(record.Interval{Low: 0.98e3, High: 1.02e3}):                  "0.98–1.02 µs",
 		g.ShareRange(record.Interval{Estimate: 0.62, Low: 0.58, High: 0.65}):     "62 % (58–65)",
 		g.ShareRange(record.Interval{Estimate: 0.012, Low: 0.0041, High: 0.024}): "1.2 % (0.4–2.4)",
+		g.ShareRange(record.Interval{Estimate: 0.43, Low: 0.43, High: 0.43}):     "43 %",
 		asciiGlyphs.Interval(record.Interval{Estimate: 31, Low: 28, High: 55}):   "31 (28-55) ns",
 	} {
 		if got != want {
