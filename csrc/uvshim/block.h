@@ -17,6 +17,11 @@ typedef struct uvshim_block {
     char *received;     /* udp: where the buffer lies that libuv reads into */
 } uvshim_block;
 
+/* What a message may hold begins with what lets go of it. */
+typedef struct {
+    void (*drop)(void *held);
+} uvshim_held;
+
 /* A multiple of 16, so that what follows is aligned for everything. */
 #define HEADER ((sizeof(uvshim_block) + 15) & ~(size_t)15)
 

@@ -3,12 +3,13 @@
  * own thread takes it. A mailbox belongs to one async and outlives it as long as a Lua state holds
  * it, so that sending to an async that is closed or freed is an error and nothing worse.
  */
-#include "uvshim.h"
+#include "block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct uvshim_mailbox {
+    uvshim_held held;
     uv_mutex_t mutex;
     uv_async_t *async; /* NULL: it is closing */
     char *message;     /* NULL: none */
@@ -24,6 +25,7 @@ uvshim_mailbox *uvshim_mailbox_new(uv_async_t *async) {
         box = NULL;
     }
     if (box != NULL) {
+        box->held.drop = (void (*)(void *))uvshim_mailbox_drop;
         box->async = async;
         box->holders = 1;
     }
@@ -117,8 +119,10 @@ static double number_at(const char *message, size_t index) {
 void uvshim_message_drop(const char *message) {
     size_t i, count = (size_t)number_at(message, 0);
 
-    for (i = 1; i <= count; i++)
-        uvshim_mailbox_drop((uvshim_mailbox *)(uintptr_t)number_at(message, i));
+    for (i = 1; i <= count; i++) {
+        uvshim_held *held = (uvshim_held *)(uintptr_t)number_at(message, i);
+        held->drop(held);
+    }
 }
 
 void uvshim_message_free(char *message) {

@@ -83,6 +83,13 @@ int uvshim_thread_join(uvshim_thread *thread) {
     return status;
 }
 
+int uvshim_thread_detach(uvshim_thread *thread) {
+    int status = thread->is_joined ? UV_ESRCH : uv_translate_sys_error(pthread_detach(thread->id));
+
+    thread->is_joined = thread->is_joined || status == 0;
+    return status;
+}
+
 void uvshim_thread_drop(uvshim_thread *thread) {
     if (!thread->is_joined)
         pthread_detach(thread->id);

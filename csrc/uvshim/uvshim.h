@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 13
+#define UVSHIM_ABI 14
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -128,8 +128,8 @@ void uvshim_claimed(uv_stream_t *server);
 int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n);
 
 /* A message is Lua values as a string (lua/moonlap/uv/message.lua). It begins with the number of
- * mailboxes that it names and their addresses, as doubles, and holds each of them until it is
- * dropped; a copy takes the holds over. */
+ * mailboxes and semaphores that it names and their addresses, as doubles, and holds each of them until it
+ * is dropped; a copy takes the holds over. */
 char *uvshim_message_copy(const char *message, size_t size);
 void uvshim_message_drop(const char *message);
 /* Drops it and frees its memory; NULL does nothing. */
@@ -142,6 +142,8 @@ void uvshim_message_free(char *message);
 uvshim_thread *uvshim_thread_start(const char *boot, size_t boot_size, const char *message, size_t size,
                                    double stack_size, int *status);
 int uvshim_thread_join(uvshim_thread *thread);
+/* Nobody will join it. */
+int uvshim_thread_detach(uvshim_thread *thread);
 void uvshim_thread_drop(uvshim_thread *thread);
 /* A thread's identity; NULL: of the one that asks. */
 double uvshim_thread_id(uvshim_thread *thread);
@@ -165,6 +167,15 @@ void uvshim_mailbox_close(uvshim_mailbox *box);
 int uvshim_mailbox_send(uvshim_mailbox *box, const char *message, size_t size);
 /* The message, the caller's now, or NULL. */
 char *uvshim_mailbox_take(uvshim_mailbox *box, size_t *size);
+
+/* A semaphore; NULL: *status is libuv's error. Any thread may hold, drop and use it. */
+typedef struct uvshim_sem uvshim_sem;
+uvshim_sem *uvshim_sem_new(unsigned value, int *status);
+void uvshim_sem_hold(uvshim_sem *sem);
+void uvshim_sem_drop(uvshim_sem *sem);
+void uvshim_sem_post(uvshim_sem *sem);
+void uvshim_sem_wait(uvshim_sem *sem);
+int uvshim_sem_trywait(uvshim_sem *sem);
 
 /* A file's statistics as libuv reports them, in doubles: Lua reads those without making an object. */
 typedef struct {

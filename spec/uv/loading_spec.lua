@@ -55,7 +55,7 @@ describe("moonlap.uv's modules", support.with_uv(function()
             table.sort(found)
             local said = {}
             for key in (listed[name] or ""):gmatch "%S+" do
-                said[#said + 1] = key
+                said[#said + 1] = key:match "^[^@]+"
             end
             table.sort(said)
             assert.same(found, said, name)

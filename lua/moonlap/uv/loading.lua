@@ -8,6 +8,7 @@
 -- has taken the other one out of it before goes on through that: compiled, some nanosecond a call.
 -- @module moonlap.uv.loading
 
+local bit = require "bit"
 local arity = require "moonlap.uv.arity"
 local functions = require "moonlap.uv.functions"
 local parking = require "moonlap.uv.parking"
@@ -15,8 +16,11 @@ local parking = require "moonlap.uv.parking"
 local _M = {}
 
 local package, pairs, ipairs, type, assert = package, pairs, ipairs, type, assert
-local require, loadstring, getinfo = require, loadstring, debug.getinfo
+local require, loadstring, getinfo, tonumber = require, loadstring, debug.getinfo, tonumber
 local collectgarbage, error, pcall = collectgarbage, error, pcall
+
+-- libuv's: 44 of 1.44.2.
+local VERSION = bit.band(bit.rshift(require("moonlap.uv.ffi").uv_version(), 8), 0xff)
 
 local PREFIX = "moonlap.uv."
 local SOURCE = getinfo(1, "S").source
@@ -105,7 +109,7 @@ end
 
 local function module_of(name)
     for module, list in pairs(functions) do
-        if (" " .. list .. " "):find("%s" .. name .. "%s") then
+        if (" " .. list .. " "):find("%s" .. name .. "[%s@]") then
             return module
         end
     end
@@ -158,8 +162,11 @@ function _M.fill(table)
     library = table
     for module, list in pairs(functions) do
         read_text(module)
-        for name in list:gmatch "%S+" do
-            library[name] = _M.stand_in(name)
+        for entry in list:gmatch "%S+" do
+            local name, minor = entry:match "^([^@]+)@?1?%.?(%d*)$"
+            if (tonumber(minor) or 0) <= VERSION then
+                library[name] = _M.stand_in(name)
+            end
         end
     end
     publish()

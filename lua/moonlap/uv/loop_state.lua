@@ -15,7 +15,11 @@ local _M = {}
 ffi.cdef [[
 int uv_loop_configure(uv_loop_t *, int option, ...);
 uint64_t uv_metrics_idle_time(uv_loop_t *);
+int uv_metrics_info(uv_loop_t *, void *);
 ]]
+
+local metrics_t = ffi.typeof
+    "struct { uint64_t loop_count, events, events_waiting; void *reserved[13]; }"
 
 local api = {}
 _M.api = api
@@ -43,6 +47,21 @@ end
 -- @treturn number nanoseconds; 0 unless `uv.loop_configure "metrics_idle_time"` was called
 function api.metrics_idle_time()
     return (tonumber(C.uv_metrics_idle_time(loop)))
+end
+
+--- What the loop has done; libuv 1.45 and later.
+-- @treturn table `loop_count`: turns of libuv's; `events`: those it has called back;
+--   `events_waiting`: those that were there when it asked
+function api.metrics_info()
+    local metrics = metrics_t()
+    local status = C.uv_metrics_info(loop, metrics)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return {
+        loop_count = tonumber(metrics.loop_count), events = tonumber(metrics.events),
+        events_waiting = tonumber(metrics.events_waiting),
+    }
 end
 
 --- Ends the loop, which needs no such call: it ends with the Lua state. Here it only tells

@@ -28,7 +28,9 @@ local kinds = {}
 --- The kinds of userdata, by letter.
 _M.kinds = kinds
 
-local MODULES = { A = "moonlap.uv.async", T = "moonlap.uv.thread" }
+local MODULES = {
+    A = "moonlap.uv.async", S = "moonlap.uv.semaphore", T = "moonlap.uv.thread",
+}
 
 local function packed(number)
     number_box[0] = number

@@ -23,7 +23,8 @@ local CALLBACK_AT = {
     fs_lutime = 4, fs_link = 3, fs_symlink = 4, fs_readlink = 2, fs_realpath = 2, fs_chown = 4,
     fs_fchown = 4, fs_lchown = 4, fs_copyfile = 4, fs_opendir = 2, fs_readdir = 2,
     fs_closedir = 2, fs_statfs = 2, getaddrinfo = 4, getnameinfo = 2, random = 3,
-    write = 3, write2 = 4, shutdown = 2, tcp_connect = 4, pipe_connect = 3, udp_send = 5,
+    write = 3, write2 = 4, shutdown = 2, tcp_connect = 4, pipe_connect = 3, pipe_connect2 = 4,
+    udp_send = 5,
 }
 
 -- The coroutine of ours that runs now, or false.

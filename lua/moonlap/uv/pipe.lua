@@ -18,6 +18,9 @@ int uv_pipe_init(uv_loop_t *, uv_pipe_t *, int ipc);
 int uv_pipe_open(uv_pipe_t *, int);
 int uv_pipe_bind(uv_pipe_t *, const char *);
 void uv_pipe_connect(uv_connect_t *, uv_pipe_t *, const char *, uv_connect_cb);
+int uv_pipe_bind2(uv_pipe_t *, const char *, size_t, unsigned int flags);
+int uv_pipe_connect2(uv_connect_t *, uv_pipe_t *, const char *, size_t, unsigned int flags,
+    uv_connect_cb);
 int uv_pipe_getsockname(const uv_pipe_t *, char *, size_t *);
 int uv_pipe_getpeername(const uv_pipe_t *, char *, size_t *);
 void uv_pipe_pending_instances(uv_pipe_t *, int);
@@ -105,6 +108,53 @@ function api.pipe_connect(userdata, name, callback)
     return req.userdata(r)
 end
 
+local NO_TRUNCATE = 1
+
+local function flags_of(...)
+    local flags = (select(3, ...))
+    if type(flags) == "number" then
+        return check.int(3, ...)
+    elseif flags ~= nil and type(flags) ~= "table" then
+        check.argument_error(3, "expected nil, integer, or table")
+    end
+    return flags and flags.no_truncate and NO_TRUNCATE or 0
+end
+
+--- Binds to a path, or where it begins with a zero byte to a name outside of the file system; libuv
+-- 1.46 and later.
+-- @tparam userdata pipe
+-- @tparam string name
+-- @tparam[opt] table flags `{no_truncate = true}`: a name that is too long is an error
+-- @treturn number 0, or nil, message and name of the error
+function api.pipe_bind2(userdata, name, flags)
+    local _, ptr = open_pipe(userdata)
+    name = check.string(2, userdata, name)
+    local bits = flags_of(userdata, name, flags)
+    return errors.result(ptr and C.uv_pipe_bind2(ptr, name, #name, bits) or EBADF)
+end
+
+--- Connects to such a name; libuv 1.46 and later.
+-- @tparam userdata pipe
+-- @tparam string name
+-- @tparam[opt] table flags as of `uv.pipe_bind2`
+-- @tparam[opt] function callback of an error's name or nil
+-- @treturn userdata the request; or nil, message and name of the error
+function api.pipe_connect2(userdata, name, flags, callback)
+    local _, ptr = open_pipe(userdata)
+    name = check.string(2, userdata, name)
+    local bits = flags_of(userdata, name, flags)
+    check.opt_callback(4, userdata, name, flags, callback)
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local r, request = req.new("connect", callback, req.status)
+    local status = C.uv_pipe_connect2(request, ptr, name, #name, bits, on_connect)
+    if status < 0 then
+        return req.abandon(r, status)
+    end
+    return req.userdata(r)
+end
+
 local function name_of(call, userdata)
     local _, ptr = open_pipe(userdata)
     if not ptr then
@@ -179,6 +229,9 @@ for _, name in ipairs {
     "pending_count", "pending_type",
 } do
     methods[name] = api["pipe_" .. name]
+end
+if C.uv_version() >= 0x012e00 then
+    methods.bind2, methods.connect2 = api.pipe_bind2, api.pipe_connect2
 end
 
 return _M

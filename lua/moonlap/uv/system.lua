@@ -24,6 +24,10 @@ uint64_t uv_get_total_memory(void);
 uint64_t uv_get_constrained_memory(void);
 unsigned int uv_available_parallelism(void);
 int uv_getrusage(void *rusage);
+int uv_getrusage_thread(void *rusage);
+uint64_t uv_get_available_memory(void);
+int uv_cpumask_size(void);
+int uv_clock_gettime(int clock, void *timespec);
 int uv_cpu_info(void *cpu_infos, int *count);
 void uv_free_cpu_info(void *cpu_infos, int count);
 int uv_interface_addresses(void *addresses, int *count);
@@ -53,6 +57,7 @@ local interface_ptr = ffi.typeof [[struct {
     union { uint16_t family; uint32_t ip6[7]; } address, netmask;
 } *]]
 local timeval64_t = ffi.typeof "struct { int64_t sec; int32_t usec; }"
+local timespec64_t = ffi.typeof "struct { int64_t sec; int32_t nsec; }"
 
 
 --- libuv's version.
@@ -121,6 +126,39 @@ function api.get_constrained_memory()
 end
 
 
+--- The memory that this process may still get: by its control group, else what is free; libuv 1.45
+-- and later.
+-- @treturn number bytes
+function api.get_available_memory()
+    return (tonumber(C.uv_get_available_memory()))
+end
+
+
+--- How many CPUs a mask of `uv.thread_setaffinity` has; libuv 1.45 and later.
+-- @treturn number; or nil, message and name of the error
+function api.cpumask_size()
+    return errors.result(C.uv_cpumask_size())
+end
+
+
+local CLOCKS = { monotonic = 0, realtime = 1 }
+
+--- A clock with nanoseconds; libuv 1.45 and later.
+-- @tparam string clock `"monotonic"`, which never goes back, or `"realtime"`
+-- @treturn table `{sec, nsec}`; or nil, message and name of the error
+function api.clock_gettime(...)
+    local name = check.string(1, ...)
+    local clock = CLOCKS[name]
+        or check.argument_error(1, ("invalid option '%s'"):format(name))
+    local now = timespec64_t()
+    local code = C.uv_clock_gettime(clock, now)
+    if code < 0 then
+        return errors.fail(code)
+    end
+    return { sec = tonumber(now.sec), nsec = now.nsec }
+end
+
+
 --- How many threads can run at once; libuv 1.44 and later.
 -- @treturn number at least 1
 function api.available_parallelism()
@@ -134,11 +172,9 @@ local RUSAGE = {
 }
 
 
---- What this process has used: getrusage(2).
--- @treturn table `utime` and `stime` as `{sec, usec}`; `maxrss` in KiB; and the counts
-function api.getrusage()
+local function usage_by(call)
     local usage = rusage_t()
-    local code = C.uv_getrusage(usage)
+    local code = call(usage)
     if code < 0 then
         return errors.fail(code)
     end
@@ -150,6 +186,22 @@ function api.getrusage()
         result[name] = tonumber(usage[name])
     end
     return result
+end
+
+
+--- What this process has used: getrusage(2).
+-- @treturn table `utime` and `stime` as `{sec, usec}`; `maxrss` in KiB; and the counts
+function api.getrusage()
+    local usage, err, name = usage_by(C.uv_getrusage)
+    return usage, err, name
+end
+
+
+--- What this thread has used; libuv 1.50 and later.
+-- @treturn table as of `uv.getrusage`; or nil, message and name of the error
+function api.getrusage_thread()
+    local usage, err, name = usage_by(C.uv_getrusage_thread)
+    return usage, err, name
 end
 
 

@@ -16,6 +16,7 @@ typedef struct uvshim_thread uvshim_thread;
 uvshim_thread *uvshim_thread_start(const char *boot, size_t boot_size, const char *message,
     size_t size, double stack_size, int *status);
 int uvshim_thread_join(uvshim_thread *);
+int uvshim_thread_detach(uvshim_thread *);
 void uvshim_thread_drop(uvshim_thread *);
 double uvshim_thread_id(uvshim_thread *);
 ]]
@@ -34,6 +35,14 @@ local function check_thread(position, ...)
     local userdata = select(position, ...)
     return userdata ~= nil and records[userdata]
         or check.type_error(position, "uv_thread", ...)
+end
+
+--- A thread as the system's threads are named.
+-- @tparam number position of the argument
+-- @param ... all arguments
+-- @return cdata unsigned long[1]
+function _M.id(position, ...)
+    return ffi.new("unsigned long[1]", check_thread(position, ...).id)
 end
 
 --- A function's code, which another state can load.
@@ -110,6 +119,21 @@ function api.thread_join(...)
     return true
 end
 
+--- Lets a thread that was started here go: nobody will wait for its end.
+-- @tparam userdata thread
+-- @treturn boolean true; or nil, message and name of the error
+function api.thread_detach(...)
+    local t = check_thread(1, ...)
+    if not t.started then
+        return errors.fail(errors.api.errno.EINVAL)
+    end
+    local status = C.uvshim_thread_detach(t.started)
+    if status < 0 then
+        return errors.fail(status)
+    end
+    return true
+end
+
 --- The thread that this runs in.
 -- @treturn userdata
 function api.thread_self()
@@ -125,7 +149,22 @@ function api.thread_equal(...)
 end
 
 local meta = getmetatable(template)
-meta.__index = { join = api.thread_join, equal = api.thread_equal }
+local methods = {}
+meta.__index = methods
+for _, name in ipairs { "join", "equal", "detach" } do
+    methods[name] = api["thread_" .. name]
+end
+
+-- Those of `moonlap.uv.thread_settings`, which needs this module, by libuv's version.
+local LATER = {
+    getaffinity = 0x012d00, setaffinity = 0x012d00, getcpu = 0x012d00,
+    getpriority = 0x013000, setpriority = 0x013000, getname = 0x013200,
+}
+for name, version in pairs(LATER) do
+    methods[name] = C.uv_version() >= version and function(...)
+        return require("moonlap.uv.thread_settings").api["thread_" .. name](...)
+    end or nil
+end
 meta.__eq = api.thread_equal
 meta.__tostring = function(userdata)
     return ("uv_thread_t: 0x%x"):format(records[userdata].id)

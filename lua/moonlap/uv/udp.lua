@@ -32,6 +32,8 @@ int uv_udp_set_ttl(uv_udp_t *, int);
 int uv_udp_send(uv_udp_send_t *, uv_udp_t *, const uv_buf_t *, unsigned int,
     const struct sockaddr *, uv_udp_send_cb);
 int uv_udp_try_send(uv_udp_t *, const uv_buf_t *, unsigned int, const struct sockaddr *);
+int uv_udp_try_send2(uv_udp_t *, unsigned int, uv_buf_t **, unsigned int *, struct sockaddr **,
+    unsigned int flags);
 int uv_udp_recv_start(uv_udp_t *, uv_alloc_cb, uv_udp_recv_cb);
 int uv_udp_recv_stop(uv_udp_t *);
 size_t uv_udp_get_send_queue_size(const uv_udp_t *);
@@ -270,6 +272,57 @@ function api.udp_try_send(userdata, data, host, port)
     return errors.result(ptr and C.uv_udp_try_send(ptr, list, n, sockaddr) or EBADF)
 end
 
+-- The addresses and buffers of several datagrams, and what keeps them.
+local function datagrams(messages)
+    local n, keep = #messages, {}
+    local lists, counts = ffi.new("uv_buf_t *[?]", n), ffi.new("unsigned int[?]", n)
+    local addresses, to = ffi.new("moonlap_uv_address[?]", n), ffi.new("struct sockaddr *[?]", n)
+    for i = 1, n do
+        local message = messages[i]
+        if type(message) ~= "table" then
+            check.argument_error(2, ("message %d must be a table"):format(i))
+        end
+        local list, count, strings = buffers.own(2, message.data)
+        keep[i] = { list, strings }
+        lists[i - 1], counts[i - 1] = list, count
+        local addr = message.addr
+        if addr ~= nil then
+            if type(addr) ~= "table" then
+                check.argument_error(2, ("addr of message %d must be a table"):format(i))
+            end
+            local parsed = destination(1, addr.ip, addr.port)
+            if parsed then
+                ffi.copy(addresses + i - 1, parsed, ffi.sizeof "moonlap_uv_address")
+                to[i - 1] = ffi.cast("struct sockaddr *", addresses + i - 1)
+            end
+        end
+    end
+    keep.addresses = addresses
+    return n, lists, counts, to, keep
+end
+
+--- Sends several datagrams, as many as the kernel takes at once; libuv 1.50 and later.
+-- @tparam userdata udp
+-- @tparam {table,…} messages each `{data, addr}`; `addr`: `{ip, port}`, or nil when the handle is
+--   connected
+-- @tparam[opt] number flags 0, or a table, which libuv has no use for yet
+-- @treturn number how many were sent; or nil, message and name of the error
+function api.udp_try_send2(...)
+    local _, ptr = open_udp((...))
+    local messages, flags = check.table(2, ...), (select(3, ...))
+    if flags ~= nil and type(flags) ~= "number" and type(flags) ~= "table" then
+        check.argument_error(3, "expected nil, integer, or table")
+    end
+    if not ptr then
+        return errors.fail(EBADF)
+    end
+    local n, lists, counts, to, keep = datagrams(messages)
+    local status = C.uv_udp_try_send2(ptr, n, lists, counts, to,
+        type(flags) == "number" and flags or 0)
+    keep.addresses = nil -- kept up to here
+    return errors.result(status)
+end
+
 --- Starts to receive.
 -- @tparam userdata udp
 -- @tparam function callback of an error's name or nil, the datagram, its sender as
@@ -314,7 +367,7 @@ end
 for _, functions in ipairs { api, udp_multicast.api } do
     for name, fn in pairs(functions) do
         local method = name:match "^udp_(.*)"
-        if method then
+        if method and (method ~= "try_send2" or C.uv_version() >= 0x013200) then
             udp_handle.methods[method] = fn
         end
     end
