@@ -39,6 +39,44 @@ describe("work of moonlap.uv", support.with_uv(function(uv)
         end
     end)
 
+    it("reads folders and hands the entries back, or what is left of them", function()
+        child.with_folder(function(folder)
+            for i = 1, 3 do
+                child.write(folder .. "/in/" .. i, "x")
+            end
+            child.write(folder .. "/in/sub/x", "x")
+            local found, left = {}, nil
+            local context
+            context = uv.new_work(function(path, listing)
+                local luv = require "luv"
+                if listing then
+                    luv.fs_scandir_next(listing)
+                    return listing
+                end
+                return luv.fs_scandir(path)
+            end, function(listing)
+                if left then
+                    left = listing
+                    return
+                end
+                left = listing
+                for name, kind in uv.fs_scandir_next, listing do
+                    found[name] = kind
+                end
+                context:queue(folder, uv.fs_scandir(folder .. "/in"))
+            end)
+            context:queue(folder .. "/in")
+            uv.run()
+            assert.same(
+                { ["1"] = "file", ["2"] = "file", ["3"] = "file", sub = "directory" }, found)
+            local n = 0
+            for _ in uv.fs_scandir_next, left do
+                n = n + 1
+            end
+            assert.equal(3, n)
+        end)
+    end)
+
     it("can send to an async, and hand it back", function()
         local heard, returned
         local async = uv.new_async(function(...) heard = { ... } end)

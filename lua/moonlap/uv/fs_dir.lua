@@ -5,6 +5,7 @@ local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local fs_request = require "moonlap.uv.fs_request"
 local loop = require("moonlap.uv.queue").loop
+local message = require "moonlap.uv.message"
 local requests = require "moonlap.uv.req"
 local C = require "moonlap.uv.ffi"
 
@@ -104,7 +105,37 @@ local SCANDIR = {
 }
 
 
---- Reads a folder whole.
+local function new_listing(entries)
+    local listing = requests.userdata { kind = "fs", ptr = false }
+    listings[listing] = entries
+    return listing
+end
+
+
+-- A listing may go to another Lua state, as from work that reads a folder: what is left of it.
+message.kinds.L = {
+    to = function(userdata)
+        return listings[userdata] and 0
+    end,
+    text = function(userdata)
+        local entries, pieces = listings[userdata], {}
+        for i = entries.next, #entries do
+            pieces[#pieces + 1] = (entries[i] or "") .. "\0" -- no name has a zero byte
+        end
+        return table.concat(pieces)
+    end,
+    from = function(text)
+        local entries, n = { next = 1 }, 0
+        for piece in text:gmatch "(%Z*)%z" do
+            n = n + 1
+            entries[n] = piece ~= "" and piece
+        end
+        return new_listing(entries)
+    end,
+}
+
+
+--- Reads a folder whole. Work may return what this returns, and pass it on.
 -- @tparam string path
 -- @param[opt] callback `callback(err, listing)`
 -- @treturn userdata the listing, for `fs_scandir_next`
@@ -115,9 +146,7 @@ function api.fs_scandir(...)
         if not entries then
             return nil, text, name
         end
-        local listing = requests.userdata { kind = "fs", ptr = false }
-        listings[listing] = entries
-        return listing
+        return new_listing(entries)
     end
 
     -- The callback gets the very request that is returned here.

@@ -6,8 +6,9 @@
 --     message.kinds.A = { to = …, from = …, hold = … }
 --
 -- `to(userdata)` returns a number or nil when it is not of that kind; `from(number)` makes the
--- userdata in the other state. `hold(number)` is for mailboxes: the message keeps each of them,
--- and C lets go of them when it drops the message, read or not.
+-- userdata in the other state. `hold(number)` is for what C counts: the message keeps each of them,
+-- and C lets go of them when it drops the message, read or not. What is more than a number has
+-- `text(userdata)`, which returns a string, and its `from` gets that.
 -- @module moonlap.uv.message
 
 local ffi = require "ffi"
@@ -29,7 +30,8 @@ local kinds = {}
 _M.kinds = kinds
 
 local MODULES = {
-    A = "moonlap.uv.async", S = "moonlap.uv.semaphore", T = "moonlap.uv.thread",
+    A = "moonlap.uv.async", L = "moonlap.uv.fs_dir", S = "moonlap.uv.semaphore",
+    T = "moonlap.uv.thread",
 }
 
 local function packed(number)
@@ -63,8 +65,11 @@ local encoders = {
     end,
     userdata = function(value, held)
         local letter, number = identify(value)
-        local hold = kinds[letter].hold
-        if hold then
+        local hold, text_of = kinds[letter].hold, kinds[letter].text
+        if text_of then
+            local text = text_of(value)
+            return "v" .. letter .. packed(#text) .. text
+        elseif hold then
             hold(number)
             held[#held + 1] = packed(number)
         end
@@ -126,6 +131,11 @@ local function decode(text)
             local kind = kind_of(text:sub(position, position))
             values[n] = kind.from(number_at(text, position + 1))
             position = position + 1 + NUMBER
+        elseif tag == "v" then
+            local kind, size = kind_of(text:sub(position, position)), number_at(text, position + 1)
+            position = position + 1 + NUMBER
+            values[n] = kind.from(text:sub(position, position + size - 1))
+            position = position + size
         end
     end
     return unpack(values, 1, n)

@@ -77,7 +77,7 @@ _M.api = api
 -- @tparam function|string work a function or its code; it runs in a Lua state of the pool, without
 --   upvalues, and the module `luv` is this library there
 -- @tparam function after_work runs in the loop, with what `work` returned: nil, booleans, numbers,
---   strings, async handles and threads
+--   strings, async handles, threads, semaphores and what `uv.fs_scandir` returns
 -- @treturn userdata
 function api.new_work(...)
     local code = thread.code(1, ...)
