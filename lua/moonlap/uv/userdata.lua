@@ -57,7 +57,9 @@ end
 -- @tparam table metatable
 -- @treturn userdata
 _M.of = in_c "uvshim_object" or function(metatable)
-    return (set_metatable(newproxy(), metatable))
+    local userdata = newproxy()
+    set_metatable(userdata, metatable)
+    return userdata
 end
 
 --- A kind of userdata.
