@@ -110,11 +110,11 @@ local function watched(budget, work, often)
     file:close()
     pipe:close()
     os.remove(out)
-    local clock, fraction = seen.allocated.began:match("T(%d+:%d+:%d+)(%.?%d*)")
+    local clock, fraction = seen.evidence.allocations.began:match("T(%d+:%d+:%d+)(%.?%d*)")
     local h, m, s = clock:match("(%d+):(%d+):(%d+)")
     local began = h * 3600 + m * 60 + s + (tonumber(fraction) or 0)
     local hour = 3600
-    local count, elapsed = 0, seen.allocated.elapsed_ns / 1e9
+    local count, elapsed = 0, seen.evidence.allocations.elapsed_ns / 1e9
     for _, at in ipairs(times) do
         local since = (at - began) % hour -- of any day
         if since < elapsed then count = count + often end
@@ -165,20 +165,21 @@ local function measure(compile, between, budget)
         round = there
     end
 
-    local a = seen.allocated
+    local a = seen.evidence.allocations
     local bytes, all = byLine(seen.stacks)
     local row = {}
     for i, line in ipairs(lines) do
         local p, right = (bytes[line] or 0) / all, parts[i] / round
-        local low, high = wilson(p, a.effective_looks)
+        local low, high = wilson(p, a.effective_samples)
         row[i] = ("%s %.1f, %.1f (%.1f–%.1f)"):format(names[i], 100 * right, 100 * p, low, high)
     end
     local second = a.elapsed_ns / 1e9 * 1e6
     local columns = {
         (compile and "compiled, " or "interpreted, ") .. between,
-        budget, ("%.1f %%"):format(100 * a.cost),
+        budget, ("%.1f %%"):format(100 * a.cost_ns / a.elapsed_ns),
         ("%.1f %%"):format(100 * a.probed_ns / a.elapsed_ns),
-        ("%.0f %%"):format(100 * a.cost_in_probed), ("%d"):format(a.looks),
+        ("%.0f %%"):format(100 * a.cost_in_probed_ns / a.cpu_in_probed_ns),
+        ("%d"):format(a.samples),
         table.concat(row, " · "), ("%.2f"):format(rounds * round / 1e6),
         ("%.2f (%.2f–%.2f)"):format(
             a.bytes / second, a.bytes_low / second, a.bytes_high / second),
@@ -186,9 +187,9 @@ local function measure(compile, between, budget)
     print("| " .. table.concat(columns, " | ") .. " |")
 end
 
-print("| Lua, loops between rounds | budget | cost | probed | cost in windows | looks "
-    .. "| shares: by LuaJIT's count, by the looks (95 %) | MB/s by its count "
-    .. "| by the looks (95 %) |")
+print("| Lua, loops between rounds | budget | cost | probed | cost in windows | samples "
+    .. "| shares: by LuaJIT's count, by the samples (95 %) | MB/s by its count "
+    .. "| by the samples (95 %) |")
 print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 for _, budget in ipairs { "1%", "5%", "100%" } do
     for _, between in ipairs { 100, 10000 } do

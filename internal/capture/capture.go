@@ -8,6 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -37,7 +38,7 @@ type Capture struct {
 	Lines         []Change          `json:"lines"`            // of Lua, those that took most of the event first
 	Requests      []evidence.Share  `json:"requests"`         // likewise
 	Blocks        []sleeps.Block    `json:"blocks"`           // sleeps in the event
-	InFlight      []worker.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
+	InFlight      []ngxlua.InFlight `json:"in_flight"`        // requests when it was noticed, the oldest first
 	Heap          []HeapReading     `json:"lua_heap"`         // over the time kept
 	Also          []string          `json:"also"`             // other events meanwhile
 	More          int               `json:"more,omitempty"`   // of these, not listed

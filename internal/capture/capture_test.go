@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -24,7 +25,7 @@ func stalled() (Pending, *worker.Tail) {
 	t := &worker.Tail{Now: 14 * sec, Since: sec}
 	t.Timed, t.Every = true, 10*ms
 	for at := 2 * sec; at < 14*sec; at += 10 * ms {
-		s := worker.Sample{Time: at, Lua: true, Stack: lua(2), Request: worker.Request{Method: "GET", URI: "/fast"}}
+		s := worker.Sample{Time: at, Lua: true, Stack: lua(2), Request: ngxlua.Request{Method: "GET", URI: "/fast"}}
 		switch in := at >= 10*sec && at < 11*sec; {
 		case in:
 			s.Stack, s.Request.URI = lua(9), "/slow"
@@ -39,7 +40,7 @@ func stalled() (Pending, *worker.Tail) {
 	return Pending{
 		Event: e, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Also: []Event{{Condition: Condition{What: Heap}, Amount: 3e8}}, More: 2,
 		Readings: []Reading{{At: 8 * sec}, {At: 9 * sec, Heap: 1e6, Computed: sec}, {At: 11 * sec, Heap: 2e6, Computed: 2 * sec, Slept: 3, Queued: 4}, {At: 12 * sec}},
-		InFlight: make([]worker.InFlight, 30),
+		InFlight: make([]ngxlua.InFlight, 30),
 	}, t
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -17,7 +18,7 @@ type Event struct {
 	Base      float64          // of growth: the bytes that it began with
 	Turn      uint64           // of a held loop, and of a sleep: nginx's clock in the turn; 0: not known
 	Stall     *worker.Stall    // of a turn that has ended: what became of it
-	Request   *worker.InFlight // of a request
+	Request   *ngxlua.InFlight // of a request
 	End       *process.End     // of a worker that has ended
 }
 

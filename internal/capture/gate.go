@@ -37,13 +37,6 @@ func (g *Gate) Failed() {
 	g.passed--
 }
 
-// Full tells that the limit is reached.
-func (g *Gate) Full() bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	return g.passed >= g.Limit
-}
-
 // Missed is how many events did not pass since the last call.
 func (g *Gate) Missed() int {
 	g.lock.Lock()

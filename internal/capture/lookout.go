@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -16,13 +17,13 @@ type Lookout struct {
 
 	// What is asked of the worker.
 	Heap     func() (uint64, error)            // bytes of Lua's heap
-	InFlight func() ([]worker.InFlight, error) // requests, the oldest first
+	InFlight func() ([]ngxlua.InFlight, error) // requests, the oldest first
 	Noticed  func(Event)                       // is told of an event that will be captured
 	Captured func(Pending, *worker.Tail)       // takes what is due, and may keep it
 
 	waits    []*wait
 	readings []Reading
-	requests []worker.InFlight // that were in flight when they were read the last time, where conditions ask
+	requests []ngxlua.InFlight // that were in flight when they were read the last time, where conditions ask
 	pending  *Pending
 	longest  Longest
 }
@@ -36,7 +37,7 @@ type Pending struct {
 	At       time.Time         // when it was noticed
 	Also     []Event           // that came meanwhile, the first ones
 	More     int               // of these, without the first ones
-	InFlight []worker.InFlight // when it was noticed, the oldest first
+	InFlight []ngxlua.InFlight // when it was noticed, the oldest first
 	Readings []Reading         // over the time kept
 
 	due time.Duration
@@ -123,7 +124,7 @@ func (o *Lookout) Look(t *worker.Tail, now time.Time) {
 }
 
 // inFlight are the requests in flight: now, or when the worker was still there.
-func (o *Lookout) inFlight() []worker.InFlight {
+func (o *Lookout) inFlight() []ngxlua.InFlight {
 	if all, err := o.InFlight(); err == nil {
 		return all
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence/turns"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestSummary: a capture's page says what happened, where, for which request, and what was different.
@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 		Stall: &turns.Stall{Computed: 1e6, Slept: 303e6, Queued: 1e6, Events: 3},
 		Lines: []Change{{Name: "f@a.lua:3 os.execute", In: 0.99, Before: 0.001}, {Name: "g@a.lua:9", In: 0.01}},
 		Heap:  []HeapReading{{At: -10e9, Bytes: 1e6}, {At: 0, Bytes: 8e6}}, Also: []string{"Lua's heap reached 8.0 MB"}, More: 4, Missed: 2,
-		InFlight: []worker.InFlight{{Method: "GET", URI: "/waits", Age: time.Second, Phase: "content"}}, Samples: 31, SamplesBefore: 1200,
+		InFlight: []ngxlua.InFlight{{Method: "GET", URI: "/waits", Age: time.Second, Phase: "content"}}, Samples: 31, SamplesBefore: 1200,
 		Folder: "caps/x",
 	}
 	var b bytes.Buffer

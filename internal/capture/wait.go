@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -164,7 +165,7 @@ func (e Event) now(t *worker.Tail) Event {
 	return e
 }
 
-func (w *wait) requested(e Event, all []worker.InFlight, long time.Duration) (Event, bool) {
+func (w *wait) requested(e Event, all []ngxlua.InFlight, long time.Duration) (Event, bool) {
 	old := map[string]bool{}
 	found := false
 	for _, r := range all {

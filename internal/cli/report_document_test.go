@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/explain"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
@@ -26,7 +27,7 @@ func TestReportDocuments(t *testing.T) {
 	opt := reportOptions(sys)
 	handler := profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
 	sample := worker.Sample{
-		Lua: true, Asleep: true, Phase: "access", Request: worker.Request{Method: "GET", URI: "/one"}, Stack: []profile.Frame{{Kind: profile.C, Function: "wait4", File: "libc"}, handler},
+		Lua: true, Asleep: true, Phase: "access", Request: ngxlua.Request{Method: "GET", URI: "/one"}, Stack: []profile.Frame{{Kind: profile.C, Function: "wait4", File: "libc"}, handler},
 		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: time.Second},
 	}
 	looks := worker.Looks{Samples: []worker.Sample{sample, sample}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
@@ -40,7 +41,7 @@ func TestReportDocuments(t *testing.T) {
 		Schema: record.Schema, Kind: "watch", Head: watch.Head{At: time.Unix(2e9, 0).UTC()},
 		Workers: []watch.Row{{
 			Facts:    watch.Facts{PID: 7, Lua: 0.5, States: map[string]float64{"C": 1}, Heap: 300, Recent: []watch.Recent{{States: map[string]float64{"C": 0.5}, Heap: 300}}},
-			Evidence: evidence.Set{timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: worker.LuaTimers{Pending: 3}}}}},
+			Evidence: evidence.Set{timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: ngxlua.LuaTimers{Pending: 3}}}}},
 		}, watch.Failed(8, io.ErrUnexpectedEOF)},
 	}
 	event := &capture.Capture{PID: 7, At: time.Unix(2e9, 0).UTC(), Condition: "sleep>50ms", What: "the worker was put to sleep for 1s", Line: "handler@app.lua:24"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -31,10 +32,10 @@ func times(n int, samples ...worker.Sample) []worker.Sample {
 }
 
 func TestFindings(t *testing.T) {
-	one := worker.Request{Address: 1, Method: "GET", URI: "/one"}
-	two := worker.Request{Address: 2, Method: "GET", URI: "/two"}
+	one := ngxlua.Request{Address: 1, Method: "GET", URI: "/one"}
+	two := ngxlua.Request{Address: 2, Method: "GET", URI: "/two"}
 	idle := worker.Sample{Asleep: true, Stack: []profile.Frame{wait, main}}
-	lua := func(r worker.Request, frames ...profile.Frame) worker.Sample {
+	lua := func(r ngxlua.Request, frames ...profile.Frame) worker.Sample {
 		return worker.Sample{Lua: true, Request: r, Stack: append(frames, main)}
 	}
 	blocked := lua(one, wait4, execute, handler)

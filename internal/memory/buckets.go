@@ -60,9 +60,3 @@ func (b *Buckets) Each(bucket func(from, to int, records func(found func(key, x,
 		})
 	}
 }
-
-// Release gives their memory back.
-func (b *Buckets) Release() {
-	Release(b.space, b.all)
-	b.all = nil
-}

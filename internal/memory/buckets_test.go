@@ -14,7 +14,7 @@ func TestBuckets(t *testing.T) {
 			known := rapid.SliceOfN(rapid.Uint32Range(0, uint32(keys)), 1, 10).Draw(t, "known")
 			err := Run(func() error {
 				b := NewBuckets(s, keys)
-				defer b.Release()
+				defer func() { Release(b.space, b.all) }()
 				want := map[uint32][]uint32{}
 				for i := range uint32(rapid.IntRange(0, 30_000).Draw(t, "records")) {
 					key := known[i*i%uint32(len(known))]

@@ -15,7 +15,7 @@ func Hot(kept *record.Profile, most int) *record.Hot {
 		hot.Fault = err.Error()
 		return hot
 	}
-	hot.Looks = p.Total()
+	hot.Samples = p.Total()
 	for _, s := range p.ByLabel("state") {
 		hot.States = append(hot.States, record.StateShare{State: s.Name, Share: s.Share})
 	}
@@ -32,12 +32,12 @@ func Hot(kept *record.Profile, most int) *record.Hot {
 			index[key] = i
 			hot.Lines = append(hot.Lines, record.HotLine{Function: key.Function, File: key.File, Line: key.Line, LastLine: key.LastLine})
 		}
-		hot.Lines[i].Looks += s.Count
+		hot.Lines[i].Samples += s.Count
 	}
 	for i := range hot.Lines {
-		hot.Lines[i].Share = float64(hot.Lines[i].Looks) / float64(hot.Looks)
+		hot.Lines[i].Share = float64(hot.Lines[i].Samples) / float64(hot.Samples)
 	}
-	slices.SortStableFunc(hot.Lines, func(a, b record.HotLine) int { return cmp.Compare(b.Looks, a.Looks) })
+	slices.SortStableFunc(hot.Lines, func(a, b record.HotLine) int { return cmp.Compare(b.Samples, a.Samples) })
 	hot.Lines = hot.Lines[:min(most, len(hot.Lines))]
 	return hot
 }

@@ -28,11 +28,11 @@ func TestHot(t *testing.T) {
 	}
 	got := Hot(&record.Profile{By: "ebpf", Profile: b.Bytes()}, 2)
 	want := &record.Hot{
-		By: "ebpf", Looks: 10,
+		By: "ebpf", Samples: 10,
 		States: []record.StateShare{{State: "compiled", Share: 0.7}, {State: "C", Share: 0.1}, {State: "interpreted", Share: 0.1}},
 		Lines: []record.HotLine{
-			{Function: "work", File: "/srv/b.lua", Line: 4, Looks: 6, Share: 0.6},
-			{Function: "work", File: "/srv/b.lua", Line: 7, Looks: 2, Share: 0.2},
+			{Function: "work", File: "/srv/b.lua", Line: 4, Samples: 6, Share: 0.6},
+			{Function: "work", File: "/srv/b.lua", Line: 7, Samples: 2, Share: 0.2},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -91,17 +91,17 @@ type CaseResult struct {
 
 // Hot is a case's profile in short.
 type Hot struct {
-	By     string       `json:"by"` // ebpf, ptrace
-	Looks  int64        `json:"looks"`
-	States []StateShare `json:"states"`
-	Lines  []HotLine    `json:"lua_lines"`       // innermost Lua lines, the hottest first
-	Fault  string       `json:"fault,omitempty"` // why the profile can't be read
+	By      string       `json:"by"` // ebpf, ptrace
+	Samples int64        `json:"samples"`
+	States  []StateShare `json:"states"`
+	Lines   []HotLine    `json:"lua_lines"`       // innermost Lua lines, the hottest first
+	Fault   string       `json:"fault,omitempty"` // why the profile can't be read
 }
 
 // StateShare is how often Lua was in a state: compiled, interpreted, C, garbage collection.
 type StateShare struct {
 	State string  `json:"state"`
-	Share float64 `json:"share"` // of the looks, 0…1
+	Share float64 `json:"share"` // of the samples, 0…1
 }
 
 // HotLine is a Lua line that ran.
@@ -110,8 +110,8 @@ type HotLine struct {
 	File     string  `json:"file,omitempty"`
 	Line     int     `json:"line,omitempty"`      // 0: not known
 	LastLine int     `json:"last_line,omitempty"` // where the line could not be told, it was one from Line to this
-	Looks    int64   `json:"looks"`
-	Share    float64 `json:"share"` // of the looks, 0…1
+	Samples  int64   `json:"samples"`
+	Share    float64 `json:"share"` // of the samples, 0…1
 }
 
 // ProcessResult is one process's figure.

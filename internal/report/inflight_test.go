@@ -9,9 +9,9 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestServed: a request's light threads stand below it, nested, and those that are alike are counted; timers by function.
@@ -19,8 +19,8 @@ func TestServed(t *testing.T) {
 	at := func(function string, line int) *profile.Frame {
 		return &profile.Frame{Function: function, File: "/app/shop.lua", Line: line}
 	}
-	thread := func(state, in string, lua *profile.Frame, of ...worker.Thread) worker.Thread {
-		return worker.Thread{Kind: "thread", State: state, Waits: in, Lua: lua, Children: of}
+	thread := func(state, in string, lua *profile.Frame, of ...ngxlua.Thread) ngxlua.Thread {
+		return ngxlua.Thread{Kind: "thread", State: state, Waits: in, Lua: lua, Children: of}
 	}
 	sleep := thread("waits", "ngx.sleep", at("inner", 9))
 	fresh := thread("new", "", at("later", 3))
@@ -28,11 +28,11 @@ func TestServed(t *testing.T) {
 	entry := thread("waits", "ngx.thread.wait", at("tree", 5), sleep, thread("ended", "", nil, sleep), sleep, fresh)
 	next, last := 3*time.Second, 90*time.Second
 	e := &profile.Profile{Head: profile.Head{PIDs: []int{7}, Unknown: []string{"timers: none\x1b[31m"}}, Evidence: evidence.Set{
-		requests.Name: requests.Of(7, []worker.InFlight{
+		requests.Name: requests.Of(7, []ngxlua.InFlight{
 			{Method: "GET", URI: "/tree", Phase: "content", Age: time.Second, Lua: at("inner", 9), Waits: "ngx.sleep", Threads: &entry},
 			{Phase: "timer", Lua: at("tick", 7), Waits: "ngx.sleep"},
 		}, 2),
-		timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: worker.LuaTimers{Pending: 7, Running: 1, MostPending: 1024, MostRunning: 256, Unread: 2, Functions: []worker.TimerGroup{
+		timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: ngxlua.LuaTimers{Pending: 7, Running: 1, MostPending: 1024, MostRunning: 256, Unread: 2, Functions: []ngxlua.TimerGroup{
 			{Function: *at("tick", 6), Pending: 5, Running: 1, Next: &next, Last: &last},
 			{Function: *at("once", 2), Running: 1},
 		}}}}},

@@ -15,25 +15,25 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // seen is a snapshot of a worker that does something of everything, and of one that ended.
 func seen() watch.Snapshot {
 	next, over := 59*time.Second, -time.Second
 	at := profile.Frame{Kind: profile.Lua, Function: "_M.sleep", File: "/srv/app.lua", Line: 11}
-	inFlight := []worker.InFlight{
+	inFlight := []ngxlua.InFlight{
 		{Method: "GET", URI: "/slow", Age: 2500 * time.Millisecond, Phase: "access", Lua: &at, Waits: "ngx.sleep"},
 		{Method: "POST", URI: "/busy", Age: time.Millisecond, Phase: "content", Running: true},
 		{Method: "GET", URI: "/\x1b[2Jevil" + strings.Repeat("/long", 50)},
 		{Phase: "timer", Lua: &at},
-		{Method: "GET", URI: "/proxied", Age: 2 * time.Millisecond, Tries: []worker.Try{{Peer: "127.0.0.1:81", Status: 502, Total: &over}, {Peer: "unix:/b\x1b[2J", Connect: &over}}},
+		{Method: "GET", URI: "/proxied", Age: 2 * time.Millisecond, Tries: []ngxlua.Try{{Peer: "127.0.0.1:81", Status: 502, Total: &over}, {Peer: "unix:/b\x1b[2J", Connect: &over}}},
 		{}, {}, {},
 	}
 	r := watch.Row{Facts: watch.Facts{
@@ -50,7 +50,7 @@ func seen() watch.Snapshot {
 			{Heap: 183_500}, {States: map[string]float64{"interpreted": 0.01, "recording": 0.5, "assembling": 0.5}, Heap: 275_250},
 			{States: map[string]float64{"compiled": 0.5}, Heap: 367_000},
 		},
-		Pools: []worker.Pool{{Name: "redis:6379", Size: 30, Idle: 3, Busy: 4}, {Name: "db\x1b[2J", Size: 2, Busy: 2, Waiting: 7}},
+		Pools: []ngxlua.Pool{{Name: "redis:6379", Size: 30, Idle: 3, Busy: 4}, {Name: "db\x1b[2J", Size: 2, Busy: 2, Waiting: 7}},
 	},
 		Evidence: evidence.Set{
 			collector.Name: &collector.Result{Workers: []collector.Worker{{
@@ -58,7 +58,7 @@ func seen() watch.Snapshot {
 				Lowest: 3e6, Highest: 5e6, Allocated: record.Interval{Estimate: 3e5}, Longest: &collector.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond}, Missed: 0.2,
 			}}},
 			requests.Name: &requests.Result{Workers: []requests.Worker{{PID: 42, Count: 207, Oldest: inFlight}}},
-			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: worker.LuaTimers{Pending: 3, Next: &next}}}},
+			timers.Name:   &timers.Result{Workers: []timers.Worker{{PID: 42, LuaTimers: ngxlua.LuaTimers{Pending: 3, Next: &next}}}},
 		},
 	}
 	return watch.Snapshot{

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A luaColumn is something that Lua does, in one or more of its states.
@@ -92,7 +92,7 @@ func (p *page) watchStream(s watch.Snapshot) {
 func (p *page) watchPools(s watch.Snapshot) {
 	type one struct {
 		pid int
-		worker.Pool
+		ngxlua.Pool
 	}
 	var all []one
 	for _, r := range s.Workers {

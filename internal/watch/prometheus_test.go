@@ -17,6 +17,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -118,16 +119,16 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}},
 		Evidence: evidence.Set{
 			requests.Name: &requests.Result{Workers: []requests.Worker{{
-				PID: pid, Count: 3, Oldest: []worker.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
+				PID: pid, Count: 3, Oldest: []ngxlua.InFlight{{URI: "/a", Phase: "access", Age: 1500 * time.Millisecond}, {URI: "/b"}},
 			}}},
-			timers.Name: &timers.Result{Workers: []timers.Worker{{PID: pid, LuaTimers: worker.LuaTimers{Pending: 2}}}},
+			timers.Name: &timers.Result{Workers: []timers.Worker{{PID: pid, LuaTimers: ngxlua.LuaTimers{Pending: 2}}}},
 		},
 	}
 	r.Evidence[collector.Name] = collector.Of(pid, collector.Collections{
 		Seen: 9 * time.Second, Missed: time.Second, Resolution: time.Millisecond, Cycles: 18, Allocated: 3e6, Guessed: 1e6, Lowest: 1000, Highest: 5000,
 		Last: []collector.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: collector.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
 	}, 25, 100)
-	r.Pools = []worker.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
+	r.Pools = []ngxlua.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
 	r.usage(worker.Usage{At: start}, worker.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
 	r.count(nil, map[process.Event]uint64{process.Cycles: 12345678901})
 	r.moment.waits = []time.Duration{0, 0, 3 * time.Millisecond, 5 * time.Millisecond, time.Minute}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -54,7 +55,7 @@ type Facts struct {
 
 	Connections *Connections  `json:"connections"`
 	Loop        *Loop         `json:"event_loop"`
-	Pools       []worker.Pool `json:"cosocket_pools"` // at the end of the interval
+	Pools       []ngxlua.Pool `json:"cosocket_pools"` // at the end of the interval
 	Unknown     []string      `json:"unknown,omitempty"`
 
 	// Recent is what Lua did over the last intervals, the oldest first and this one last.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestHostileChunkNames: Lua of a real worker chooses names for its chunks, and moonlap, as root, reads what it takes for their
@@ -52,7 +53,7 @@ func TestHostileChunkNames(t *testing.T) {
 		fmt.Sprintf("/proc/%d/cwd/../../../../../../../../..%s", pid, in("plain.lua")), "/proc/self/fd/0", strings.Repeat("/x", 3000),
 	}
 	for _, name := range append(read, refused...) {
-		get(t, client, "/chunk?@"+name)
+		nginxtest.Get(t, client, "/chunk?@"+name)
 	}
 	h := heapOf(t, w)
 	found := map[string]bool{}

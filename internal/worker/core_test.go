@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // stuck is a location of nginx's where the worker goes to a folder and sleeps in C: that way each of its
@@ -29,7 +31,7 @@ const stuck = `location = /stuck { content_by_lua_block {
 func TestCoreOfWorker(t *testing.T) {
 	pid, client := nginxWith(t, "", stuck)
 	w := open(t, pid)
-	get(t, client, "/heap")
+	nginxtest.Get(t, client, "/heap")
 	folder := t.TempDir()
 	go func() { // it never ends, so it ends with the worker
 		if res, err := client.Get("http://worker/stuck?to=" + folder); err == nil {
@@ -62,7 +64,9 @@ func TestCoreOfWorker(t *testing.T) {
 			t.Errorf("%s is of process %d, not %d, ended by %v", name, c.PID, pid, c.Core.Signal)
 		}
 		// A core does not tell when it was written, so not how old they are.
-		is := func(f InFlight) bool { return f.URI == "/stuck" && f.Running && f.Phase == "content" && f.Age == 0 }
+		is := func(f ngxlua.InFlight) bool {
+			return f.URI == "/stuck" && f.Running && f.Phase == "content" && f.Age == 0
+		}
 		if all, err := c.InFlight(); err != nil || !slices.ContainsFunc(all, is) {
 			t.Errorf("%s: %+v, %v", name, all, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // dicts starts an nginx that serves testdata/dicts.lua.
@@ -47,7 +48,7 @@ func dictOf(t *testing.T, n *ngx.Nginx, name string) *ngx.Dict {
 func keysOf(t *testing.T, client *http.Client) map[string]struct{ Keys, Free int } {
 	t.Helper()
 	said := map[string]struct{ Keys, Free int }{}
-	text := get(t, client, "/truth").Get("Truth")
+	text := nginxtest.Get(t, client, "/truth").Get("Truth")
 	if err := json.Unmarshal([]byte(text), &said); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -74,7 +75,7 @@ func scan(t *testing.T, d *ngx.Dict, pages, top int) (all ngx.Tally, c ngx.Conte
 // TestDictContents: every entry is seen, and which of them have expired.
 func TestDictContents(t *testing.T) {
 	n, client := dicts(t)
-	get(t, client, "/small")
+	nginxtest.Get(t, client, "/small")
 	d := dictOf(t, n, "small")
 	want := keysOf(t, client)["small"].Keys
 	got, c := scan(t, d, 1<<20, 5)
@@ -85,7 +86,7 @@ func TestDictContents(t *testing.T) {
 	if len(c.Largest) != 5 || len(c.Largest[0].Key) != long || c.Largest[0].Bytes != uint64(len("a long key")) || c.Largest[1].Key != "string300" || c.Largest[1].Bytes != 300 {
 		t.Errorf("the largest: %+v", c.Largest)
 	}
-	get(t, client, "/expire")
+	nginxtest.Get(t, client, "/expire")
 	keysOf(t, client) // its get_keys brings nginx's clock up
 	got, _ = scan(t, d, 1<<20, 0)
 	if got.Entries != want+40 || got.Expired != 40 {
@@ -99,7 +100,7 @@ func TestDictContents(t *testing.T) {
 // TestDictOldest: the order in which entries leave is that in which they were used.
 func TestDictOldest(t *testing.T) {
 	n, client := dicts(t)
-	get(t, client, "/small")
+	nginxtest.Get(t, client, "/small")
 	d := dictOf(t, n, "small")
 	oldest, err := d.Oldest(time.Now(), 1000)
 	if err != nil {
@@ -120,7 +121,7 @@ func TestDictOldest(t *testing.T) {
 	if f := d.Fate(oldest, time.Now()); f != (ngx.Fate{}) {
 		t.Errorf("%+v, though nothing was done", f)
 	}
-	forced, err := strconv.Atoi(get(t, client, "/evict?n=4500").Get("Truth"))
+	forced, err := strconv.Atoi(nginxtest.Get(t, client, "/evict?n=4500").Get("Truth"))
 	if err != nil || forced == 0 {
 		t.Fatalf("nothing was thrown out: %d, %v", forced, err)
 	}
@@ -152,7 +153,7 @@ func TestDictOldest(t *testing.T) {
 // TestDictPages: values that take whole pages, and those that are thrown out for others.
 func TestDictPages(t *testing.T) {
 	n, client := dicts(t)
-	get(t, client, "/pages?first=1&n=8")
+	nginxtest.Get(t, client, "/pages?first=1&n=8")
 	d := dictOf(t, n, "pages")
 	oldest, err := d.Oldest(time.Now(), 100)
 	if err != nil || len(oldest) != 8 || oldest[0].Key != "page1" {
@@ -162,7 +163,7 @@ func TestDictPages(t *testing.T) {
 	if got.Entries != 8 || c.Largest[0].Key != "page8" || c.Largest[0].Bytes != 10008 || c.Largest[1].Key != "page7" {
 		t.Errorf("%+v, %+v", got, c.Largest)
 	}
-	get(t, client, "/pages?first=9&n=12")
+	nginxtest.Get(t, client, "/pages?first=9&n=12")
 	after := keysOf(t, client)["pages"].Keys
 	if after >= 20 {
 		t.Fatalf("all 20 fit: %d", after)
@@ -175,7 +176,7 @@ func TestDictPages(t *testing.T) {
 // TestDictPart: of a large dictionary a part is read, drawn from all of it.
 func TestDictPart(t *testing.T) {
 	n, client := dicts(t)
-	get(t, client, "/large?n=60000")
+	nginxtest.Get(t, client, "/large?n=60000")
 	d := dictOf(t, n, "large")
 	whole, all := scan(t, d, 1<<20, 0)
 	if whole.Entries != 60000 || whole.Expired != 45000 || all.Read != all.Used {

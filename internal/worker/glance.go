@@ -95,7 +95,7 @@ func (w *Worker) glance(g *Glances) (lua bool) {
 	if r.URI != "" {
 		g.Requests[r.URI]++
 	}
-	if phase := w.phaseIn(w.memory, address); phase != "" {
+	if phase := w.PhaseIn(w.Memory, address); phase != "" {
 		g.Phases[phase]++
 	}
 	return true

@@ -110,7 +110,7 @@ func (w *Worker) heap(vm *luajit.VM, o HeapOptions) (heap.Heap, error) {
 		return heap.Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
 	objects.Sources = &w.sources
-	objects.Request = func(coroutine uint64) string { return w.requestOf(s.Copy, coroutine) }
+	objects.Request = func(coroutine uint64) string { return w.RequestOf(s.Copy, coroutine) }
 	h := heap.Census(objects, space)
 	h.PID, h.LuaJIT = w.PID, vm.Library
 	if w.Core != nil {
@@ -140,21 +140,3 @@ func (o HeapOptions) expect(w *Worker, objects, arrays int64) {
 
 // mostHeap is what LuaJIT can address: what its count says beyond is garbage.
 const mostHeap = 1 << 47
-
-// requestOf says which request a coroutine was made for, "" where that is not known, or has ended: its memory
-// may be another one's by then.
-func (w *Worker) requestOf(memory process.Memory, coroutine uint64) string {
-	vm := *w.VM
-	vm.Memory = memory
-	address, err := vm.Request(coroutine)
-	r := &process.Reader{Memory: memory}
-	connection := r.U64(address + requestConnection)
-	served := r.U64(connection) // a request, or what keeps an idle connection
-	if err != nil || r.U32(served) != requestSignature || r.U64(served+requestConnection) != connection || r.Err != nil {
-		return ""
-	}
-	if request, ok := w.Request(memory, address); ok && request.URI != "" {
-		return request.Method + " " + request.URI
-	}
-	return ""
-}

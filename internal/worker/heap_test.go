@@ -2,9 +2,7 @@ package worker
 
 import (
 	"errors"
-	"io"
 	"math"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -44,20 +42,6 @@ func sameSpilt(t *testing.T, w *Worker, want heap.Heap) {
 	}
 }
 
-// get asks the worker for a path once.
-func get(t *testing.T, client *http.Client, path string) http.Header {
-	t.Helper()
-	res, err := client.Get("http://worker" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v", path, res.Status, err)
-	}
-	return res.Header
-}
-
 // holder finds a holder whose path, with arrows between its names, ends with a text.
 func holder(h *heap.Holder, path, end string) *heap.Holder {
 	for _, inner := range h.Inner {
@@ -76,8 +60,8 @@ func holder(h *heap.Holder, path, end string) *heap.Holder {
 func TestHeap(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	get(t, client, "/heap")
-	before := get(t, client, "/count").Get("Bytes")
+	nginxtest.Get(t, client, "/heap")
+	before := nginxtest.Get(t, client, "/count").Get("Bytes")
 	h := heapOf(t, w)
 	sameSpilt(t, w, h)
 	if h.Total != h.Accounted() || h.Broken != 0 || h.Cut != 0 {
@@ -126,8 +110,8 @@ func TestHeap(t *testing.T) {
 	if held == nil {
 		t.Fatal("the cache was not found")
 	}
-	get(t, client, "/forget")
-	get(t, client, "/count")
+	nginxtest.Get(t, client, "/forget")
+	nginxtest.Get(t, client, "/count")
 	freed := objects(h) - objects(heapOf(t, w))
 	const compiled = 5_000 // bytes of a trace or two that come meanwhile
 	if freed < held.HeldBytes-compiled || freed > held.HeldBytes+20_000 {
@@ -192,18 +176,18 @@ func TestHeapTooLong(t *testing.T) {
 	if !errors.As(err, &long) || long.Needed <= 1 {
 		t.Errorf("a pause of a nanosecond: %v", err)
 	}
-	get(t, client, "/none")
+	nginxtest.Get(t, client, "/none")
 }
 
 // TestHeapGrows: of two snapshots the difference names the leak that lies between them.
 func TestHeapGrows(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	get(t, client, "/heap")
-	get(t, client, "/leak")
+	nginxtest.Get(t, client, "/heap")
+	nginxtest.Get(t, client, "/leak")
 	before := heapOf(t, w)
 	for range 3 {
-		get(t, client, "/leak")
+		nginxtest.Get(t, client, "/leak")
 	}
 	after := heapOf(t, w)
 	const path = `["app.leak"] table → .kept table`
@@ -225,7 +209,7 @@ func TestHeapGrows(t *testing.T) {
 func TestHeapCorrupted(t *testing.T) {
 	pid, client := nginx(t)
 	w := open(t, pid)
-	get(t, client, "/heap")
+	nginxtest.Get(t, client, "/heap")
 	s, err := w.Snapshot(process.SnapshotOptions{Pause: patient})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	ngx "github.com/moonlap/moonlap/internal/nginx"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -107,7 +109,7 @@ func (l *loopWatch) look(lua bool) (wait time.Duration, clock uint64, err error)
 	if clock, err = l.w.Nginx.Clock(); err != nil {
 		return 0, 0, err
 	}
-	now, err := monotonic()
+	now, err := ngx.Monotonic()
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,8 +1,11 @@
 package worker
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestTurnWait follows a worker from moment to moment, in milliseconds.
@@ -78,4 +81,21 @@ func TestLoopIsMeasured(t *testing.T) {
 	if sampled < 0.9*met || sampled > 1.1*met {
 		t.Errorf("events wait %.3f ms, the samples say %.3f ms", met, sampled)
 	}
+}
+
+// TestGlanceLoop: an event waits for the loop while a request computes, and does not while it sleeps.
+func TestGlanceLoop(t *testing.T) {
+	pid, client := nginx(t)
+	w := open(t, pid)
+	idle := w.Glance(t.Context(), 300*time.Millisecond)
+	if idle.Loop.Err != nil || len(idle.Loop.Wait) == 0 || slices.Min(idle.Loop.Wait) != 0 {
+		t.Errorf("nothing is asked of it: %+v", idle.Loop)
+	}
+	nginxtest.Begin(t, client, "/endless")
+	nginxtest.Await(t, "a turn that does not end", true, func() (bool, error) {
+		g := w.Glance(t.Context(), 300*time.Millisecond)
+		waits := g.Loop.Wait
+		return len(waits) > 3 && g.Loop.Turns == 1 && slices.IsSorted(waits) && waits[0] > 100*time.Millisecond &&
+			g.Phases["content"] > 0 && g.Requests["/endless"] > 0, g.Loop.Err
+	})
 }

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // awaitMachine opens a program as soon as its machine is there.
@@ -74,7 +76,7 @@ end
 			continue
 		}
 		last = fmt.Sprint(s.State, describe(s.Stack), s.Partial)
-		if s.Request != (Request{}) || s.Turn != 0 {
+		if s.Request != (ngxlua.Request{}) || s.Turn != 0 {
 			t.Fatalf("a request, or a clock: %+v", s)
 		}
 		if s.Partial == nil && has(s.Stack, scenes[0]) {
@@ -129,7 +131,7 @@ func TestLastMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last *probe.Moment
-	await(t, "a look at the program", true, func() (bool, error) {
+	nginxtest.Await(t, "a look at the program", true, func() (bool, error) {
 		last = <-source.Moments()
 		sample, err := w.moment(s, last)
 		return sample.Lua && sample.Partial == nil, err

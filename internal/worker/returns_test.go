@@ -52,7 +52,7 @@ func TestProbedReturns(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			defer nginxtest.Request(t, client, path)()
 			// Whoever stops the worker does not know what the kernel does.
-			await(t, "a return that is probed", true, func() (bool, error) {
+			nginxtest.Await(t, "a return that is probed", true, func() (bool, error) {
 				x, err := w.Sample()
 				return slices.ContainsFunc(x.Stack, isProbed), err
 			})
@@ -62,7 +62,7 @@ func TestProbedReturns(t *testing.T) {
 			}[path]
 			// The kernel itself may be about to put an address aside, or to go on there: seldom.
 			whole, cut := 0, []string{}
-			await(t, "whole stacks", true, func() (bool, error) {
+			nginxtest.Await(t, "whole stacks", true, func() (bool, error) {
 				looks, err := w.Watch(t.Context(), s, 200*time.Millisecond, Wants{Hz: 500, Sleeps: true}, noTick)
 				for _, x := range looks.Samples {
 					switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 )
@@ -22,7 +23,7 @@ type Sample struct {
 	Halted  bool            // a signal (SIGSTOP) has stopped it
 	Turn    uint64          // nginx's clock in milliseconds, which stands still until the event loop turns
 	InUse   uint64          // bytes of Lua's heap
-	Request Request         // zero where it served none
+	Request ngxlua.Request  // zero where it served none
 	Phase   string          // whose Lua ran: access, content, timer, …; "": that is not known
 	Stack   []profile.Frame // innermost first; equal ones share their memory
 	Partial error           // why C frames are missing, where some are
@@ -106,7 +107,7 @@ type view struct {
 	lua          luajit.Stack
 	inner, outer []process.Registers // C frames that Lua called, and those that called Lua
 	partial      error               // why C frames are missing, where some are
-	request      Request
+	request      ngxlua.Request
 	phase        string
 	exit         uint64 // see luajit.VM.Exit; 0: none
 }
@@ -127,7 +128,7 @@ func (w *Worker) view(vm *luajit.VM, memory process.Memory, r process.Registers)
 			return v, err
 		}
 		v.request, _ = w.Request(memory, request)
-		v.phase = w.phaseIn(memory, v.request.Address)
+		v.phase = w.PhaseIn(memory, v.request.Address)
 	}
 	if v.lua, err = vm.Stack(r); err != nil {
 		return v, err
@@ -171,7 +172,7 @@ func (w *Worker) describe(s *Sample, v view) {
 	namePCRE(stack)
 	s.Stack = w.stacks.shared(stack)
 	w.regex(s, v.lua.Frames)
-	s.Phase = cmp.Or(v.phase, phaseOf(stack))
+	s.Phase = cmp.Or(v.phase, ngxlua.PhaseOf(stack))
 	w.judge(s, v)
 }
 
@@ -347,6 +348,3 @@ func (w *Worker) open(file string) ([]byte, error) {
 	w.sourced += info.Size()
 	return io.ReadAll(io.LimitReader(f, info.Size()))
 }
-
-// Named puts a Lua frame into words, its function's name read from its source.
-func (w *Worker) Named(f luajit.Frame) profile.Frame { return w.luaFrame(f) }

@@ -123,14 +123,14 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 
 // take takes in a moment.
 func (s *Sampling) take(m *probe.Moment) error {
-	known := s.request.uri
+	known := s.URI()
 	if take := s.takers[m.Kind]; take != nil {
 		take(m)
 	} else {
 		s.note(s.sampler, m, &s.looks, s.diary)
 	}
-	if s.request.uri == known {
+	if s.URI() == known {
 		return nil
 	}
-	return s.Source.SetURI(s.request.uri)
+	return s.Source.SetURI(s.URI())
 }

@@ -76,11 +76,11 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 				moments = nil
 				break
 			}
-			known, had := w.request.uri, len(t.Samples)
+			known, had := w.URI(), len(t.Samples)
 			w.note(s, m, &t.Looks, diary)
 			t.New += len(t.Samples) - had
-			if over != nil && w.request.uri != known {
-				if err := source.SetURI(w.request.uri); err != nil {
+			if over != nil && w.URI() != known {
+				if err := source.SetURI(w.URI()); err != nil {
 					end(err)
 				}
 			}

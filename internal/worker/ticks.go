@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -34,10 +35,11 @@ func (s *Sampler) Close() error { return s.session.Close() }
 
 // attach has the kernel begin to tell what is wanted of the worker.
 func (w *Worker) attach(s *Sampler, wants Wants) (*probe.Source, *diary, error) {
-	w.learnRequests() // else the first look that sees a request tells
+	w.LearnRequests() // else the first look that sees a request tells
 	w.followCompilers()
+	phase, _ := w.Phase()
 	source, err := s.session.Attach(probe.Target{
-		PID: w.PID, VM: w.VM, Other: w.stream, Clock: w.clock(), URI: w.request.uri, Context: w.slot(), Phase: w.luaCtx.phase,
+		PID: w.PID, VM: w.VM, Other: w.stream, Clock: w.clock(), URI: w.URI(), Context: w.Slot(), Phase: phase,
 		Exit: w.exitAt(),
 	}, wants.Hz)
 	if err != nil {
@@ -59,7 +61,7 @@ func (w *Worker) attach(s *Sampler, wants Wants) (*probe.Source, *diary, error) 
 // in its requests, its end.
 func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time) (process.Stat, error) {
 	w.followCompilers()
-	err := errors.Join(source.Threads(), source.SetURI(w.request.uri), source.SetExit(w.exitAt()))
+	err := errors.Join(source.Threads(), source.SetURI(w.URI()), source.SetExit(w.exitAt()))
 	stat, gone := w.Stat()
 	if gone != nil || stat.Ended() {
 		return last, errEnded(start)
@@ -108,7 +110,7 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 		return sample, false, err
 	}
 	v.request = w.copiedRequest(m, v.request)
-	v.phase = w.phaseIn(m.Alone(), v.request.Address)
+	v.phase = w.PhaseIn(m.Alone(), v.request.Address)
 	if v.exit != 0 && !m.Copied(w.copied(m).Global+w.exitAt()) {
 		v.exit = 0 // it is of later
 	}
@@ -120,15 +122,15 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 
 // copiedRequest is a request as far as a moment has it: where its texts are may not have been known then, and they may be another
 // request's now.
-func (w *Worker) copiedRequest(m *probe.Moment, r Request) Request {
-	if w.request.uri != 0 && r.Address != 0 && !m.Copied(r.Address+w.request.uri) {
-		return Request{Address: r.Address, Unread: true}
+func (w *Worker) copiedRequest(m *probe.Moment, r ngxlua.Request) ngxlua.Request {
+	if w.URI() != 0 && r.Address != 0 && !m.Copied(r.Address+w.URI()) {
+		return ngxlua.Request{Address: r.Address, Unread: true}
 	}
 	return r
 }
 
 // RequestAt is the request at an address as a moment has it; zero: there is none.
-func (w *Worker) RequestAt(m *probe.Moment, address uint64) Request {
+func (w *Worker) RequestAt(m *probe.Moment, address uint64) ngxlua.Request {
 	r, _ := w.Request(m.Over(w.Process), address)
 	return w.copiedRequest(m, r)
 }

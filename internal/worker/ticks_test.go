@@ -109,7 +109,7 @@ func TestTicksFirst(t *testing.T) {
 	s := sampler(t)
 	pid, client := nginx(t)
 	defer nginxtest.Request(t, client, "/compiled")()
-	await(t, "whether all looks know the request", true, func() (bool, error) {
+	nginxtest.Await(t, "whether all looks know the request", true, func() (bool, error) {
 		w := open(t, pid)
 		looks, err := w.Ticks(t.Context(), s, 200*time.Millisecond, 500, noTick)
 		known, unknown := 0, 0

@@ -21,7 +21,7 @@ func uncompiled(t *testing.T, first string) (w *Worker, client *http.Client) {
 	}
 	pid, client := nginxWith(t, `lua_package_path "$prefix/?.lua;./?.lua;;";`,
 		fmt.Sprintf(`location = /first { content_by_lua_block { %s } }`, first)+location)
-	get(t, client, "/first")
+	nginxtest.Get(t, client, "/first")
 	return open(t, pid), client
 }
 
@@ -74,7 +74,7 @@ func TestUncompiledStopped(t *testing.T) {
 		{"leaving", leaving},
 	} {
 		stop := nginxtest.Request(t, client, "/"+c.path)
-		await(t, c.path, true, func() (bool, error) {
+		nginxtest.Await(t, c.path, true, func() (bool, error) {
 			l, err := w.Look(t.Context(), 200*time.Millisecond, 500, noTick)
 			return slices.ContainsFunc(l.Samples, c.wanted), err
 		})
@@ -123,7 +123,7 @@ func TestCompilation(t *testing.T) {
 		return *l.Compilation
 	}
 	stop := nginxtest.Request(t, client, "/stitch")
-	await(t, "the call that ends a trace", true, func() (bool, error) {
+	nginxtest.Await(t, "the call that ends a trace", true, func() (bool, error) {
 		c := look()
 		if c.Limits.Traces != 100 || c.Limits.Code != 3000<<10 || c.Traces == 0 || c.Area == 0 || c.Area > c.Limits.Code || c.Flushes != 0 {
 			return false, fmt.Errorf("%+v", c)
@@ -137,7 +137,7 @@ func TestCompilation(t *testing.T) {
 	})
 	stop()
 	defer nginxtest.Request(t, client, "/many")()
-	await(t, "traces are thrown away", true, func() (bool, error) {
+	nginxtest.Await(t, "traces are thrown away", true, func() (bool, error) {
 		c := look()
 		if c.Traces > 100 {
 			t.Errorf("%d traces of 100", c.Traces)

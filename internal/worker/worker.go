@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/memory"
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 )
@@ -20,25 +21,12 @@ import (
 // A Worker is a process with a Lua machine in it: an nginx worker, or another program.
 type Worker struct {
 	*process.Process
-	VM    *luajit.VM
-	Nginx *ngx.Nginx // nil where it is another program
+	*ngxlua.Module // with the VM and nginx, which is nil where it is another program
 
 	Hold time.Duration // how long a sample may stop it; 0: DefaultHold
 
-	memory process.Memory // the process's, or an image of it
-
 	block  string     // that VM is of; "" in another program
 	stream *luajit.VM // that of the stream block where VM is of http; nil: there is none
-
-	luaConf uint64          // address of ngx_http_lua_main_conf_t, or the stream module's
-	lua     uint64          // address of ngx_http_lua_module, an ngx_module_t; 0: its Lua serves streams alone
-	module  *process.Object // that exports it
-
-	request requestLayout
-	luaCtx  luaContext
-
-	threadCtx threadLayout
-	timers    timerLayout
 
 	sources luajit.Sources
 	sourced int64                          // bytes of them
@@ -93,7 +81,8 @@ func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 
 // openIn finds the machine of a process, which is closed where there is none.
 func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
-	w := &Worker{Process: p, memory: p, frames: map[luajit.Frame]profile.Frame{}}
+	w := &Worker{Process: p, Module: &ngxlua.Module{Memory: p, Still: p.Core != nil}, frames: map[luajit.Frame]profile.Frame{}}
+	w.Named = w.luaFrame
 	if err := find(w); err != nil {
 		p.Close()
 		return nil, err
@@ -103,15 +92,10 @@ func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
 	return w, nil
 }
 
-func (w *Worker) reader() *process.Reader { return &process.Reader{Memory: w.memory} }
-
 // prepare reads now what a sample would else have to read while the worker stands still.
 func (w *Worker) prepare() {
 	w.learnNames()
-	if w.module != nil {
-		w.luaCtx.readContext(w.module)
-		w.request.readCode(w.module)
-	}
+	w.ReadCode()
 	w.readObjects()
 }
 
@@ -147,24 +131,25 @@ func (w *Worker) findVM() error {
 		return err
 	}
 	w.Nginx = ngx.New(p, program)
-	conf, mainThread, err := w.findLua(blockHTTP)
+	conf, at, mainThread, err := w.findLua(blockHTTP)
 	if err != nil && !errors.Is(err, ErrNoLua) {
 		return err
 	}
-	w.block, w.luaConf = blockHTTP, conf
-	streamConf, other, missing := w.findLua(blockStream)
+	w.block = blockHTTP
+	streamConf, _, other, missing := w.findLua(blockStream)
 	switch {
 	case missing != nil && !errors.Is(missing, ErrNoLua):
 		return missing
 	case err == nil:
 	case missing == nil:
-		w.block, w.luaConf, mainThread, other = blockStream, streamConf, other, 0
+		w.block, conf, mainThread, other = blockStream, streamConf, other, 0
 	default:
 		if missing != errNotLoaded {
 			err = missing
 		}
 		return fmt.Errorf("the nginx of process %d has %w", p.PID, err)
 	}
+	w.Found(conf, at)
 	library, layout, err := w.luaJIT()
 	if err != nil {
 		return err
@@ -184,7 +169,7 @@ var (
 
 // findLua follows nginx's configuration to that of the Lua module for HTTP or streams, whose first field is
 // the main thread (ngx_http_lua_main_conf_t); both modules on the way export their place in it.
-func (w *Worker) findLua(block string) (conf, mainThread uint64, err error) {
+func (w *Worker) findLua(block string) (conf, at, mainThread uint64, err error) {
 	name := "ngx_" + block + "_lua_module"
 	module, err := w.FindObject(name)
 	var outer *process.Object
@@ -192,27 +177,27 @@ func (w *Worker) findLua(block string) (conf, mainThread uint64, err error) {
 		outer, err = w.FindObject("ngx_" + block + "_module")
 	}
 	if errors.Is(err, process.ErrNotExported) {
-		return 0, 0, errNotLoaded
+		return 0, 0, 0, errNotLoaded
 	}
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	at, _, _ := outer.Symbol("ngx_" + block + "_module")
+	place, _, _ := outer.Symbol("ngx_" + block + "_module")
 	lua, _, _ := module.Symbol(name)
 	// ngx_module_t begins with ctx_index, index; ngx_cycle_t with conf_ctx; ngx_http_conf_ctx_t with
 	// main_conf.
 	r := &process.Reader{Memory: w.Process}
 	configurations := r.U64(r.U64(w.Nginx.Symbols.Cycle))
-	mainConf := r.U64(r.U64(configurations + 8*r.U64(at+8)))
+	mainConf := r.U64(r.U64(configurations + 8*r.U64(place+8)))
 	conf = r.U64(mainConf + 8*r.U64(lua))
 	mainThread = r.U64(conf)
 	if r.Err != nil || mainThread == 0 {
-		return 0, 0, errNoLuaBlock
+		return 0, 0, 0, errNoLuaBlock
 	}
 	if block == blockHTTP {
-		w.lua, w.module = lua, module
+		at, w.Object = lua, module
 	}
-	return conf, mainThread, nil
+	return conf, at, mainThread, nil
 }
 
 // clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 )
 
 // Name is that of the kind.
@@ -24,13 +24,13 @@ type Result struct {
 type Worker struct {
 	PID    int               `json:"pid"`
 	Count  int               `json:"in_flight"`
-	Oldest []worker.InFlight `json:"oldest"` // of these, the oldest first
+	Oldest []ngxlua.InFlight `json:"oldest"` // of these, the oldest first
 }
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is what a worker has in flight, the oldest first, of which up to most are listed.
-func Of(pid int, all []worker.InFlight, most int) *Result {
+func Of(pid int, all []ngxlua.InFlight, most int) *Result {
 	return &Result{[]Worker{{pid, len(all), slices.Clone(all[:min(len(all), most)])}}}
 }
 
@@ -52,7 +52,7 @@ func (r *Result) Age() (age time.Duration) {
 // one is a request with the worker that it belongs to.
 type one struct {
 	pid int
-	worker.InFlight
+	ngxlua.InFlight
 }
 
 // all are the requests that are listed, the oldest first, and how many there are.

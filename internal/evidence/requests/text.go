@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Text lists the oldest requests.
@@ -46,7 +46,7 @@ func (r *Result) List(p *ui.Page, title string, most, below int) {
 
 // lines are a line for a request, and below it one for each of its light threads and coroutines, as far as they
 // differ, up to so many.
-func lines(p *ui.Page, q worker.InFlight, most int) [][]string {
+func lines(p *ui.Page, q ngxlua.InFlight, most int) [][]string {
 	age := p.None
 	if q.Age > 0 {
 		age = p.Time(float64(q.Age))
@@ -81,7 +81,7 @@ func lines(p *ui.Page, q worker.InFlight, most int) [][]string {
 }
 
 // threadLines are the coroutines of a tree, each with what it has begun below it; those that are alike are counted.
-func threadLines(threads []worker.Thread) []string {
+func threadLines(threads []ngxlua.Thread) []string {
 	type alike struct {
 		count int
 		lines []string
@@ -112,7 +112,7 @@ func threadLines(threads []worker.Thread) []string {
 	return lines
 }
 
-func threadAt(t worker.Thread) string {
+func threadAt(t ngxlua.Thread) string {
 	switch t.State {
 	case "waits":
 		return t.Lua.In(t.Waits)
@@ -122,7 +122,7 @@ func threadAt(t worker.Thread) string {
 	return t.State
 }
 
-func waitsAt(q worker.InFlight) string {
+func waitsAt(q ngxlua.InFlight) string {
 	switch {
 	case q.Running:
 		return "runs"
@@ -135,7 +135,7 @@ func waitsAt(q worker.InFlight) string {
 }
 
 // upstream is what the last try at an upstream server waits for, and that others failed before it.
-func upstream(tries []worker.Try) string {
+func upstream(tries []ngxlua.Try) string {
 	last := tries[len(tries)-1]
 	at := last.Peer
 	switch {

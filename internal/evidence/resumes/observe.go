@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
@@ -54,17 +55,18 @@ var callers = []struct {
 
 // observeResumes prepares to time a worker's resumes. Its error may be probe.ErrDear.
 func observeResumes(at observe.At) (observe.Observer, error) {
-	if at.Module() == nil {
+	if at.Object == nil {
 		return nil, errors.New("its Lua serves no HTTP requests; streams are not timed")
 	}
-	t := probe.RunTarget{PID: at.PID, PhaseSize: at.PhaseBytes()}
+	_, phase := at.Phase()
+	t := probe.RunTarget{PID: at.PID, PhaseSize: phase}
 	if err := add(at.Worker, &t, runThread, probe.GivenThread, 0); err != nil {
 		return nil, err
 	}
 	o := &observer{at: at}
 	for _, c := range callers {
 		for _, f := range c.functions {
-			if err := add(at.Worker, &t, f, c.given, worker.PhaseBit(c.phase)); err != nil {
+			if err := add(at.Worker, &t, f, c.given, ngxlua.PhaseBit(c.phase)); err != nil {
 				o.unseen = append(o.unseen, c.phase)
 				break
 			}
@@ -80,7 +82,7 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 
 // add adds a function of the Lua module to a target.
 func add(w *worker.Worker, t *probe.RunTarget, name string, given probe.Given, phase int) error {
-	place, err := w.PlaceOf(w.Module(), name)
+	place, err := w.PlaceOf(w.Object, name)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (o *observer) note(m *probe.Moment) {
 	r, w := m.Run, o.at.Worker
 	memory := m.Over(w.Process)
 	long := taken{end: r.Start + r.Whole, Long: Long{
-		PID: w.PID, Phase: worker.PhaseNamed(r.Phase), URI: w.RequestAt(m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
+		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: w.RequestAt(m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
 		NoCPU: r.Queued, GoesOn: !r.Begins, Pauses: r.Pauses,
 	}}
 	vm := w.VM.At(memory)
@@ -144,7 +146,7 @@ func (o *observer) Result() (evidence.Result, error) {
 	phases, err := o.probe.Read()
 	for _, p := range phases {
 		rate := float64(p.Own.Count) / max(duty.Probed.Seconds(), 1e-9)
-		out.Phases = append(out.Phases, Phase{worker.PhaseNamed(p.Phase), rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
+		out.Phases = append(out.Phases, Phase{ngxlua.PhaseNamed(p.Phase), rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
 		out.Count += p.Own.Count
 	}
 	sortPhases(out.Phases)

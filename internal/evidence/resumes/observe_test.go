@@ -321,7 +321,7 @@ func TestResumesBursts(t *testing.T) {
 	if r.Count == 0 || r.Bursts != 1 || r.Probed >= r.Elapsed || r.Cost <= 0 {
 		t.Errorf("%d resumes in %d bursts, %v of %v, cost %v", r.Count, r.Bursts, r.Probed, r.Elapsed, r.Cost)
 	}
-	code, at, err := w.Module().Code(runThread)
+	code, at, err := w.Object.Code(runThread)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -24,13 +25,13 @@ var (
 // TestNoRequest: samples without a path are told apart by their phase.
 func TestNoRequest(t *testing.T) {
 	for want, s := range map[string]worker.Sample{
-		"GET /a":                                               {Phase: "content", Request: worker.Request{Method: "GET", URI: "/a"}},
+		"GET /a":                                               {Phase: "content", Request: ngxlua.Request{Method: "GET", URI: "/a"}},
 		"no request: timer":                                    {Phase: "timer"},
 		"no request: ssl_cert":                                 {Phase: "ssl_cert"},
 		"no request: a timer, say":                             {},
 		"a session of stream, or its timer":                    {Machine: "stream"},
 		"not known: its text could not be read":                {Phase: "content"},
-		"not known: samples before the first request was read": {Phase: "content", Request: worker.Request{Unread: true}},
+		"not known: samples before the first request was read": {Phase: "content", Request: ngxlua.Request{Unread: true}},
 	} {
 		if got := Request(s); got != want {
 			t.Errorf("%+v: %q, want %q", s, got, want)

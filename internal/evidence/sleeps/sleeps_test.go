@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -26,7 +27,7 @@ const at = "handler@app.lua:24"
 // slept is a sample that fell asleep for so long, and then waited for a processor.
 func slept(call string, cause worker.Cause, length, queued time.Duration, frames ...profile.Frame) worker.Sample {
 	return worker.Sample{
-		Lua: true, Asleep: true, Request: worker.Request{URI: "/one"}, Stack: append(frames, handler, main),
+		Lua: true, Asleep: true, Request: ngxlua.Request{URI: "/one"}, Stack: append(frames, handler, main),
 		Sleep: &worker.Sleep{Call: call, Cause: cause, For: length, Queued: queued},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -22,13 +23,13 @@ type Result struct {
 // A Worker is the timers of one.
 type Worker struct {
 	PID int `json:"pid"`
-	worker.LuaTimers
+	ngxlua.LuaTimers
 }
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is those of a worker. Of the timers that run, those are counted by function that are among the requests in flight.
-func Of(w *worker.Worker, requests []worker.InFlight) (*Result, error) {
+func Of(w *worker.Worker, requests []ngxlua.InFlight) (*Result, error) {
 	t, err := w.LuaTimers()
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (r *Result) List(p *ui.Page, title string, most int) {
 }
 
 // groups is a line for each function.
-func groups(p *ui.Page, all []worker.TimerGroup) (rows [][]string) {
+func groups(p *ui.Page, all []ngxlua.TimerGroup) (rows [][]string) {
 	for _, g := range all {
 		next, last := p.None, p.None
 		if g.Next != nil && g.Last != nil {

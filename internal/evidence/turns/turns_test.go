@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -36,9 +37,9 @@ func TestHeld(t *testing.T) {
 // TestOf: long turns are described by the time of the samples that fell into them, the longest first; and both together are as
 // if they had been timed together.
 func TestOf(t *testing.T) {
-	ticking := worker.Sample{Lua: true, Stack: []profile.Frame{handler, main}, Request: worker.Request{URI: "/two"}}
+	ticking := worker.Sample{Lua: true, Stack: []profile.Frame{handler, main}, Request: ngxlua.Request{URI: "/two"}}
 	program := worker.Sample{
-		Lua: true, Asleep: true, Request: worker.Request{URI: "/one"}, Stack: []profile.Frame{execute, handler, main},
+		Lua: true, Asleep: true, Request: ngxlua.Request{URI: "/one"}, Stack: []profile.Frame{execute, handler, main},
 		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: 30 * time.Millisecond, Queued: time.Millisecond},
 	}
 	l := worker.Looks{

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
@@ -91,4 +93,47 @@ func Request(t *testing.T, client *http.Client, path string, arguments ...string
 		}
 	}()
 	return func() { cancel(); <-ended }
+}
+
+// Get asks the worker for a path once.
+func Get(t *testing.T, client *http.Client, path string) http.Header {
+	t.Helper()
+	res, err := client.Get("http://worker" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", path, res.Status, err)
+	}
+	return res.Header
+}
+
+// Begin sends a request that does not end before the test does.
+func Begin(t *testing.T, client *http.Client, path string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path, nil)
+		if res, err := client.Do(req); err == nil {
+			io.Copy(io.Discard, res.Body) // else the request ends when its answer begins
+			res.Body.Close()
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+// Await looks again and again until what is seen is what is wanted.
+func Await[T any](t *testing.T, what string, want T, see func() (T, error)) {
+	t.Helper()
+	var diff string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		got, err := see()
+		if diff = cmp.Diff(want, got); diff == "" && err == nil {
+			return
+		}
+		diff += fmt.Sprint(err)
+	}
+	t.Errorf("%s: (- want, + got)\n%s", what, diff)
 }

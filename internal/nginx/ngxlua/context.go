@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"math/bits"
@@ -9,9 +9,9 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// luaContext is where a request's context of the Lua module (ngx_http_lua_ctx_t) keeps what is wanted
+// contextLayout is where a request's context of the Lua module (ngx_http_lua_ctx_t) keeps what is wanted
 // of it, which differs between its versions.
-type luaContext struct {
+type contextLayout struct {
 	phase      uint64 // offset of context, the directive that runs; 0: not found
 	phaseBytes int
 	entry      uint64 // of the coroutine that a phase began with; 0: not found yet
@@ -27,9 +27,9 @@ var luaDirectives = [...]string{
 	"proxy_ssl_verify", "precontent", "proxy_ssl_cert",
 }
 
-// readContext finds the phase in the machine code of ngx_http_lua_ffi_get_phase, which does nothing
+// readCode finds the phase in the machine code of ngx_http_lua_ffi_get_phase, which does nothing
 // but load it, behind ctx[ngx_http_lua_module.ctx_index].
-func (l *luaContext) readContext(module *process.Object) {
+func (l *contextLayout) readCode(module *process.Object) {
 	all, err := module.Instructions("ngx_http_lua_ffi_get_phase")
 	if err != nil {
 		return // a version of before 2019, without the function
@@ -57,36 +57,36 @@ const (
 )
 
 // context returns the address of a request's context of the Lua module; 0: Lua has not run for it.
-func (w *Worker) context(memory process.Memory, request uint64) uint64 {
-	if w.lua == 0 || request == 0 {
+func (m *Module) context(memory process.Memory, request uint64) uint64 {
+	if m.at == 0 || request == 0 {
 		return 0
 	}
 	r := &process.Reader{Memory: memory}
-	at := r.U64(r.U64(request+requestContexts) + w.slot())
+	at := r.U64(r.U64(request+requestContexts) + m.Slot())
 	if r.Err != nil {
 		return 0
 	}
 	return at
 }
 
-// slot is the offset of the Lua module's context among those of a request.
-func (w *Worker) slot() uint64 {
-	if w.lua == 0 {
+// Slot is the offset of the Lua module's context among those of a request.
+func (m *Module) Slot() uint64 {
+	if m.at == 0 {
 		return 0
 	}
-	return 8 * w.reader().U64(w.lua) // ctx_index, which stays as it is
+	return 8 * m.reader().U64(m.at) // ctx_index, which stays as it is
 }
 
-// phaseIn is the phase whose Lua runs, waits, or ran last for a request, as a memory has it; "" where that is not
+// PhaseIn is the phase whose Lua runs, waits, or ran last for a request, as a memory has it; "" where that is not
 // known.
-func (w *Worker) phaseIn(memory process.Memory, request uint64) string {
-	context := w.context(memory, request)
-	if context == 0 || w.luaCtx.phase == 0 {
+func (m *Module) PhaseIn(memory process.Memory, request uint64) string {
+	context := m.context(memory, request)
+	if context == 0 || m.layout.phase == 0 {
 		return ""
 	}
 	r := &process.Reader{Memory: memory}
-	bits := r.U32(context + w.luaCtx.phase)
-	if w.luaCtx.phaseBytes == 2 {
+	bits := r.U32(context + m.layout.phase)
+	if m.layout.phaseBytes == 2 {
 		bits &= 1<<16 - 1
 	}
 	if r.Err != nil {
@@ -96,49 +96,49 @@ func (w *Worker) phaseIn(memory process.Memory, request uint64) string {
 }
 
 // coroutine returns the coroutine that ran last for a request, or the one that its phase began with.
-func (w *Worker) coroutine(request uint64) (coroutine uint64, ok bool) {
-	context := w.context(w.memory, request)
+func (m *Module) coroutine(request uint64) (coroutine uint64, ok bool) {
+	context := m.context(m.Memory, request)
 	if context == 0 {
 		return 0, false
 	}
-	w.findCoroutines(context, request)
-	r := w.reader()
-	if w.luaCtx.current != 0 {
-		if co := r.U64(r.U64(context+w.luaCtx.current) + w.luaCtx.coroutine); r.Err == nil && w.VM.Coroutine(co) {
+	m.findCoroutines(context, request)
+	r := m.reader()
+	if m.layout.current != 0 {
+		if co := r.U64(r.U64(context+m.layout.current) + m.layout.coroutine); r.Err == nil && m.VM.Coroutine(co) {
 			return co, true
 		}
 	}
 	r.Err = nil
-	co := r.U64(context + w.luaCtx.entry)
-	return co, w.luaCtx.entry != 0 && r.Err == nil && w.VM.Coroutine(co)
+	co := r.U64(context + m.layout.entry)
+	return co, m.layout.entry != 0 && r.Err == nil && m.VM.Coroutine(co)
 }
 
 // findCoroutines looks for the record of the entry coroutine, which is a part of the context: the
 // coroutine in it knows its request. Before it stands a pointer to the current coroutine's record,
 // mostly that very one.
-func (w *Worker) findCoroutines(context, request uint64) {
-	l := &w.luaCtx
+func (m *Module) findCoroutines(context, request uint64) {
+	l := &m.layout
 	if l.current != 0 {
 		return
 	}
-	r := w.reader()
+	r := m.reader()
 	word := func(at uint64) uint64 { return r.U64(context + at) }
 	for entry := uint64(8); entry < contextSize && r.Err == nil; entry += 8 {
 		co := word(entry)
-		if !w.VM.Coroutine(co) {
+		if !m.VM.Coroutine(co) {
 			continue
 		}
-		if of, err := w.VM.Request(co); err != nil || of != request {
+		if of, err := m.VM.Request(co); err != nil || of != request {
 			continue
 		}
 		l.entry = entry
 		within := func(record uint64) bool { return record <= context+entry && context+entry-record < recordSize }
-		if record, err := w.VM.Record(co); err == nil && record > context && within(record) { // the coroutine knows its record
+		if record, err := m.VM.Record(co); err == nil && record > context && within(record) { // the coroutine knows its record
 			l.coroutine, l.records = context+entry-record, true
 		}
 		for at := uint64(8); at < entry; at += 8 {
 			record := word(at)
-			if l.records && w.isRecord(record, request) {
+			if l.records && m.isRecord(record, request) {
 				l.current = at
 				return
 			}
@@ -161,9 +161,3 @@ func PhaseNamed(context uint32) string {
 
 // PhaseBit is the number of a phase's bit.
 func PhaseBit(phase string) int { return slices.Index(luaDirectives[:], phase) }
-
-// PhaseBytes is how many bytes the phase has in a request's context of the Lua module.
-func (w *Worker) PhaseBytes() int { return w.luaCtx.phaseBytes }
-
-// Module is the file that has the Lua module for HTTP; nil: there is none.
-func (w *Worker) Module() *process.Object { return w.module }

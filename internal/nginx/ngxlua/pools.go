@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"cmp"
@@ -32,10 +32,10 @@ const (
 
 // Pools lists the pools of the worker's cosockets by name. The worker goes on meanwhile: one that does not
 // make sense at the moment is left out.
-func (w *Worker) Pools() []Pool {
+func (m *Module) Pools() []Pool {
 	all := []Pool{}
-	for _, u := range w.VM.Userdata() {
-		if p, ok := w.pool(u); ok {
+	for _, u := range m.VM.Userdata() {
+		if p, ok := m.pool(u); ok {
 			all = append(all, p)
 		}
 	}
@@ -45,10 +45,10 @@ func (w *Worker) Pools() []Pool {
 
 // pool reads a pool, if the userdata is one: it knows its machine and repeats its name, and its two queues
 // of places together are as long as it is large, and lie all in it.
-func (w *Worker) pool(u luajit.Registered) (p Pool, ok bool) {
-	r := w.reader()
+func (m *Module) pool(u luajit.Registered) (p Pool, ok bool) {
+	r := m.reader()
 	size := r.U64(u.Data + 8*poolSize)
-	if u.Bytes < leastPool || r.U64(u.Data+8*poolVM) != r.U64(w.luaConf) || size == 0 || size > mostPool {
+	if u.Bytes < leastPool || r.U64(u.Data+8*poolVM) != r.U64(m.conf) || size == 0 || size > mostPool {
 		return p, false
 	}
 	named := string(r.Bytes(u.Data, int(min(u.Bytes, 8*poolWords+uint64(len(u.Name))))))
@@ -57,13 +57,13 @@ func (w *Worker) pool(u luajit.Registered) (p Pool, ok bool) {
 	}
 	inside := func(at uint64) bool { return at >= u.Data && at < u.Data+u.Bytes }
 	for at := u.Data + 8*(poolSize+1) + beforeWaiting; at+2*queueSize <= u.Data+8*poolWords; at += 8 {
-		idle, ok := w.queue(at, size, inside)
-		free, okFree := w.queue(at+queueSize, size, inside)
+		idle, ok := m.queue(at, size, inside)
+		free, okFree := m.queue(at+queueSize, size, inside)
 		connections := r.U64(at - 8)
 		if !ok || !okFree || uint64(idle+free) != size || connections > mostPool || r.Err != nil {
 			continue
 		}
-		waiting, ok := w.queue(at-beforeWaiting, mostPool, func(uint64) bool { return true })
+		waiting, ok := m.queue(at-beforeWaiting, mostPool, func(uint64) bool { return true })
 		busy := int(connections) - idle - waiting // those that wait count as connections, too
 		if !ok || busy < 0 {
 			continue
@@ -75,8 +75,8 @@ func (w *Worker) pool(u luajit.Registered) (p Pool, ok bool) {
 
 // queue counts what is in an ngx_queue_t, a ring with its head; ok is false where it is none, is longer than
 // most, or has a part in another place than it may.
-func (w *Worker) queue(head, most uint64, may func(at uint64) bool) (n int, ok bool) {
-	r := w.reader()
+func (m *Module) queue(head, most uint64, may func(at uint64) bool) (n int, ok bool) {
+	r := m.reader()
 	last := head
 	for at := r.U64(head + 8); at != head; at = r.U64(at + 8) {
 		if !may(at) || r.U64(at) != last || uint64(n) == most || r.Err != nil {

@@ -1,8 +1,10 @@
-package worker
+package ngxlua_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,9 +12,13 @@ import (
 	"time"
 
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
+
+var save = flag.String("save", "", "`FOLDER` to save images of workers in")
 
 // TestSaveWatched saves what the reading of nginx's structures reads, for the tests of the room nginx,
 // what that of the compiler's state does, for those of luajit, and what that of requests does; and reads
@@ -23,11 +29,11 @@ func TestSaveWatched(t *testing.T) {
 		folder = t.TempDir()
 	}
 	w, client := watched(t)
-	begin(t, client, "/content")
-	begin(t, client, "/thread")
-	get(t, client, "/timers")
-	get(t, client, "/fill")
-	get(t, client, "/blacklist")
+	nginxtest.Begin(t, client, "/content")
+	nginxtest.Begin(t, client, "/thread")
+	nginxtest.Get(t, client, "/timers")
+	nginxtest.Get(t, client, "/fill")
+	nginxtest.Get(t, client, "/blacklist")
 	write := func(name string, r *processtest.Recorder, about any) {
 		b, err := json.Marshal(about)
 		if err != nil {
@@ -45,7 +51,7 @@ func TestSaveWatched(t *testing.T) {
 	}
 	r := &processtest.Recorder{Memory: w.Process}
 	n := &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
-	now, _ := monotonic()
+	now, _ := ngx.Monotonic()
 	n.Connections()
 	n.EachConnection(func(uint64, uint64, int) {})
 	n.Counters()
@@ -56,8 +62,18 @@ func TestSaveWatched(t *testing.T) {
 
 	r = &processtest.Recorder{Memory: w.Process}
 	n = &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
-	d := dictOf(t, n, "full")
-	scan(t, d, 1000, 1)
+	zones, err := n.Zones()
+	i := slices.IndexFunc(zones, func(z ngx.Zone) bool { return z.Name == "full" })
+	if err != nil || i < 0 {
+		t.Fatalf("%v, %v", zones, err)
+	}
+	d, err := n.Dict(zones[i])
+	if err == nil {
+		_, err = d.Scan(time.Now(), 1000, 1, rand.New(rand.NewPCG(1, 2)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if all, err := d.Oldest(time.Now(), 1000); err != nil || d.Fate(all, time.Now()) != (ngx.Fate{}) {
 		t.Errorf("%d of the oldest, %v", len(all), err)
 	}
@@ -65,7 +81,7 @@ func TestSaveWatched(t *testing.T) {
 
 	var coroutine uint64
 	w.Nginx.EachConnection(func(_, data uint64, _ int) {
-		if co, ok := w.coroutine(data); ok && (&process.Reader{Memory: w.Process}).U32(data) == requestSignature {
+		if co, ok := w.Coroutine(data); ok && (&process.Reader{Memory: w.Process}).U32(data) == ngxlua.Signature {
 			if _, err := w.VM.Suspended(co); err == nil {
 				coroutine = co
 			}
@@ -82,27 +98,21 @@ func TestSaveWatched(t *testing.T) {
 	vm.Memory = nil
 	write("health", r, map[string]any{"VM": &vm, "Coroutine": coroutine})
 
-	get(t, client, "/truth")
+	nginxtest.Get(t, client, "/truth")
 	// The worker goes on meanwhile: where that request ends in the middle of it, what is saved is neither
 	// the one state nor the other.
 	const tries = 20
 	for try := 1; ; try++ {
 		r = &processtest.Recorder{Memory: w.Process}
-		vm, n = *w.VM, &ngx.Nginx{Memory: r, Symbols: w.Nginx.Symbols}
-		vm.Memory = r
-		recorded := *w
-		recorded.VM, recorded.Nginx, recorded.memory = &vm, n, r
-		recorded.request, recorded.luaCtx.entry, recorded.luaCtx.current, recorded.luaCtx.records = requestLayout{}, 0, 0, false
-		recorded.threadCtx, recorded.timers = threadLayout{}, timerLayout{}
+		recorded := w.Over(r)
 		recorded.InFlight()
 		recorded.LuaTimers()
-		vm.Memory = nil
-		write("inflight", r, savedWorker{&vm, n.Symbols, w.luaConf, w.lua, w.luaCtx.phase, w.luaCtx.phaseBytes})
+		write("inflight", r, recorded.Saved())
 
-		open, saved := loadWorker(t, filepath.Join(folder, "inflight.image"))
+		open, saved := ngxlua.Load(t, filepath.Join(folder, "inflight.image"))
 		all, err := open(saved).InFlight()
 		waits := func(uri string, threads bool) bool {
-			return slices.ContainsFunc(all, func(f InFlight) bool { return f.URI == uri && f.Lua != nil && (f.Threads != nil) == threads })
+			return slices.ContainsFunc(all, func(f ngxlua.InFlight) bool { return f.URI == uri && f.Lua != nil && (f.Threads != nil) == threads })
 		}
 		if err == nil && waits("/content", false) && waits("/thread", true) {
 			return

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"cmp"
@@ -16,23 +16,23 @@ type InFlight struct {
 	Began   time.Time      `json:"-"`                  // by nginx's clock; zero: not known
 	Phase   string         `json:"phase,omitempty"`    // whose Lua runs or waits: access, content, timer, …
 	Running bool           `json:"running"`            // Lua runs for it right now
-	Waits   string         `json:"waits_in,omitempty"` // the function that Lua waits in: ngx.sleep
+	Waits   string         `json:"waits_in,omitempty"` // the function that Lua waits in: nginx.sleep
 	Lua     *profile.Frame `json:"lua,omitempty"`      // the innermost Lua function, at the line where it waits
 
-	Timer   *profile.Frame `json:"timer,omitempty"`    // the function that ngx.timer has called; nil: it is none, or that is not known
+	Timer   *profile.Frame `json:"timer,omitempty"`    // the function that nginx.timer has called; nil: it is none, or that is not known
 	Threads *Thread        `json:"threads,omitempty"`  // the entry coroutine and what it has begun; nil: it has begun nothing
 	Tries   []Try          `json:"upstream,omitempty"` // at upstream servers, the one that goes on last
 }
 
 // InFlight reads the requests that the worker has begun and not finished, the oldest first. It looks
 // at each connection, at the streams of those of HTTP/2, and at each coroutine that OpenResty keeps.
-func (w *Worker) InFlight() ([]InFlight, error) {
+func (m *Module) InFlight() ([]InFlight, error) {
 	now := time.Now()
-	if w.Core != nil {
+	if m.Still {
 		now = time.Time{} // a core does not tell when it was written: no ages
 	}
 	seen := map[uint64]bool{}
-	coroutines := w.VM.Coroutines()
+	coroutines := m.VM.Coroutines()
 	registered := map[uint64]bool{}
 	for _, co := range coroutines {
 		registered[co] = true
@@ -40,43 +40,43 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 	threads := mostThreads
 	var all []InFlight
 	add := func(request uint64, there func() bool) {
-		if request = w.mainRequest(request); seen[request] {
+		if request = m.mainRequest(request); seen[request] {
 			return
 		}
 		const tries = 3 // the worker goes on meanwhile: a request may end, or its Lua wake up
 		for try := 1; ; try++ {
-			f, sure := w.inFlight(request, now)
+			f, sure := m.inFlight(request, now)
 			if !there() {
 				return
 			}
 			if sure || try == tries {
 				seen[request] = true
-				if f.Threads = w.threads(request, registered, &threads); f.Threads != nil && f.Phase == "" {
-					f.Phase = w.phaseIn(w.memory, request) // its entry coroutine has ended, and waits for the others
+				if f.Threads = m.threads(request, registered, &threads); f.Threads != nil && f.Phase == "" {
+					f.Phase = m.PhaseIn(m.Memory, request) // its entry coroutine has ended, and waits for the others
 				}
 				all = append(all, f)
 				return
 			}
 		}
 	}
-	err := w.Nginx.EachConnection(func(connection, data uint64, _ int) {
+	err := m.Nginx.EachConnection(func(connection, data uint64, _ int) {
 		serves := func() bool {
-			r := w.reader()
+			r := m.reader()
 			return r.U32(data) == requestSignature && r.U64(data+requestConnection) == connection && r.Err == nil
 		}
 		if serves() {
 			add(data, serves)
 			return
 		}
-		w.Nginx.EachStream(connection, data, add)
+		m.Nginx.EachStream(connection, data, add)
 	})
 	for _, co := range coroutines {
-		request, err := w.VM.Request(co)
+		request, err := m.VM.Request(co)
 		waits := func() bool {
-			now, err := w.VM.Request(co)
-			return err == nil && now == request && w.VM.Waits(co)
+			now, err := m.VM.Request(co)
+			return err == nil && now == request && m.VM.Waits(co)
 		}
-		if _, ok := w.Request(w.memory, request); ok && err == nil && waits() {
+		if _, ok := m.Request(m.Memory, request); ok && err == nil && waits() {
 			add(request, waits)
 		}
 	}
@@ -86,29 +86,29 @@ func (w *Worker) InFlight() ([]InFlight, error) {
 
 // inFlight describes a request. sure is false where its Lua neither runs nor waits: it was about to
 // do one or the other, or it has ended.
-func (w *Worker) inFlight(address uint64, now time.Time) (f InFlight, sure bool) {
-	request, _ := w.Request(w.memory, address)
+func (m *Module) inFlight(address uint64, now time.Time) (f InFlight, sure bool) {
+	request, _ := m.Request(m.Memory, address)
 	f = InFlight{Method: request.Method, URI: request.URI}
-	if start, ok := w.started(address); ok {
+	if start, ok := m.started(address); ok {
 		f.Began, f.Age = start, max(0, now.Sub(start))
 	}
-	f.Tries = w.tries(address)
-	co, ok := w.coroutine(address)
+	f.Tries = m.tries(address)
+	co, ok := m.coroutine(address)
 	if !ok {
 		return f, true
 	}
-	if status, err := w.VM.Status(); err == nil && status.Running && status.Current == co {
-		f.Running, f.Phase = true, w.phaseIn(w.memory, address)
+	if status, err := m.VM.Status(); err == nil && status.Running && status.Current == co {
+		f.Running, f.Phase = true, m.PhaseIn(m.Memory, address)
 		return f, true
 	}
-	frames, err := w.VM.Suspended(co)
+	frames, err := m.VM.Suspended(co)
 	if err != nil {
 		return f, false
 	}
-	f.Phase = w.phaseIn(w.memory, address)
-	f.Waits, f.Lua = w.waitsAt(frames)
+	f.Phase = m.PhaseIn(m.Memory, address)
+	f.Waits, f.Lua = m.waitsAt(frames)
 	if f.Phase == "timer" {
-		f.Timer = w.timerFunction(address, co, frames)
+		f.Timer = m.timerFunction(address, co, frames)
 	}
 	return f, true
 }

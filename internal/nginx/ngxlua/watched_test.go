@@ -1,11 +1,10 @@
-package worker
+package ngxlua_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -14,25 +13,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
+// startNginx starts an nginx with Lua and more of a configuration, in its http block and in its server's; its Lua runs in testdata.
+func startNginx(t *testing.T, conf, server string) (pid int, client *http.Client) {
+	t.Helper()
+	return nginxtest.Start(t, nginxtest.Conf{Dir: "testdata", HTTP: conf, Server: server})
+}
+
 // watched starts an nginx that serves testdata/watched.lua.
-func watched(t *testing.T) (w *Worker, client *http.Client) {
+func watched(t *testing.T) (w *worker.Worker, client *http.Client) {
 	t.Helper()
 	location := func(path, phase string) string {
 		return fmt.Sprintf(`location = /%s { %s_by_lua_block { require("watched").%s() } }`, path, phase, path)
 	}
-	pid, client := nginxWith(t, `lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;`,
+	pid, client := startNginx(t, `lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;`,
 		`location = /access { access_by_lua_block { require("watched").sleep() } content_by_lua_block { ngx.say("none") } }
 		 location = /content { content_by_lua_block { require("watched").sleep() } }
 		 location = /inner { content_by_lua_block { require("watched").sleep() } }`+
 			location("thread", "content")+location("capture", "content")+location("timers", "content")+
 			location("blacklist", "content")+location("fill", "content")+location("truth", "content")+
 			location("keep", "content")+location("hold", "content"))
-	return open(t, pid), client
+	return workertest.Open(t, pid), client
 }
 
 // truth is what nginx says of itself, at /truth.
@@ -46,56 +53,27 @@ type truth struct {
 
 func truthOf(t *testing.T, client *http.Client) (said truth) {
 	t.Helper()
-	text := get(t, client, "/truth").Get("Truth")
+	text := nginxtest.Get(t, client, "/truth").Get("Truth")
 	if err := json.Unmarshal([]byte(text), &said); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return said
 }
 
-// begin sends a request that does not end before the test does.
-func begin(t *testing.T, client *http.Client, path string) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan bool)
-	go func() {
-		defer close(ended)
-		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://worker"+path, nil)
-		if res, err := client.Do(req); err == nil {
-			io.Copy(io.Discard, res.Body) // else the request ends when its answer begins
-			res.Body.Close()
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-}
-
-// await looks again and again until what is seen is what is wanted.
-func await[T any](t *testing.T, what string, want T, see func() (T, error)) {
-	t.Helper()
-	var diff string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		got, err := see()
-		if diff = cmp.Diff(want, got); diff == "" && err == nil {
-			return
-		}
-		diff += fmt.Sprint(err)
-	}
-	t.Errorf("%s: (- want, + got)\n%s", what, diff)
-}
-
 // TestInFlight: requests that wait in several phases, each with its line.
 func TestInFlight(t *testing.T) {
 	w, client := watched(t)
 	for _, path := range []string{"/access", "/content", "/thread", "/capture"} {
-		begin(t, client, path)
+		nginxtest.Begin(t, client, path)
 	}
-	get(t, client, "/timers")
+	nginxtest.Get(t, client, "/timers")
 	began := time.Now()
 	want := []string{
 		"/access access sleep:5 ngx.sleep", "/capture content capture:18 ngx.location.capture", "/content content sleep:5 ngx.sleep",
 		"/thread content inner:9 ngx.sleep or thread:14 ngx.thread.wait", " timer tick:22 ngx.sleep",
 	}
 	slices.Sort(want)
-	await(t, "in flight", want, func() (seen []string, err error) {
+	nginxtest.Await(t, "in flight", want, func() (seen []string, err error) {
 		all, err := w.InFlight()
 		for _, f := range all {
 			if strings.HasPrefix(f.URI, "/") && f.Method != http.MethodGet {
@@ -123,7 +101,7 @@ func TestInFlight(t *testing.T) {
 			t.Errorf("%s is %v old; all began about %v ago", f.URI, f.Age, age)
 		}
 	}
-	if !slices.IsSortedFunc(all, func(a, b InFlight) int { return int(b.Age - a.Age) }) {
+	if !slices.IsSortedFunc(all, func(a, b ngxlua.InFlight) int { return int(b.Age - a.Age) }) {
 		t.Error("the oldest is not the first")
 	}
 }
@@ -137,14 +115,14 @@ func TestInFlightHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	pid, _ := nginxWith(t, fmt.Sprintf(`lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;
+	pid, _ := startNginx(t, fmt.Sprintf(`lua_package_path "$prefix/?.lua;./?.lua;;"; lua_shared_dict full 100k; lua_shared_dict empty 1m;
 		server { listen unix:%s http2;
 			location / { access_by_lua_block { require("watched").sleep() } }
 			location = /content { content_by_lua_block { require("watched").sleep() } }
 			location = /done { return 200; }
 			location = /proxied { proxy_pass http://unix:%s; }
 		}`, socket, silent), "")
-	w := open(t, pid)
+	w := workertest.Open(t, pid)
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -153,18 +131,18 @@ func TestInFlightHTTP2(t *testing.T) {
 	}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	client := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
-	begin(t, client, "/content")
-	begin(t, client, "/other")
+	nginxtest.Begin(t, client, "/content")
+	nginxtest.Begin(t, client, "/other")
 	for range 20 {
-		get(t, client, "/done")
+		nginxtest.Get(t, client, "/done")
 	}
 	const proxied = 40 // more than nginx has lists of streams
 	for range proxied {
-		begin(t, client, "/proxied")
+		nginxtest.Begin(t, client, "/proxied")
 	}
 	want := append(slices.Repeat([]string{"GET /proxied  0"}, proxied), "GET /content content 5", "GET /other access 5")
 	slices.Sort(want)
-	await(t, "in flight", want, func() (seen []string, err error) {
+	nginxtest.Await(t, "in flight", want, func() (seen []string, err error) {
 		all, err := w.InFlight()
 		for _, f := range all {
 			line := 0
@@ -198,7 +176,7 @@ func TestZones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	get(t, client, "/fill")
+	nginxtest.Get(t, client, "/fill")
 	said := truthOf(t, client)
 	full, err := zone("full")
 	if err != nil {
@@ -226,8 +204,8 @@ func TestLuaTimers(t *testing.T) {
 	if err != nil || before.Pending != 0 {
 		t.Errorf("none was set, but %+v, %v", before, err)
 	}
-	get(t, client, "/timers")
-	await(t, "timers", [2]int{3, before.Running + 1}, func() ([2]int, error) {
+	nginxtest.Get(t, client, "/timers")
+	nginxtest.Await(t, "timers", [2]int{3, before.Running + 1}, func() ([2]int, error) {
 		said := truthOf(t, client)
 		got, err := w.LuaTimers()
 		if got.Pending != said.Pending || got.Running != said.Running {
@@ -256,13 +234,13 @@ func TestCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		begin(t, client, "/content")
+		nginxtest.Begin(t, client, "/content")
 	}
 	// Five requests wait, the one that asks is being answered.
 	var said truth
-	await(t, "writing", 6, func() (int, error) { said = truthOf(t, client); return said.Writing, nil })
+	nginxtest.Await(t, "writing", 6, func() (int, error) { said = truthOf(t, client); return said.Writing, nil })
 	// Its connection is kept alive.
-	await(t, "counters", ngx.Counters{Active: uint64(said.Active), Writing: 5, Waiting: uint64(said.Active) - 5}, func() (ngx.Counters, error) {
+	nginxtest.Await(t, "counters", ngx.Counters{Active: uint64(said.Active), Writing: 5, Waiting: uint64(said.Active) - 5}, func() (ngx.Counters, error) {
 		c, err := w.Nginx.Counters()
 		if c.Requests < 6 || c.Accepted < 6 {
 			return c, fmt.Errorf("%d requests, %d connections", c.Requests, c.Accepted)
@@ -290,7 +268,7 @@ func TestCounters(t *testing.T) {
 // TestJIT: what LuaJIT gave up is named with its line and its reason.
 func TestJIT(t *testing.T) {
 	w, client := watched(t)
-	get(t, client, "/blacklist")
+	nginxtest.Get(t, client, "/blacklist")
 	const line = 33
 	j, err := w.VM.JIT()
 	if err != nil {
@@ -327,21 +305,4 @@ func TestJIT(t *testing.T) {
 	if err != nil || gc.Stopped() || gc.InUse < uint64(said.Heap)/2 || gc.InUse > 2*uint64(said.Heap) || gc.Phase.String() == "unknown" {
 		t.Errorf("%+v, %v; collectgarbage says %d bytes", gc, err, said.Heap)
 	}
-}
-
-// TestGlanceLoop: an event waits for the loop while a request computes, and does not while it sleeps.
-func TestGlanceLoop(t *testing.T) {
-	pid, client := nginx(t)
-	w := open(t, pid)
-	idle := w.Glance(t.Context(), 300*time.Millisecond)
-	if idle.Loop.Err != nil || len(idle.Loop.Wait) == 0 || slices.Min(idle.Loop.Wait) != 0 {
-		t.Errorf("nothing is asked of it: %+v", idle.Loop)
-	}
-	begin(t, client, "/endless")
-	await(t, "a turn that does not end", true, func() (bool, error) {
-		g := w.Glance(t.Context(), 300*time.Millisecond)
-		waits := g.Loop.Wait
-		return len(waits) > 3 && g.Loop.Turns == 1 && slices.IsSorted(waits) && waits[0] > 100*time.Millisecond &&
-			g.Phases["content"] > 0 && g.Requests["/endless"] > 0, g.Loop.Err
-	})
 }

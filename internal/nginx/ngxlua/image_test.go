@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"bytes"
@@ -7,22 +7,23 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/luajit"
-	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/process/processtest"
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
-// savedWorker is what an image of a worker needs to be read again.
-type savedWorker struct {
+// savedModule is what an image of a worker's module needs to be read again.
+type savedModule struct {
 	VM         *luajit.VM
-	Symbols    ngx.Symbols
+	Symbols    nginx.Symbols
 	LuaConf    uint64
 	Lua        uint64
 	Phase      uint64
@@ -32,8 +33,8 @@ type savedWorker struct {
 // inflightImage is of a worker in which a request waits in ngx.sleep, another one with a light thread, a timer runs, three are pending.
 const inflightImage = "testdata/inflight.image"
 
-// loadWorker makes a worker of an image that TestSaveWatched saves.
-func loadWorker(t rapid.TB, file string) (open func(process.Memory) *Worker, image *processtest.Image) {
+// loadModule makes a module of an image that TestSaveWatched saves.
+func loadModule(t rapid.TB, file string) (open func(process.Memory) *Module, image *processtest.Image) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -42,25 +43,34 @@ func loadWorker(t rapid.TB, file string) (open func(process.Memory) *Worker, ima
 	if image, err = processtest.ReadImage(bytes.NewReader(b)); err != nil {
 		t.Fatal(err)
 	}
-	var saved savedWorker
+	var saved savedModule
 	if err := json.Unmarshal(image.About, &saved); err != nil {
 		t.Fatal(err)
 	}
-	return func(memory process.Memory) *Worker {
+	return func(memory process.Memory) *Module {
 		vm := *saved.VM
 		vm.Memory = memory
-		w := &Worker{
-			Process: &process.Process{}, memory: memory, VM: &vm, Nginx: &ngx.Nginx{Memory: memory, Symbols: saved.Symbols},
-			luaConf: saved.LuaConf, lua: saved.Lua, frames: map[luajit.Frame]profile.Frame{},
+		sources := luajit.Sources{Open: func(string) ([]byte, error) { return nil, errors.New("no source") }}
+		w := &Module{
+			VM: &vm, Nginx: &nginx.Nginx{Memory: memory, Symbols: saved.Symbols}, Memory: memory, conf: saved.LuaConf, at: saved.Lua,
+			Named: func(f luajit.Frame) profile.Frame {
+				name := sources.Name(f)
+				if f.Kind == luajit.C && name == "" {
+					name = nameless
+				}
+				return profile.Frame{Kind: profile.Kind(f.Kind), Function: name, File: f.File, FirstLine: f.FirstLn, Line: f.Line, LastLine: f.LastLine}
+			},
 		}
-		w.luaCtx.phase, w.luaCtx.phaseBytes = saved.Phase, saved.PhaseBytes
-		w.sources.Open = func(string) ([]byte, error) { return nil, errors.New("no source") }
+		w.layout.phase, w.layout.phaseBytes = saved.Phase, saved.PhaseBytes
 		return w
 	}, image
 }
 
+// nameless is a function in C: the image has no files.
+const nameless = "(machine code of no file)"
+
 func TestInFlightImage(t *testing.T) {
-	open, image := loadWorker(t, inflightImage)
+	open, image := loadModule(t, inflightImage)
 	w := open(image)
 	all, err := w.InFlight()
 	if err != nil {
@@ -81,7 +91,6 @@ func TestInFlightImage(t *testing.T) {
 	if i < 0 || all[i].Threads == nil {
 		t.Fatal("no light threads")
 	}
-	const nameless = "(machine code of no file)" // functions have no names here: the image has neither source nor globals
 	if got, want := draw(*all[i].Threads), "entry waits :14 "+nameless+" [thread waits :9 "+nameless+"]"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
@@ -106,7 +115,7 @@ func (b *bounded) ReadAt(p []byte, address uint64) error {
 	return b.Memory.ReadAt(p, address)
 }
 
-func (b *bounded) check(t rapid.TB, w *Worker) {
+func (b *bounded) check(t rapid.TB, w *Module) {
 	w.InFlight()
 	w.LuaTimers()
 	const most = 3_000_000
@@ -118,7 +127,7 @@ func (b *bounded) check(t rapid.TB, w *Worker) {
 // TestSpoiltInFlight exchanges words of the memory: reading ends, with requests or an error.
 func TestSpoiltInFlight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		open, image := loadWorker(t, inflightImage)
+		open, image := loadModule(t, inflightImage)
 		word := func(name string) []byte {
 			part := image.Parts[rapid.IntRange(0, len(image.Parts)-1).Draw(t, name)].Bytes
 			if len(part) < 8 {
@@ -147,9 +156,32 @@ func (e everywhere) ReadAt(b []byte, address uint64) error {
 
 // TestFilledInFlight reads memory that is the same everywhere, and never fails.
 func TestFilledInFlight(t *testing.T) {
-	open, _ := loadWorker(t, inflightImage)
+	open, _ := loadModule(t, inflightImage)
 	for _, word := range []uint64{0, 1, 8, 0x1000, 1<<64 - 1, requestSignature, 0x0606_0606_0606_0606, 0x0101_0000_0101_0606} {
 		memory := &bounded{Memory: everywhere(word)}
 		memory.check(t, open(memory))
 	}
+}
+
+// draw writes a tree of threads, each as kind state function:line waits-in, those that it has begun behind it in
+// brackets and in the order of the alphabet.
+func draw(t Thread) string {
+	s := t.Kind + " " + t.State
+	if t.Orphan {
+		s += " orphan"
+	}
+	if t.Lua != nil {
+		s += fmt.Sprintf(" %s:%d", strings.TrimPrefix(t.Lua.Function, "_M."), t.Lua.Line)
+	}
+	if t.Waits != "" {
+		s += " " + t.Waits
+	}
+	var of []string
+	for _, c := range t.Children {
+		of = append(of, draw(c))
+	}
+	if slices.Sort(of); len(of) > 0 {
+		s += " [" + strings.Join(of, ", ") + "]"
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"slices"
@@ -31,10 +31,10 @@ var chunkPhases = map[string]string{
 	"ssl_certificate": "ssl_cert", "ssl_session_fetch": "ssl_sess_fetch", "ssl_session_store": "ssl_sess_store",
 }
 
-// phaseOf reads the phase of a request off the C functions that run its Lua code, for where its context does not tell.
+// PhaseOf reads the phase of a request off the C functions that run its Lua code, for where its context does not tell.
 // Where they don't say it, as after Lua has waited for something, the outermost Lua function does if it stands in
 // nginx.conf: content_by_lua(nginx.conf:12). Else it is "".
-func phaseOf(stack []profile.Frame) string {
+func PhaseOf(stack []profile.Frame) string {
 	lua := false
 	outermost := ""
 	for _, f := range stack {

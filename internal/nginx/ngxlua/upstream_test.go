@@ -1,4 +1,4 @@
-package worker
+package ngxlua_test
 
 import (
 	"fmt"
@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // TestTries: requests that wait for upstream servers: for the head of an answer, after a server that could not be
@@ -26,8 +30,9 @@ func TestTries(t *testing.T) {
 				if err != nil {
 					return
 				}
-				c.Write([]byte(answer)) // the connection stays open, unread, until the test ends
-				t.Cleanup(func() { c.Close() })
+				t.Cleanup(func() { c.Close() }) // it stays open until the test ends
+				c.Read(make([]byte, 1))         // an answer to no request would come before nginx knows that it is connected
+				c.Write([]byte(answer))
 			}
 		}()
 		return l.Addr().String()
@@ -35,14 +40,14 @@ func TestTries(t *testing.T) {
 	silent, gone := filepath.Join(folder, "silent"), filepath.Join(folder, "gone")
 	listen("unix", silent, "")
 	half := listen("tcp", "127.0.0.1:0", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-	pid, client := nginxWith(t, fmt.Sprintf(`
+	pid, client := startNginx(t, fmt.Sprintf(`
 		upstream some { server unix:%s max_fails=0; server unix:%s backup; }`, gone, silent),
 		fmt.Sprintf(`location = /retried { proxy_pass http://some; }
 			location = /half { proxy_pass http://%s; proxy_buffering off; }
 			location = /lua { content_by_lua_block { ngx.sleep(100) } }`, half))
-	w := open(t, pid)
+	w := workertest.Open(t, pid)
 	for _, path := range []string{"/retried", "/half", "/lua"} {
-		begin(t, client, path)
+		nginxtest.Begin(t, client, path)
 	}
 	at := func(d *time.Duration) string {
 		switch {
@@ -58,7 +63,7 @@ func TestTries(t *testing.T) {
 		"/half":    half + " 200 ms ms",
 		"/lua":     "",
 	}
-	await(t, "tries", want, func() (map[string]string, error) {
+	nginxtest.Await(t, "tries", want, func() (map[string]string, error) {
 		all, err := w.InFlight()
 		got := map[string]string{}
 		for _, f := range all {
@@ -84,7 +89,7 @@ func TestIsPeer(t *testing.T) {
 		"127.0.0.1:80": true, "[::1]:8080": true, "unix:/run/app.sock": true,
 		"": false, "unix:": false, "127.0.0.1": false, "/index.html": false, "::1:80": false,
 	} {
-		if got := isPeer(text); got != want {
+		if got := ngxlua.IsPeer(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"golang.org/x/arch/x86/x86asm"

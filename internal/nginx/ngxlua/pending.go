@@ -1,18 +1,16 @@
-package worker
+package ngxlua
 
 import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
-// LuaTimers are the timers that Lua has set with ngx.timer.at and every.
+// LuaTimers are the timers that Lua has set with nginx.timer.at and every.
 type LuaTimers struct {
-	Pending      int            `json:"pending"` // as ngx.timer.pending_count() says
+	Pending      int            `json:"pending"` // as nginx.timer.pending_count() says
 	Running      int            `json:"running"`
 	MostPending  int            `json:"most_pending"` // lua_max_pending_timers
 	MostRunning  int            `json:"most_running"` // lua_max_running_timers
@@ -29,41 +27,41 @@ const (
 	mostCounted = 1 << 31
 )
 
-var errTimers = fmt.Errorf("%w: the counts of Lua's timers were not found", ngx.ErrLayout)
+var errTimers = fmt.Errorf("%w: the counts of Lua's timers were not found", nginx.ErrLayout)
 
 // LuaTimers reads the timers that Lua has set.
-func (w *Worker) LuaTimers() (LuaTimers, error) {
-	t, err := w.timerCounts()
+func (m *Module) LuaTimers() (LuaTimers, error) {
+	t, err := m.timerCounts()
 	if err != nil {
 		return t, err
 	}
-	now, err := monotonic()
-	if w.Core != nil { // what was due when it was written
-		now, err = w.Nginx.Clock()
+	now, err := nginx.Monotonic()
+	if m.Still { // what was due when it was written
+		now, err = m.Nginx.Clock()
 	}
 	if err != nil {
 		return t, err
 	}
-	events, err := w.Nginx.Timers(now)
+	events, err := m.Nginx.Timers(now)
 	if err != nil {
 		return t, err
 	}
 	t.Events = len(events)
 	t.Unread, t.Functions = t.Pending, []TimerGroup{}
-	w.functions(events, &t)
+	m.functions(events, &t)
 	return t, nil
 }
 
 // timerCounts finds max_pending_timers, pending_timers, max_running_timers and running_timers in the
 // Lua module's configuration: they stand behind the cycle and its pool, in some versions after a flag,
 // and before a pointer, or none, to a connection.
-func (w *Worker) timerCounts() (t LuaTimers, err error) {
-	r := w.reader()
-	cycle := r.U64(w.Nginx.Symbols.Cycle)
+func (m *Module) timerCounts() (t LuaTimers, err error) {
+	r := m.reader()
+	cycle := r.U64(m.Nginx.Symbols.Cycle)
 	pool := r.U64(cycle + 8)
 	var words [confWords]uint64
 	for i := range words {
-		words[i] = r.U64(w.luaConf + 8*uint64(i))
+		words[i] = r.U64(m.conf + 8*uint64(i))
 	}
 	for i := 0; i+8 <= len(words) && r.Err == nil; i++ {
 		if words[i] != cycle || words[i+1] != pool {
@@ -81,11 +79,4 @@ func (w *Worker) timerCounts() (t LuaTimers, err error) {
 		}
 	}
 	return t, errTimers
-}
-
-// monotonic is nginx's time now in milliseconds: that of the coarse clock where there is one.
-func monotonic() (uint64, error) {
-	var now unix.Timespec
-	err := unix.ClockGettime(unix.CLOCK_MONOTONIC_COARSE, &now)
-	return uint64(now.Nano() / int64(time.Millisecond)), err
 }

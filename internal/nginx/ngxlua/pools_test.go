@@ -1,9 +1,12 @@
-package worker
+package ngxlua_test
 
 import (
 	"net"
 	"path/filepath"
 	"testing"
+
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
 // TestPools: what cosockets keep, use and wait for, as Lua has made it.
@@ -31,10 +34,10 @@ func TestPools(t *testing.T) {
 			all = append(all, c)
 		}
 	}()
-	get(t, client, "/keep?to=unix:"+path) // two connections at once, kept in a pool of the default name
-	begin(t, client, "/hold?to=unix:"+path)
-	await(t, "pools", []Pool{
+	nginxtest.Get(t, client, "/keep?to=unix:"+path) // two connections at once, kept in a pool of the default name
+	nginxtest.Begin(t, client, "/hold?to=unix:"+path)
+	nginxtest.Await(t, "pools", []ngxlua.Pool{
 		{Name: "held", Size: 2, Idle: 0, Busy: 2, Waiting: 1},
 		{Name: "unix:" + path, Size: 7, Idle: 2},
-	}, func() ([]Pool, error) { return w.Pools(), nil })
+	}, func() ([]ngxlua.Pool, error) { return w.Pools(), nil })
 }

@@ -1,45 +1,26 @@
-package worker
+package ngxlua_test
 
 import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
 
 // threaded starts an nginx that serves testdata/threads.lua.
-func threaded(t *testing.T) (w *Worker, ask, start func(path string)) {
+func threaded(t *testing.T) (w *worker.Worker, ask, start func(path string)) {
 	t.Helper()
 	location := func(name string) string {
 		return fmt.Sprintf(`location = /%s { content_by_lua_block { require("threads").%[1]s() } }`, name)
 	}
-	pid, client := nginxWith(t, `lua_package_path "$prefix/?.lua;./?.lua;;";`, location("tree")+location("orphan")+location("timers"))
-	return open(t, pid), func(path string) { get(t, client, path) }, func(path string) { begin(t, client, path) }
-}
-
-// draw writes a tree of threads, each as kind state function:line waits-in, those that it has begun behind it in
-// brackets and in the order of the alphabet.
-func draw(t Thread) string {
-	s := t.Kind + " " + t.State
-	if t.Orphan {
-		s += " orphan"
-	}
-	if t.Lua != nil {
-		s += fmt.Sprintf(" %s:%d", strings.TrimPrefix(t.Lua.Function, "_M."), t.Lua.Line)
-	}
-	if t.Waits != "" {
-		s += " " + t.Waits
-	}
-	var of []string
-	for _, c := range t.Children {
-		of = append(of, draw(c))
-	}
-	if slices.Sort(of); len(of) > 0 {
-		s += " [" + strings.Join(of, ", ") + "]"
-	}
-	return s
+	pid, client := startNginx(t, `lua_package_path "$prefix/?.lua;./?.lua;;";`, location("tree")+location("orphan")+location("timers"))
+	return workertest.Open(t, pid), func(path string) { nginxtest.Get(t, client, path) }, func(path string) { nginxtest.Begin(t, client, path) }
 }
 
 // TestThreads: the light threads of requests as trees, each with the line where it waits.
@@ -53,17 +34,17 @@ func TestThreads(t *testing.T) {
 			"thread waits sleep:5 ngx.sleep]",
 		"/orphan": "entry waits orphan:47 ngx.sleep [thread ended [thread waits sleep:5 ngx.sleep]]",
 	}
-	await(t, "light threads", want, func() (map[string]string, error) {
+	nginxtest.Await(t, "light threads", want, func() (map[string]string, error) {
 		got := map[string]string{}
 		all, err := w.InFlight()
 		for _, f := range all {
 			if f.URI != "" && f.Threads != nil {
-				got[f.URI] = draw(*f.Threads)
+				got[f.URI] = ngxlua.Draw(*f.Threads)
 			}
 		}
 		return got, err
 	})
-	if n := len(w.threadCtx.parent); n != 1 {
+	if n := w.Parents(); n != 1 {
 		t.Errorf("%d places may be that of the parent", n)
 	}
 	all, err := w.InFlight()
@@ -74,8 +55,8 @@ func TestThreads(t *testing.T) {
 		if n := f.Threads.Count(); n != 5 {
 			t.Errorf("%d coroutines beside the entry one", n)
 		}
-		i := slices.IndexFunc(f.Threads.Children, func(c Thread) bool { return len(c.Children) > 0 })
-		j := slices.IndexFunc(f.Threads.Children[i].Children, func(c Thread) bool { return c.Kind == kindThread })
+		i := slices.IndexFunc(f.Threads.Children, func(c ngxlua.Thread) bool { return len(c.Children) > 0 })
+		j := slices.IndexFunc(f.Threads.Children[i].Children, func(c ngxlua.Thread) bool { return c.Kind == ngxlua.KindThread })
 		lines := []string{}
 		for _, frame := range f.Threads.Children[i].Children[j].Stack {
 			lines = append(lines, fmt.Sprintf("%s:%d", frame.Function, frame.Line))
@@ -93,7 +74,7 @@ func TestThreads(t *testing.T) {
 func TestTimerGroups(t *testing.T) {
 	w, ask, _ := threaded(t)
 	ask("/timers")
-	await(t, "timers", []string{"again:51 1 0", "once:50 40 0", "waits:52 0 3"}, func() (seen []string, err error) {
+	nginxtest.Await(t, "timers", []string{"again:51 1 0", "once:50 40 0", "waits:52 0 3"}, func() (seen []string, err error) {
 		requests, err := w.InFlight()
 		if err != nil {
 			return nil, err

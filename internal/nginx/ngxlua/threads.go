@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 
 // A Thread is a coroutine of a request that the Lua module schedules, with those that it has begun.
 type Thread struct {
-	Kind     string          `json:"kind"`                      // entry: the phase's own; thread: of ngx.thread.spawn; coroutine: of coroutine.create
+	Kind     string          `json:"kind"`                      // entry: the phase's own; thread: of nginx.thread.spawn; coroutine: of coroutine.create
 	State    string          `json:"state"`                     // waits, runs, new, ended
-	Waits    string          `json:"waits_in,omitempty"`        // the function that it waits in: ngx.sleep
+	Waits    string          `json:"waits_in,omitempty"`        // the function that it waits in: nginx.sleep
 	Lua      *profile.Frame  `json:"lua,omitempty"`             // the innermost Lua function, at the line where it waits
 	Stack    []profile.Frame `json:"stack,omitempty"`           // the innermost frames of its own stack
 	Orphan   bool            `json:"creator_unknown,omitempty"` // which coroutine began it is not known
@@ -54,24 +54,24 @@ type coRecord struct{ at, coroutine, parent uint64 }
 
 // threads is the tree of a request's coroutines, nil where there is none but the entry one. registered are those that
 // the Lua module keeps from being collected: the entry ones and the light threads. left is how many may still be read.
-func (w *Worker) threads(request uint64, registered map[uint64]bool, left *int) *Thread {
-	context := w.context(w.memory, request)
+func (m *Module) threads(request uint64, registered map[uint64]bool, left *int) *Thread {
+	context := m.context(m.Memory, request)
 	if context == 0 {
 		return nil
 	}
-	w.findCoroutines(context, request)
-	l := &w.luaCtx
+	m.findCoroutines(context, request)
+	l := &m.layout
 	if !l.records {
 		return nil
 	}
-	r := w.reader()
+	r := m.reader()
 	entry := coRecord{at: context + l.entry - l.coroutine, coroutine: r.U64(context + l.entry)}
-	list := w.threadList(context, request)
-	all := append([]coRecord{entry}, w.records(list, request, left)...)
+	list := m.threadList(context, request)
+	all := append([]coRecord{entry}, m.records(list, request, left)...)
 	if len(all) == 1 || r.Err != nil {
 		return nil
 	}
-	w.findParents(all)
+	m.findParents(all)
 	children := map[uint64][]coRecord{}
 	known := map[uint64]bool{}
 	for _, c := range all {
@@ -79,8 +79,8 @@ func (w *Worker) threads(request uint64, registered map[uint64]bool, left *int) 
 	}
 	orphan := map[uint64]bool{}
 	for _, c := range all[1:] {
-		if len(w.threadCtx.parent) == 1 {
-			c.parent = r.U64(c.at + w.threadCtx.parent[0])
+		if len(m.threadsAt.parent) == 1 {
+			c.parent = r.U64(c.at + m.threadsAt.parent[0])
 		}
 		if !known[c.parent] || c.parent == c.at { // not resumed yet, or not known
 			c.parent, orphan[c.at] = entry.at, true
@@ -89,7 +89,7 @@ func (w *Worker) threads(request uint64, registered map[uint64]bool, left *int) 
 	}
 	var tree func(c coRecord) Thread
 	tree = func(c coRecord) Thread {
-		t := w.thread(c.coroutine)
+		t := m.thread(c.coroutine)
 		t.Orphan = orphan[c.at]
 		switch {
 		case c.at == entry.at:
@@ -116,36 +116,36 @@ func (w *Worker) threads(request uint64, registered map[uint64]bool, left *int) 
 }
 
 // thread describes a coroutine as it is now.
-func (w *Worker) thread(co uint64) Thread {
+func (m *Module) thread(co uint64) Thread {
 	t := Thread{State: stateEnded}
-	if status, err := w.VM.Status(); err == nil && status.Running && status.Current == co {
+	if status, err := m.VM.Status(); err == nil && status.Running && status.Current == co {
 		t.State = stateRuns
 		return t
 	}
-	if !w.VM.Waits(co) {
-		if f, err := w.VM.Entry(co); err == nil && !w.VM.Begun(co) {
-			named := w.luaFrame(f)
+	if !m.VM.Waits(co) {
+		if f, err := m.VM.Entry(co); err == nil && !m.VM.Begun(co) {
+			named := m.Named(f)
 			t.State, t.Lua = stateNew, &named
 		}
 		return t
 	}
 	t.State = stateWaits
-	frames, err := w.VM.Suspended(co)
+	frames, err := m.VM.Suspended(co)
 	if err != nil { // it goes on at this moment
 		t.State = stateRuns
 		return t
 	}
 	for _, f := range frames[:min(len(frames), mostFrames)] {
-		t.Stack = append(t.Stack, w.luaFrame(f))
+		t.Stack = append(t.Stack, m.Named(f))
 	}
-	t.Waits, t.Lua = w.waitsAt(frames)
+	t.Waits, t.Lua = m.waitsAt(frames)
 	return t
 }
 
 // waitsAt is the function that a suspended stack waits in, and the Lua function that called it.
-func (w *Worker) waitsAt(frames []luajit.Frame) (waits string, lua *profile.Frame) {
+func (m *Module) waitsAt(frames []luajit.Frame) (waits string, lua *profile.Frame) {
 	for _, frame := range frames {
-		named := w.luaFrame(frame)
+		named := m.Named(frame)
 		if frame.Kind == luajit.Lua {
 			return waits, &named
 		}
@@ -168,9 +168,9 @@ const (
 
 // threadList returns the list of a request's coroutines but the entry one; 0: there is none. It is found as the list in
 // the context whose elements know coroutines of this very request, which know them.
-func (w *Worker) threadList(context, request uint64) uint64 {
-	r := w.reader()
-	if l := w.threadCtx; l.list != 0 {
+func (m *Module) threadList(context, request uint64) uint64 {
+	r := m.reader()
+	if l := m.threadsAt; l.list != 0 {
 		list := r.U64(context + l.list)
 		if list == 0 || r.Err != nil || r.U64(list+listSize) != l.size || r.Err != nil {
 			return 0
@@ -178,7 +178,7 @@ func (w *Worker) threadList(context, request uint64) uint64 {
 		return list
 	}
 	for at := uint64(8); at < contextSize; at += 8 {
-		one := w.reader()
+		one := m.reader()
 		list := one.U64(context + at)
 		if list == 0 || list%8 != 0 {
 			continue
@@ -189,8 +189,8 @@ func (w *Worker) threadList(context, request uint64) uint64 {
 			continue
 		}
 		for i := range count {
-			if w.isRecord(elements+i*size, request) {
-				w.threadCtx.list, w.threadCtx.size = at, size
+			if m.isRecord(elements+i*size, request) {
+				m.threadsAt.list, m.threadsAt.size = at, size
 				return list
 			}
 		}
@@ -199,38 +199,38 @@ func (w *Worker) threadList(context, request uint64) uint64 {
 }
 
 // isRecord tells whether at an address there is the record of a coroutine of the request.
-func (w *Worker) isRecord(at, request uint64) bool {
-	r := w.reader()
-	co := r.U64(at + w.luaCtx.coroutine)
-	if r.Err != nil || !w.VM.Coroutine(co) {
+func (m *Module) isRecord(at, request uint64) bool {
+	r := m.reader()
+	co := r.U64(at + m.layout.coroutine)
+	if r.Err != nil || !m.VM.Coroutine(co) {
 		return false
 	}
-	if of, err := w.VM.Request(co); err != nil || of != request {
+	if of, err := m.VM.Request(co); err != nil || of != request {
 		return false
 	}
-	if w.VM.Layout.Record == 0 { // an older LuaJIT
+	if m.VM.Layout.Record == 0 { // an older LuaJIT
 		return true
 	}
-	record, err := w.VM.Record(co)
+	record, err := m.VM.Record(co)
 	return err == nil && record == at
 }
 
 // records are those of a list whose coroutines are still the request's.
-func (w *Worker) records(list, request uint64, left *int) (all []coRecord) {
+func (m *Module) records(list, request uint64, left *int) (all []coRecord) {
 	if list == 0 {
 		return nil
 	}
-	r := w.reader()
+	r := m.reader()
 	for part, n := list+listPart, 0; part != 0 && n < mostParts && r.Err == nil; part, n = r.U64(part+partNext), n+1 {
 		elements, count := r.U64(part), r.U64(part+partCount)
 		for i := range min(count, mostPart) {
-			at := elements + i*w.threadCtx.size
+			at := elements + i*m.threadsAt.size
 			if *left <= 0 {
 				return all
 			}
-			if w.isRecord(at, request) {
+			if m.isRecord(at, request) {
 				*left--
-				all = append(all, coRecord{at: at, coroutine: r.U64(at + w.luaCtx.coroutine)})
+				all = append(all, coRecord{at: at, coroutine: r.U64(at + m.layout.coroutine)})
 			}
 		}
 	}
@@ -240,8 +240,8 @@ func (w *Worker) records(list, request uint64, left *int) (all []coRecord) {
 // findParents looks for the place in a record that points to the record of who began the coroutine: of all of a request
 // it holds another one of its records, or nothing, and nothing in the entry one. What holds in every request that is seen
 // is left.
-func (w *Worker) findParents(all []coRecord) {
-	l := &w.threadCtx
+func (m *Module) findParents(all []coRecord) {
+	l := &m.threadsAt
 	if len(l.parent) == 1 {
 		return
 	}
@@ -252,7 +252,7 @@ func (w *Worker) findParents(all []coRecord) {
 	holds := func(at uint64) bool {
 		some := false
 		for i, c := range all {
-			r := w.reader()
+			r := m.reader()
 			parent := r.U64(c.at + at)
 			if r.Err != nil || i == 0 && parent != 0 || parent == c.at || parent != 0 && !known[parent] {
 				return false

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/luajit"
-	ngx "github.com/moonlap/moonlap/internal/nginx"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
@@ -29,13 +29,13 @@ type timerLayout struct {
 }
 
 // functions groups Lua's timers among nginx's by their function, the largest group first.
-func (w *Worker) functions(events []ngx.Timer, t *LuaTimers) {
+func (m *Module) functions(events []nginx.Timer, t *LuaTimers) {
 	groups := map[profile.Frame]*TimerGroup{}
 	for _, e := range events {
 		if t.Unread == 0 || t.Pending-t.Unread >= mostRead {
 			break
 		}
-		co, ok := w.timerCoroutine(e.Data)
+		co, ok := m.timerCoroutine(e.Data)
 		if !ok {
 			continue
 		}
@@ -43,12 +43,12 @@ func (w *Worker) functions(events []ngx.Timer, t *LuaTimers) {
 		if t.Next == nil {
 			t.Next = &due
 		}
-		f, err := w.VM.Entry(co)
+		f, err := m.VM.Entry(co)
 		if err != nil {
 			continue
 		}
 		t.Unread--
-		named := w.luaFrame(f)
+		named := m.Named(f)
 		if t.NextFunction == nil && due == *t.Next {
 			t.NextFunction = &named
 		}
@@ -91,22 +91,22 @@ func (t *LuaTimers) Count(running []InFlight) {
 
 // timerFunction is what a timer has called: the outermost function of its entry coroutine. frames are those of a
 // coroutine that waits.
-func (w *Worker) timerFunction(request, co uint64, frames []luajit.Frame) *profile.Frame {
-	context := w.context(w.memory, request)
-	if context == 0 || w.luaCtx.entry == 0 {
+func (m *Module) timerFunction(request, co uint64, frames []luajit.Frame) *profile.Frame {
+	context := m.context(m.Memory, request)
+	if context == 0 || m.layout.entry == 0 {
 		return nil
 	}
-	r := w.reader()
-	if entry := r.U64(context + w.luaCtx.entry); entry != co {
+	r := m.reader()
+	if entry := r.U64(context + m.layout.entry); entry != co {
 		var err error
-		if frames, err = w.VM.Suspended(entry); err != nil || r.Err != nil {
+		if frames, err = m.VM.Suspended(entry); err != nil || r.Err != nil {
 			return nil
 		}
 	}
 	for _, f := range slices.Backward(frames) {
 		if f.Kind == luajit.Lua {
 			f.Line = f.FirstLn
-			named := w.luaFrame(f)
+			named := m.Named(f)
 			return &named
 		}
 	}
@@ -115,23 +115,23 @@ func (w *Worker) timerFunction(request, co uint64, frames []luajit.Frame) *profi
 
 // timerCoroutine returns the coroutine of a timer of Lua's. What such a timer's event is about knows
 // the module's configuration and a coroutine that has not begun.
-func (w *Worker) timerCoroutine(data uint64) (coroutine uint64, ok bool) {
-	r := w.reader()
-	l := &w.timers
+func (m *Module) timerCoroutine(data uint64) (coroutine uint64, ok bool) {
+	r := m.reader()
+	l := &m.timersAt
 	if l.known {
-		if r.U64(data+l.conf) != w.luaConf || r.Err != nil {
+		if r.U64(data+l.conf) != m.conf || r.Err != nil {
 			return 0, false
 		}
 		co := r.U64(data + l.coroutine)
-		return co, r.Err == nil && w.VM.Coroutine(co)
+		return co, r.Err == nil && m.VM.Coroutine(co)
 	}
 	found := timerLayout{}
 	for i := range uint64(timerWords) {
 		word := r.U64(data + 8*i)
-		if word == w.luaConf && !found.known {
+		if word == m.conf && !found.known {
 			found.conf, found.known = 8*i, true
 		}
-		if coroutine == 0 && w.VM.Coroutine(word) {
+		if coroutine == 0 && m.VM.Coroutine(word) {
 			coroutine, found.coroutine = word, 8*i
 		}
 	}

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"strings"
@@ -42,16 +42,16 @@ const (
 
 // Request reads the request at an address, as LuaJIT's machine has it for its coroutine; ok is false
 // where there is none.
-func (w *Worker) Request(memory process.Memory, address uint64) (request Request, ok bool) {
+func (m *Module) Request(memory process.Memory, address uint64) (request Request, ok bool) {
 	r := &process.Reader{Memory: memory}
 	if address == 0 || r.U32(address) != requestSignature || r.Err != nil {
 		return Request{}, false
 	}
 	request.Address = address
-	if w.request.uri == 0 {
-		w.request.find(memory, address)
+	if m.requests.uri == 0 {
+		m.requests.find(memory, address)
 	}
-	if at := w.request.uri; at != 0 {
+	if at := m.requests.uri; at != 0 {
 		if uri := text(memory, address+at); strings.HasPrefix(uri, "/") { // else the request has been given back
 			request.URI = uri
 		}
@@ -62,19 +62,19 @@ func (w *Worker) Request(memory process.Memory, address uint64) (request Request
 	return request, true
 }
 
-// learnRequests finds where requests keep their texts from one that is in flight, so that the kernel
+// LearnRequests finds where requests keep their texts from one that is in flight, so that the kernel
 // copies them from the first look on. At most moments a worker is between two requests, so it tries for a
 // while. Without any, it is learnt from the first that is seen.
-func (w *Worker) learnRequests() {
+func (m *Module) LearnRequests() {
 	const tries, apart, most = 30, time.Millisecond, 60 * time.Millisecond
 	began := time.Now()
 	for range tries {
-		if w.request.uri != 0 || w.Nginx == nil || time.Since(began) > most {
+		if m.requests.uri != 0 || m.Nginx == nil || time.Since(began) > most {
 			return
 		}
-		err := w.Nginx.EachConnection(func(_, data uint64, _ int) {
-			if w.request.uri == 0 {
-				w.Request(w.memory, data)
+		err := m.Nginx.EachConnection(func(_, data uint64, _ int) {
+			if m.requests.uri == 0 {
+				m.Request(m.Memory, data)
 			}
 		})
 		if err != nil {
@@ -121,12 +121,12 @@ func text(memory process.Memory, at uint64) string {
 
 // started is when nginx read a request's first bytes, by its clock; ok is false where that is not
 // known, as for requests that nginx made itself.
-func (w *Worker) started(request uint64) (at time.Time, ok bool) {
-	uri := w.request.uri
+func (m *Module) started(request uint64) (at time.Time, ok bool) {
+	uri := m.requests.uri
 	if uri == 0 {
 		return at, false
 	}
-	r := w.reader()
+	r := m.reader()
 	seconds, millis := r.U64(request+uri-secondsBeforeURI), r.U64(request+uri-millisBeforeURI)
 	version := r.U64(request + uri - versionBeforeURI)
 	if r.Err != nil || seconds == 0 || seconds >= 1<<40 || millis >= 1000 || version > 10_000 {
@@ -137,24 +137,42 @@ func (w *Worker) started(request uint64) (at time.Time, ok bool) {
 
 // mainRequest is the request that a subrequest is part of, or the request itself. A main request's
 // main is itself, and it has no parent.
-func (w *Worker) mainRequest(request uint64) uint64 {
-	uri := w.request.uri
+func (m *Module) mainRequest(request uint64) uint64 {
+	uri := m.requests.uri
 	if uri == 0 {
-		w.request.find(w.memory, request)
-		if uri = w.request.uri; uri == 0 {
+		m.requests.find(m.Memory, request)
+		if uri = m.requests.uri; uri == 0 {
 			return request
 		}
 	}
-	r := w.reader()
-	for i := uint64(0); w.request.main == 0 && i < mainWords; i++ {
+	r := m.reader()
+	for i := uint64(0); m.requests.main == 0 && i < mainWords; i++ {
 		if at := uri + mainAfterURI + 8*i; r.U64(request+at) == request && r.U64(request+at+8) == 0 {
-			w.request.main = at
+			m.requests.main = at
 		}
 	}
-	if w.request.main != 0 {
-		if main := r.U64(request + w.request.main); r.U32(main) == requestSignature && r.Err == nil {
+	if m.requests.main != 0 {
+		if main := r.U64(request + m.requests.main); r.U32(main) == requestSignature && r.Err == nil {
 			return main
 		}
 	}
 	return request
+}
+
+// RequestOf says which request a coroutine was made for, "" where that is not known, or has ended: its memory
+// may be another one's by then.
+func (m *Module) RequestOf(memory process.Memory, coroutine uint64) string {
+	vm := *m.VM
+	vm.Memory = memory
+	address, err := vm.Request(coroutine)
+	r := &process.Reader{Memory: memory}
+	connection := r.U64(address + requestConnection)
+	served := r.U64(connection) // a request, or what keeps an idle connection
+	if err != nil || r.U32(served) != requestSignature || r.U64(served+requestConnection) != connection || r.Err != nil {
+		return ""
+	}
+	if request, ok := m.Request(memory, address); ok && request.URI != "" {
+		return request.Method + " " + request.URI
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package worker
+package ngxlua
 
 import (
 	"net/netip"
@@ -37,14 +37,14 @@ const (
 
 // tries are a main request's attempts, the one that goes on last; none where there are none, or nginx's structures are not
 // those that are known. Those of subrequests are not among them.
-func (w *Worker) tries(request uint64) []Try {
-	r := w.reader()
-	for at := uint64(poolFirst); w.request.pool == 0 && at <= poolLast; at += 8 {
+func (m *Module) tries(request uint64) []Try {
+	r := m.reader()
+	for at := uint64(poolFirst); m.requests.pool == 0 && at <= poolLast; at += 8 {
 		if r.U64(request+at) == request-poolHead {
-			w.request.pool = at
+			m.requests.pool = at
 		}
 	}
-	pool := w.request.pool
+	pool := m.requests.pool
 	if pool == 0 || r.U64(request+pool) != request-poolHead {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (w *Worker) tries(request uint64) []Try {
 	first := r.U64(states)
 	var all []Try
 	for i := range count {
-		if t, ok := try(w.memory, first+i*size, size); ok {
+		if t, ok := try(m.Memory, first+i*size, size); ok {
 			all = append(all, t)
 		}
 	}
