@@ -1,0 +1,5 @@
+local moonlap = require "moonlap"
+
+moonlap.bench("require", function()
+    return require("table").concat ~= nil
+end)

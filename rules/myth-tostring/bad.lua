@@ -1,0 +1,5 @@
+local moonlap = require "moonlap"
+
+moonlap.bench("concat", function(_, i)
+    return "n" .. tostring(i)
+end)

@@ -1,0 +1,49 @@
+-- Finds connections that one function makes and closes, and none keeps.
+local CLIENTS = {["ngx.socket.tcp"] = true}
+local LIBRARIES = {"@resty.redis", "@resty.mysql", "@resty.memcached", "@resty.http",
+    "@pgmoon"}
+
+-- Tells whether an expression makes a client: `ngx.socket.tcp()`, `redis:new()`, `http.new()`.
+local function makes_client(file, node)
+    if node.tag == "Call" then
+        local known = file:name(node[1])
+        if CLIENTS[known] then
+            return true
+        end
+        for _, library in ipairs(LIBRARIES) do
+            if known == library .. ".new" then
+                return true
+            end
+        end
+    elseif node.tag == "Invoke" and node[2][1] == "new" then
+        local known = file:name(node[1])
+        for _, library in ipairs(LIBRARIES) do
+            if known == library then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+return {visit = {Invoke = function(file, node)
+    local var = node[1].tag == "Id" and node[1].var
+    if var and var.value and makes_client(file, var.value) then
+        local here = file:here()
+        here[var] = here[var] or {}
+        local done = here[var]
+        local method = node[2][1]
+        -- A close in a branch may be that of what failed.
+        if method ~= "close" or not file.branch then
+            done[method] = done[method] or node
+        end
+    end
+end}, leave = function(file, func)
+    for _, done in pairs(func.data[file.rule] or {}) do
+        if done.connect and done.close and not done.setkeepalive and not done.set_keepalive
+            and not done.keepalive then
+            file:report(done.close, "the connection is closed, and the next request opens it "
+                .. "again: setkeepalive puts it into the pool", {func = func})
+        end
+    end
+end}

@@ -1,0 +1,5 @@
+local moonlap = require "moonlap"
+
+moonlap.bench("now", function()
+    return ngx.now()
+end)
