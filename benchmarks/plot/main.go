@@ -126,7 +126,7 @@ func hrplotLine(file string, laps []time.Duration) error { return hrplot.Line(fi
 
 func hrplotAll(file string, laps []time.Duration) error { return hrplot.All(file, measured(laps)) }
 
-// compare runs the candidates in turns; the first, lapplot's, beside those from peers on.
+// compare runs the candidates interleaved; the first, lapplot's, beside those from peers on.
 func compare(dir string, rounds int, title string, laps []time.Duration, candidates []candidate, peers int) {
 	seconds, sizes := make([][]float64, len(candidates)), make([]int64, len(candidates))
 	for range rounds {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// allocations measures what `moonlap profile --allocations` costs a worker: one worker, with a profiler and without in turns, in
+// allocations measures what `moonlap profile --allocations` costs a worker: one worker, with a profiler and without, interleaved in
 // random order. The probe is in the worker in windows alone, one in a quarter of a second, and keeps to its budget from when it
 // is started on: so a slice is some seconds.
 func allocations(moonlap string, pairs int, length time.Duration) error {

@@ -129,7 +129,7 @@ local causes = {
 local times = { { ms = 1, count = 30 }, { ms = 10, count = 30 }, { ms = 100, count = 10 } }
 
 local out = os.tmpname()
-local shortest = 900e-6 -- s, of the turns that are told
+local shortest = 900e-6 -- s, of the turns that are reported
 local command = "%s profile --pid %d --duration %ds --stalls 900us --hz 999 --format json --out %s"
 command = command:format(program, ngx.worker.pid(), seconds, out)
 local profiler = io.popen(command .. " >/dev/null 2>&1; touch " .. out .. ".done")

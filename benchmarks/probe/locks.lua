@@ -4,7 +4,7 @@
 --         bin/moonlap [PAIRS] [BUDGET]
 --
 -- A worker counts in a dictionary, some times a millisecond or all the while, and has itself
--- watched, with --locks and without, in turns. What it counted meanwhile, and the CPU time that it
+-- watched, with --locks and without, interleaved. What it counted meanwhile, and the CPU time it
 -- used, it reads itself: what each pair differs by is what timing cost it.
 local program, pairs_, budget = arg[1] or "moonlap", tonumber(arg[2]) or 8, arg[3] or "1%"
 local ffi = require "ffi"

@@ -8,7 +8,7 @@ import (
 )
 
 // resumes compares how long runs of Lua took by `moonlap profile --resumes` with what the Lua itself measured, and then measures
-// what the probe costs a worker: one worker, with a profiler and without in turns, in random order.
+// what the probe costs a worker: one worker, with a profiler and without, interleaved in random order.
 func resumes(moonlap string, pairs int, length, whole time.Duration) error {
 	s, err := startNginx(1)
 	if err != nil {

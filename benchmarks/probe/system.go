@@ -32,7 +32,7 @@ var captureModes = []mode{
 	{[]string{"watch", "--when", "turn>10s"}, 4},
 }
 
-// system measures what these modes cost a worker: one worker, with a profiler and without in turns, in
+// system measures what these modes cost a worker: one worker, with a profiler and without, interleaved in
 // random order, for a moment each.
 func system(moonlap string, modes []mode, pairs int, length time.Duration) error {
 	s, err := startNginx(1)

@@ -42,7 +42,7 @@ local function spin(turns)
 end
 jit.off(spin)
 
--- How many turns of spin take as long as a call. Both are timed in turns, since whatever else
+-- How many turns of spin take as long as a call. Both are timed interleaved, since whatever else
 -- the machine does slows both; the median of many ratios.
 local function turns_a_call(run, n)
     local CALLS, GROUPS, TURNS = 10, 61, 100000

@@ -81,7 +81,7 @@ func TestNew(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// What was usual before is told: line 2 took a tenth of the time.
+	// What was usual before is reported: line 2 took a tenth of the time.
 	p.From, p.To = 12*sec, 13*sec
 	c = New(4711, 2*sec, p, tail)
 	if diff := cmp.Diff([]Change{{"f@app.lua:2", 0.11, 0.05}}, c.Lines); diff != "" {

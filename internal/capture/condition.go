@@ -57,7 +57,7 @@ var subjects = map[What]subject{
 	Ended:   {example: "ended"},
 }
 
-// order is that in which they are told.
+// order is that in which they are reported.
 var order = []What{Turn, Held, Sleep, Request, CPU, GC, Heap, Growth, Ended}
 
 // A Condition is what a capture waits for.

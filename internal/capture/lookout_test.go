@@ -274,7 +274,7 @@ func TestInterrupted(t *testing.T) {
 	s.want(t, "a turn of the event loop took 1s")
 }
 
-// TestOnce: each turn above the threshold is told once: on its own, with another one, or as not let through.
+// TestOnce: each turn above the threshold is reported once: on its own, with another one, or as not let through.
 func TestOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newStage(t, "turn>100ms")

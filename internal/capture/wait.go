@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// A wait is for one condition at one worker. Each event is told once.
+// A wait is for one condition at one worker. Each event is reported once.
 type wait struct {
 	Condition
 	told time.Duration   // turns and sleeps that began later have not been told; for states, when it held last

@@ -78,7 +78,7 @@ stack, the request, the signal.`,
 	return cmd
 }
 
-const explainHz = 100 // looks a second
+const explainHz = 100 // samples a second
 
 func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	w, err := worker.Open(o.pid)

@@ -96,7 +96,7 @@ func (s *shown) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAwaited: what takes long is told on the terminal until it is done; an error passes; and whoever
+// TestAwaited: what takes long is reported on the terminal until it is done; an error passes; and whoever
 // interrupts need not wait for it.
 func TestAwaited(t *testing.T) {
 	seen := make(chan struct{})

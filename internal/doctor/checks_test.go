@@ -179,7 +179,7 @@ func TestUnmounted(t *testing.T) {
 	}
 }
 
-// TestProbe: what the kernel refuses is told, though its files promise it.
+// TestProbe: what the kernel refuses is reported, though its files promise it.
 func TestProbe(t *testing.T) {
 	for want, checked := range map[string][]probe.Checked{
 		"moonlap's programs were loaded": {{Name: "load"}, {Name: probe.NameKernel, Err: errors.New("hidden")}},

@@ -27,7 +27,7 @@ type Tuning struct {
 	NoASLR bool
 }
 
-// RunTuned runs a command with the tuning, its stdio ours (but for a terminal's stdin). What could not be set is told
+// RunTuned runs a command with the tuning, its stdio ours (but for a terminal's stdin). What could not be set is reported
 // before it starts. When ctx ends, the command gets SIGINT, as from the terminal; it has a
 // process group of its own, so that one Ctrl-C is one signal. It dies with us. The status
 // is the command's own, 128 and the number after a signal.

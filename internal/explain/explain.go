@@ -15,7 +15,7 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Shares from which on something is told. They are for words only; the shares themselves are shown.
+// Shares from which on something is reported. They are for words only; the shares themselves are shown.
 const (
 	nearlyAll = 0.95
 	much      = 0.25

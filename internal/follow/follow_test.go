@@ -56,7 +56,7 @@ func (s *scene) process() *exec.Cmd {
 	return cmd
 }
 
-// TestRefused: where no process can be opened, that is told of each once, and following ends, though others are expected.
+// TestRefused: where no process can be opened, that is reported of each once, and following ends, though others are expected.
 func TestRefused(t *testing.T) {
 	s := newScene(t, true)
 	a, b := s.process().Process.Pid, s.process().Process.Pid

@@ -40,7 +40,7 @@ type Options struct {
 	Began func(ns float64)
 }
 
-// job is what the engine is told.
+// job is what the engine is told to do.
 func (o Options) job() runtime.LoadJob {
 	p := o.Plan
 	job := runtime.LoadJob{

@@ -15,7 +15,7 @@ import (
 const maxRecord = 256
 
 // StepClass is the same number for all references that Step names alike, unless exactly; the name itself may
-// be dear. From -1 are the roots.
+// be expensive. From -1 are the roots.
 func (h *Heap) StepClass(from int, how Ref) uint64 {
 	kind, which := kindOf(how), numberOf(how)
 	switch kind {

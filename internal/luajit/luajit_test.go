@@ -115,7 +115,7 @@ func (c *cut) ReadAt(b []byte, address uint64) error {
 	return c.Memory.ReadAt(b, address)
 }
 
-// TestLeftOut: of a stack that was too deep to be copied whole, the innermost frames are told, a mark for
+// TestLeftOut: of a stack that was too deep to be copied whole, the innermost frames are reported, a mark for
 // the others, and where the C frames go on.
 func TestLeftOut(t *testing.T) {
 	for _, file := range images(t) {

@@ -6,7 +6,7 @@ import (
 )
 
 // chunkFile is the file of a chunk's name, without the mark before it: "@" for files, "=" for names
-// that stand for themselves. Source text as a name is cut to its first line.
+// that mean themselves. Source text as a name is cut to its first line.
 func chunkFile(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD") // bytecode, say, or a name in Latin-1
 	switch {

@@ -278,7 +278,7 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
-// TestPaleIsThinned: what does not count never outgrows the picture, and its thinning is told.
+// TestPaleIsThinned: what does not count never outgrows the picture, and its thinning is reported.
 func TestPaleIsThinned(t *testing.T) {
 	rec := madeUp(2, map[string]float64{"a": 10})
 	warmup := &rec.Processes[0].Batches[0]

@@ -24,7 +24,7 @@ type keeping struct {
 	last    uint64    // number that was given
 	kept    map[uint64]attached
 	told    time.Duration // when the keeper was last told that this program still is there: see Now
-	beating bool          // it is told again and again
+	beating bool          // it is reported again and again
 	gaps    time.Duration // see Gaps
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestShortest: rounds that were disturbed, be they nearly all, do not make a trap dearer; and one that is odd not cheaper.
+// TestShortest: rounds that were disturbed, be they nearly all, do not make a trap more expensive; and one that is odd not cheaper.
 func TestShortest(t *testing.T) {
 	var rounds []time.Duration
 	for n := range 41 {

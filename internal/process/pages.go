@@ -9,7 +9,7 @@ const pageSize = 1 << 12
 type pages struct {
 	on   bool
 	held map[uint64][]byte
-	free [][]byte // of looks before
+	free [][]byte // of samples before
 
 	last [1 << 6]struct { // pages that were read last, by their number's lower bits
 		at   uint64

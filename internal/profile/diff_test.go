@@ -167,7 +167,7 @@ func TestDiffSame(t *testing.T) {
 	})
 }
 
-// TestDiffColoursAsTheTables: a frame is coloured where its row is told as different, and only there. Here
+// TestDiffColoursAsTheTables: a frame is coloured where its row is reported as different, and only there. Here
 // every function stands in one place, so that graph and table test the same shares.
 func TestDiffColoursAsTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))

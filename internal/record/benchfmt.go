@@ -131,7 +131,7 @@ func perProcess(c CaseResult) []sample {
 }
 
 // benchNames makes the cases' names fit for the format, which ends a name at the
-// first space: such characters become "_". Names that this makes equal are told
+// first space: such characters become "_". Names that this makes equal are reported
 // apart by "#01", … as go test does. The "-N" at the end stands where Go puts
 // GOMAXPROCS, so that a name's own "-8" is not taken for it; it is the number of
 // workers. Of a Go benchmark it is GOMAXPROCS, and go test leaves a 1 out.

@@ -35,7 +35,7 @@ type Run struct {
 	Environment Environment `json:"environment"`
 	File        string      `json:"file,omitempty"`      // bench file, as the user named it
 	SavedAs     string      `json:"saved_as,omitempty"`  // name that the history keeps the run under
-	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares in turns
+	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares interleaved
 }
 
 // Comparing is how a run judges its comparisons. It stands in the record because when

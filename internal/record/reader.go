@@ -25,7 +25,7 @@ type Reader struct {
 	err     error // the fault that ended the record
 }
 
-// NewReader returns a Reader on r; name stands for it in errors.
+// NewReader returns a Reader on r; errors call it name.
 func NewReader(r io.Reader, name string) *Reader {
 	return &Reader{r: bufio.NewReader(r), name: name, max: MaxLine, skipped: map[string]int{}}
 }
@@ -108,7 +108,7 @@ func (r *Reader) place(err error) error {
 	return err
 }
 
-// Read reads a whole record; name stands for it in errors. It always returns what
+// Read reads a whole record; errors call it name. It always returns what
 // could be read, also beside an error: a [*FormatError] where the record is corrupt
 // or cut off, or the error of the reader.
 func Read(r io.Reader, name string) (*Record, error) {
@@ -172,7 +172,7 @@ func Open(path string) (io.ReadCloser, error) {
 	return file{inflated, f}, nil
 }
 
-// Inflate is the text of r, which gzip may have compressed; name stands for it in errors.
+// Inflate is the text of r, which gzip may have compressed; errors call it name.
 func Inflate(r io.Reader, name string) (io.Reader, error) {
 	packed := &counter{Reader: r}
 	buffered := bufio.NewReader(packed)

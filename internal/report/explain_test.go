@@ -53,7 +53,7 @@ func TestProfileRates(t *testing.T) {
 	}
 }
 
-// TestProfileMissing: what is missing of looks of the kernel is told in per cent, or that nothing is.
+// TestProfileMissing: what is missing of samples of the kernel is reported in per cent, or that nothing is.
 func TestProfileMissing(t *testing.T) {
 	for _, c := range []struct {
 		lost, failed, partial int

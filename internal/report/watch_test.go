@@ -161,7 +161,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchEvidence: of several nginx, what was observed is told of each.
+// TestWatchEvidence: of several nginx, what was observed is reported of each.
 func TestWatchEvidence(t *testing.T) {
 	var b strings.Builder
 	timed := evidence.Set{locks.Name: &locks.Result{Duty: probe.Duty{Budget: 0.01}}}

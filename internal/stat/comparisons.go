@@ -7,7 +7,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
-// CompareTurns compares the cases of a record whose run compared them in turns, with the
+// CompareTurns compares the cases of a record whose run compared them interleaved, with the
 // rule that the record holds. Without a rule nothing is compared, nor are cases without a
 // partner. What else than time differs stands beside each verdict.
 func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {

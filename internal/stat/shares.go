@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
-// Seen is how often something was seen among the looks of a profile, by slice: runs of looks that
+// Seen is how often something was seen among the looks of a profile, by slice: runs of samples that
 // followed one another, Of of them in each. Without slices there is one, of all looks.
 type Seen struct {
 	Count, Of []int64

@@ -24,10 +24,10 @@ type Store struct {
 	// Patience is how long to wait for another moonlap that writes; 0 is 5 s.
 	Patience time.Duration
 	// Note gets what is worth knowing and no reason to stop: a record that cannot be read.
-	// nil: nobody is told.
+	// nil: nobody hears of it.
 	Note func(text string)
 	// Progress is told how many of the records that the index lacks have been read. nil:
-	// nobody is told.
+	// nobody hears of it.
 	Progress func(read, of int)
 }
 

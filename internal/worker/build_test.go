@@ -104,7 +104,7 @@ end
 	}
 	t.Logf("looks: %d, %d failed (%v), %d whole to _start; exact lines in traces: %v",
 		len(looks.Samples), looks.Failed, looks.LastErr, whole, w.VM.Layout.SnapshotPC)
-	const most = 0.05 // of looks at a program that changes under them; it is below 0.01
+	const most = 0.05 // of samples at a program that changes under them; it is below 0.01
 	if n := len(looks.Samples); n == 0 || float64(looks.Failed+n-whole) > most*float64(n)+2 {
 		t.Errorf("%d looks, %d failed, %d whole", n, looks.Failed, whole)
 	}

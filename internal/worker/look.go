@@ -21,7 +21,7 @@ type Looks struct {
 	Pause   time.Duration // mean time that a look stopped the worker for, at most
 	Paused  time.Duration // all of that
 	Failed  int           // looks that came to nothing
-	Lost    int           // looks of the kernel that were not taken from it in time
+	Lost    int           // samples of the kernel that were not taken from it in time
 	Every   time.Duration // CPU time between two looks, where the kernel looks at each so much; else 0
 	LastErr error         // why the last of those did
 

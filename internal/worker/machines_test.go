@@ -18,7 +18,7 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
-// TestTwoMachines: Lua of the http and of the stream block, each in a machine of its own, are told apart in looks of
+// TestTwoMachines: Lua of the http and of the stream block, each in a machine of its own, are told apart in samples of
 // both kinds, in glances and in the heap.
 func TestTwoMachines(t *testing.T) {
 	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})

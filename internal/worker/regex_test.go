@@ -11,7 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 )
 
-// TestRegexes: what a worker does with regular expressions is told, with the pattern and the line, in looks that
+// TestRegexes: what a worker does with regular expressions is reported, with the pattern and the line, in samples that
 // stop it and in those of the kernel.
 func TestRegexes(t *testing.T) {
 	server := ""

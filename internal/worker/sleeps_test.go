@@ -56,7 +56,7 @@ var blocks = []block{
 	{"/pipe", "read", Network, 10 * time.Millisecond, []string{"file:read", "main chunk:113", "ngx_http_lua_run_thread", "main"}},
 }
 
-// find watches the worker, which is under its load, until the block is among what is told.
+// find watches the worker, which is under its load, until the block is among what is reported.
 func (b block) find(t *testing.T, w *Worker, s *Sampler) {
 	t.Helper()
 	is := func(x Sample) bool {

@@ -23,7 +23,7 @@ type Tail struct {
 }
 
 const (
-	// tailEvery is how often the tail is told.
+	// tailEvery is how often the tail is reported.
 	tailEvery = 250 * time.Millisecond
 	// mostInTail bounds the memory of samples: a worker that is put to sleep 2,000 times a second for ten seconds has
 	// two thirds of that.

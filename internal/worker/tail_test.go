@@ -71,7 +71,7 @@ func TestAsleepNow(t *testing.T) {
 	}
 }
 
-// TestTail: what a worker does is told again and again, and how it ended.
+// TestTail: what a worker does is reported again and again, and how it ended.
 func TestTail(t *testing.T) {
 	s := sampler(t)
 	pid, client := nginx(t)

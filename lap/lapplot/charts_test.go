@@ -124,7 +124,7 @@ func TestScaleFollowsValues(t *testing.T) {
 	}
 }
 
-// TestOddLaps: what is not drawn as it is, is told.
+// TestOddLaps: what is not drawn as it is, is reported.
 func TestOddLaps(t *testing.T) {
 	negative := NewLaps("clock set back")
 	negative.Add(-5)

@@ -27,7 +27,7 @@ const (
 	fasterMark = "faster from here"
 )
 
-// mostSteps is how many steps of a history are told below its title.
+// mostSteps is how many steps of a history are reported below its title.
 const mostSteps = 8
 
 // History is a chart of trends over commits, versions or runs, whose labels stand below it,

@@ -62,7 +62,7 @@ func (f *Figure) framed() string {
 	return b.String()
 }
 
-// What the page is told.
+// What the page draws.
 type (
 	pageFigure struct {
 		Title  string      `json:"title"`

@@ -1,4 +1,4 @@
-/* returns: what the way back from a system call costs, by libc and by csrc/uvshim/kernel.c, in turns.
+/* returns: what the way back from a system call costs, by libc and by csrc/uvshim/kernel.c, interleaved.
  *     cc -O2 -o /tmp/returns returns/returns.c ../../csrc/uvshim/kernel.c && /tmp/returns */
 #define _GNU_SOURCE
 #include "../../../csrc/uvshim/kernel.h"

@@ -1,4 +1,4 @@
--- startup MODULE...: what requiring each takes, in 21 fresh processes in turns; `- MODULE`: here.
+-- startup MODULE...: what requiring each takes, in 21 interleaved processes; `- MODULE`: here.
 -- Prints the median (and the extremes) of the CPU time, and what the Lua heap grew by.
 if arg[1] == "-" then
     collectgarbage()

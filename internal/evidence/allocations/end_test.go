@@ -140,7 +140,7 @@ func TestAllocationsKilled(t *testing.T) {
 	awaitProbe(t, pid, at, false)
 }
 
-// TestAllocationsOfRequests: a worker's allocations are told by request, and its requests are counted.
+// TestAllocationsOfRequests: a worker's allocations are reported by request, and its requests are counted.
 func TestAllocationsOfRequests(t *testing.T) {
 	s := workertest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{Server: `location = /tables { content_by_lua_block {

@@ -167,7 +167,7 @@ func wrongShares(l observation, budget float64, right []float64) (wrong []string
 	// as much as so many of the same. Five standard errors are one in a million.
 	n := all * all / squares
 	const errors = 5
-	// Each look stands for the inverse of its probability: where all is probed, together for what was counted.
+	// Each sample means the inverse of its probability: where all is probed, together for what was counted.
 	missing := (errors + float64(l.looks.Lost+l.looks.Failed+int(l.lost))) * stands / float64(len(l.taken))
 	counted, error := float64(l.Counted), errors*math.Sqrt(spread)
 	if budget == 1 && (stands > counted+error || stands < counted-error-missing) {

@@ -31,7 +31,7 @@ type Cycle struct {
 }
 
 // A Step is what the collector does without a break: between two steps the program allocates. Where that is known its CPU time
-// is told, so that a worker that waits for a processor meanwhile is not the collector's fault.
+// is reported, so that a worker that waits for a processor meanwhile is not the collector's fault.
 type Step struct {
 	Least time.Duration `json:"at_least_ns"`
 	Most  time.Duration `json:"at_most_ns"`
@@ -109,7 +109,7 @@ func (c *cycles) end(at time.Duration, left uint64) {
 
 // step follows the step that the collector is in. Where it is in one at both readings, it is the same one if nothing was
 // allocated between them: a step is due when some was, as a rule 1 kB. While it sweeps, the estimate lags behind what is in
-// use by what a part of a step frees; where that is much, a step seems to end, and its length is told too short.
+// use by what a part of a step frees; where that is much, a step seems to end, and its length is reported too short.
 func (c *cycles) step(before, r reading) {
 	if !r.Collecting {
 		c.endStep(r)

@@ -120,7 +120,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestWaits: samples are told by zone and line; together they weigh what they did.
+// TestWaits: samples are reported by zone and line; together they weigh what they did.
 func TestWaits(t *testing.T) {
 	sample := func(zone string, line int, asleep bool) worker.Sample {
 		s := worker.Sample{Lock: zone, Asleep: asleep, Lua: line > 0, Stack: []profile.Frame{{Kind: profile.C, Function: "ngx_shmtx_lock", File: "nginx"}}}

@@ -40,7 +40,7 @@ const (
 	mainWords    = 5
 )
 
-// Request reads the request at an address, as LuaJIT's machine has it for its coroutine; ok is false
+// Request reads the request at an address, as the VM has it for its coroutine; ok is false
 // where there is none.
 func (m *Module) Request(memory process.Memory, address uint64) (request Request, ok bool) {
 	r := &process.Reader{Memory: memory}

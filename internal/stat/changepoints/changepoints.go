@@ -44,7 +44,7 @@ func pelt(n int, cost func(from, to int) float64, penalty float64, least int) []
 				best[t], last[t] = c, s.at
 			}
 		}
-		// What is dearer than ending a segment at t can never win again, once a
+		// What is more expensive than ending a segment at t can never win again, once a
 		// segment that begins at t is long enough to take its place.
 		kept := starts[:0]
 		for _, s := range starts {

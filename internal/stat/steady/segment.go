@@ -67,7 +67,7 @@ func changepointPenalty(n int) float64 { return 1.5 * math.Log(float64(n)) }
 
 // blockFloors gives a low quantile of each block of consecutive values, at most
 // limit blocks of equal size, so that a search is quick and sees what the batches
-// do when nothing disturbs them. Single values stand for themselves.
+// do when nothing disturbs them. Single values mean themselves.
 func blockFloors(ys []float64, limit int, p float64) (points []float64, size int) {
 	size = max(1, (len(ys)+limit-1)/limit)
 	for from := 0; from < len(ys); from += size {

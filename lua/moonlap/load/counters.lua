@@ -185,7 +185,7 @@ local function add_up(counters, ns)
 end
 
 
---- What done() is told: plain values.
+--- What done() gets: plain values.
 function _M.totals(counters)
     local t = counters.total
     return {
