@@ -81,6 +81,54 @@ describe("An error in a callback of moonlap.uv", support.with_uv(function(uv)
         end)
     end)
 
+    it("comes once a turn, however often the callback fails", function()
+        for _, mode in ipairs { "nowait", "once" } do
+            handled(function(errors)
+                local calls, handles = 0, {}
+                for i, kind in ipairs { "idle", "prepare", "check", "idle" } do
+                    handles[i] = uv["new_" .. kind]()
+                    handles[i]:start(function()
+                        calls = calls + 1
+                        if calls > 100 then
+                            os.exit(3)
+                        end
+                        error "broken"
+                    end)
+                end
+                for turn = 1, 3 do
+                    uv.run(mode)
+                    assert.equal(4 * turn, calls)
+                    assert.equal(4 * turn, #errors)
+                end
+                for _, handle in ipairs(handles) do
+                    handle:close()
+                end
+                uv.run()
+            end)
+        end
+    end)
+
+    it("does not keep other handles from their turn", function()
+        handled(function(errors)
+            local idle, timer, late = uv.new_idle(), uv.new_timer(), false
+            local calls = 0
+            idle:start(function()
+                calls = calls + 1
+                if calls > 400 and calls < 1e6 then -- when LuaJIT has compiled it
+                    error "broken"
+                end
+            end)
+            timer:start(5, 0, function()
+                late = true
+                timer:close()
+                idle:close()
+            end)
+            uv.run()
+            assert.is_true(late)
+            assert.is_true(#errors > 0)
+        end)
+    end)
+
     it("keeps writes that were complete with it", function()
         handled(function(errors)
             local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, {}))

@@ -109,6 +109,28 @@ describe("moonlap.uv bears", support.with_uv(function(uv)
         end
     end)
 
+    it("a callback that closes the loop, of each kind", function()
+        for kind, code in pairs(events.kinds) do
+            local got = child.answer(events.frame .. [[
+                local calls, said = 0, nil
+                local keeper = uv.new_timer()
+                keeper:start(100000, 0, function() calls = calls + 100 end)
+                local function fn()
+                    calls = calls + 1
+                    said = said or select(3, uv.loop_close())
+                    uv.walk(function(handle)
+                        if not handle:is_closing() then handle:close() end
+                    end)
+                end
+            ]] .. code .. [[
+
+                local alive = uv.run()
+                answer { calls = calls, said = said, alive = alive, closed = uv.loop_close() }
+            ]])
+            assert.same({ calls = 1, said = "EBUSY", alive = false, closed = 0 }, got, kind)
+        end
+    end)
+
     it("a socket that never becomes writable", function()
         local pipe, other = support.pair(uv) -- which never reads
         local log, waiting, turns = {}, {}, 0

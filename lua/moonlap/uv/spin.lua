@@ -90,11 +90,12 @@ function _M.run()
         end
         return true
     end
-    if idle.at == 0 then
+    if idle.at < 0 then
         idle.at = idle.n
     end
     local n, turns = idle.n, floor((site.is_compiled and MOST or TRIAL) / idle.n) + 1
     local goes_on, left = spin(turns)
+    idle.at = -1
     dispatch.has_run(site, (turns - left) * n)
     return goes_on
 end

@@ -49,6 +49,7 @@ local drain, next_closing = queue.drain, queue.next_closing
 local forget, filled = queue.forget, queue.filled
 local are_unfiled, earliest, is_exact = due.are_unfiled, due.earliest, due.is_exact
 local run_timers, next_due = timer.run, timer.next_due
+local run_watchers = watcher.run
 
 -- From 1.45 on libuv runs timers at the end of a turn, and once before the first.
 local TIMERS_LAST = C.uv_version() >= 0x012d00
@@ -272,7 +273,7 @@ local function begin()
     end
     if step == 3 then
         if mode ~= "default" then
-            watcher.run(idle)
+            run_watchers(idle)
         elseif idle.n > 0 and not spin.run() then
             step = TIMERS_LAST and 9 or 10
             return true
@@ -280,7 +281,7 @@ local function begin()
         step = 4
     end
     if prepare.n > 0 then
-        watcher.run(prepare)
+        run_watchers(prepare)
     end
     step = 5
     return true
@@ -297,7 +298,7 @@ local function finish()
     end
     if step == 7 then
         if checks.n > 0 then
-            watcher.run(checks)
+            run_watchers(checks)
         end
         step = 8
     end
@@ -318,7 +319,14 @@ end
 local function turns()
     repeat
         if step == 0 and begins_quietly() then
-            step = idle.n > 0 and 3 or 5
+            step = 5
+            if idle.n > 0 then
+                step = 3
+                if mode ~= "default" then -- as `begin` does, which has more to ask
+                    run_watchers(idle)
+                    step = prepare.n > 0 and 4 or 5
+                end
+            end
         end
         if step < 5 and not begin() then
             return

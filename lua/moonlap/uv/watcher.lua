@@ -34,7 +34,7 @@ end
 -- that the next run goes on behind a callback that failed.
 function _M.run(list)
     local first = list.at
-    if first == 0 then
+    if first < 0 then
         if list.n > list.active then
             close_holes(list)
         end
@@ -48,6 +48,7 @@ function _M.run(list)
             callback()
         end
     end
+    list.at = -1
 end
 
 --- May every callback of a list be inlined? Asked of lists whose callbacks have been called often.
@@ -89,8 +90,9 @@ local api = {}
 _M.api = api
 
 local function define(name)
+    -- `at`: the handle that is next in the turn, 0 when all were called, -1 between two turns.
     -- `changes`: how often a handle was started or got another callback.
-    local list = { callbacks = {}, n = 0, at = 0, active = 0, changes = 0 }
+    local list = { callbacks = {}, n = 0, at = -1, active = 0, changes = 0 }
     _M[name] = list
     local methods = {}
     local class = handle.class(name, methods, { stop = stop, is_active = is_active })
