@@ -99,6 +99,30 @@ describe("moonlap.uv without memory for the shim", support.with_uv(function()
         end)
     end)
 
+    it("tells of them in each turn, whichever way it polled", function()
+        local seen = child.answer [[
+            local uv = require "moonlap.uv"
+            local queue = require "moonlap.uv.queue"
+            local told, ended = 0, 0
+            uv.set_error_handler(function(err)
+                assert(err:find "completions were lost", err)
+                told = told + 1
+            end)
+            local function again()
+                ended = ended + 1
+                queue.q.lost = 1
+                if ended < 200 then
+                    uv.fs_stat(".", again)
+                end
+            end
+            uv.fs_stat(".", again)
+            uv.run()
+            answer { told = told, ended = ended }
+        ]]
+        assert.equal(200, seen.ended)
+        assert.is_true(seen.told >= 199, "told " .. seen.told)
+    end)
+
     it("tells the error handler of them once, and goes on with the others", function()
         local seen = child.answer [[
             local uv = require "moonlap.uv"

@@ -225,7 +225,6 @@ local function poll()
             loop.stale = true
         else
             poll_now(timeout)
-            check_lost()
         end
     end
 end
@@ -233,6 +232,7 @@ end
 -- libuv reads from a stream up to 32 times in a turn, and calls back each time. The shim reads once
 -- a poll: so where it has left something, there is another poll.
 local function drain_all()
+    check_lost()
     while work.records > 0 do
         drain()
         if has_more ~= 0 and polls < MOST_POLLS then
