@@ -4,8 +4,8 @@
 --
 -- A worker has itself profiled while it computes in functions whose lines are known, interleaved.
 -- Their CPU time it reads off its own clock: one with three times the work of another, and ten with
--- 1 to 10 parts; compiled and interpreted, with arithmetic alone and with C functions of LuaJIT that
--- the loop calls. Printed are each function's share by the clock and by samples, with a 95 %
+-- 1 to 10 parts; compiled and interpreted, with arithmetic alone and with C functions of LuaJIT
+-- that the loop calls. Printed are each function's share by the clock and by samples, with a 95 %
 -- interval (Wilson's), and how many samples name a line of a function's loop and have a whole
 -- stack.
 local program, seconds = arg[1] or "moonlap", tonumber(arg[2]) or 20

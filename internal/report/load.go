@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -25,6 +26,31 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	p := newPage(opt.Options)
 	p.Line(p.Strong.Render("moonlap load") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
 	p.loadVerdicts(res)
+	p.Blank()
+	headers, rows := p.loadTable(res)
+	p.Table(headers, rows)
+	p.loadTags(res)
+	if opt.Percentiles {
+		p.loadPercentiles(res)
+	}
+	p.Blank()
+	for _, s := range res.Sides {
+		text := p.client(s, res.Problems)
+		if len(res.Sides) > 1 {
+			text = ui.Clean(s.Name) + ": " + text
+		}
+		p.Fact("client", text)
+	}
+	p.loadMeasuredWith(res)
+	if !res.Complete {
+		p.Blank()
+		p.Para("", "Partial result: the run did not end as planned.", p.Bad)
+	}
+	return p.Write(w)
+}
+
+// loadMeasuredWith says last what was asked of which server, and on which machine.
+func (p *page) loadMeasuredWith(res *record.LoadResults) {
 	if len(res.Sides) == 1 || res.Load.Searching {
 		for _, s := range res.Sides[:min(1, len(res.Sides))] {
 			p.Fact("URL", ui.Clean(s.URL))
@@ -36,26 +62,6 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	}
 	p.Fact("load", p.loadPlan(res))
 	p.Fact("machine", p.machine(res.Environment))
-	p.Blank()
-	headers, rows := p.loadTable(res)
-	p.Table(headers, rows)
-	p.loadTags(res)
-	if opt.Percentiles {
-		p.loadPercentiles(res)
-	}
-	p.Blank()
-	for _, s := range res.Sides {
-		text := p.honest(s, res.Load)
-		if len(res.Sides) > 1 {
-			text = ui.Clean(s.Name) + ": " + text
-		}
-		p.Fact("honesty", text)
-	}
-	if !res.Complete {
-		p.Blank()
-		p.Para("", "Partial result: the run did not end as planned.", p.Bad)
-	}
-	return p.Write(w)
 }
 
 // LoadMarkdown writes the same as GitHub renders it. Its only error is that of w.
@@ -80,7 +86,7 @@ func LoadMarkdown(w io.Writer, res *record.LoadResults) error {
 	}
 	m.Blank()
 	for _, s := range res.Sides {
-		m.Line("- " + escape(ui.Clean(s.Name)+": "+p.honest(s, res.Load)))
+		m.Line("- " + escape(ui.Clean(s.Name)+": "+p.client(s, nil)))
 	}
 	m.Blank()
 	m.Line(p.loadPlan(res))
@@ -275,19 +281,21 @@ func (p *page) loadPercentiles(res *record.LoadResults) {
 	p.Table(headers, rows)
 }
 
-// honest is the line by which the report can be doubted.
-func (p *page) honest(s record.LoadSide, plan record.Load) string {
+// client is the line by which the figures of a side can be doubted; what is among the problems is not said again.
+func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 	c := s.Client
-	offered := "closed loop, so nothing is offered"
+	verdict, offered := c.Verdict, ""
+	if slices.ContainsFunc(problems, func(one record.LoadProblem) bool { return one.Text == verdict }) {
+		verdict = ""
+	}
 	if s.OfferedRate > 0 {
 		offered = fmt.Sprintf("offered %s/s, achieved %s/s", ui.Count(int64(math.Round(s.OfferedRate))), ui.Count(int64(math.Round(s.Rate.Estimate))))
 	}
-	return p.Join(
+	return p.Join(verdict,
 		fmt.Sprintf("X·R/N %.2f", c.XROverN),
 		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
 		offered,
-		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)),
-		c.Verdict)
+		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)))
 }
 
 // LoadErrors lists errors by kind for a line.
