@@ -36,6 +36,7 @@ type loadOptions struct {
 	serverCPUs, clientCPUs                  cpusFlag
 	ab, abConf, abHeader                    []string
 	selfTest, findMaxRate, profile          bool
+	counted                                 profileOptions // what the profile is of
 	stepTime                                secondsFlag
 	slo, failIf, slower, metrics            []string
 	minEffect                               percentFlag
@@ -160,6 +161,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.Var(&o.stepTime, "step-time", "of that search: how long a rate is tried")
 
 	f.BoolVar(&o.profile, "profile", false, "sample the server meanwhile, and keep a profile of each side")
+	o.counted.addLoadModes(f)
 	f.BoolVar(&o.latency, "latency", false, "print the whole distribution")
 	f.StringVar(&o.format, "format", "text", "text, json, ndjson (a line a slice), csv or markdown")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
@@ -193,7 +195,7 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 	}
 	var sampler *loadProfiler
 	if o.profile {
-		if sampler, err = openLoadProfiler(ctx, sys, &options); err != nil {
+		if sampler, err = openLoadProfiler(ctx, sys, o.counted, &options); err != nil {
 			return err
 		}
 		defer sampler.close()

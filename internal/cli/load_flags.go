@@ -130,6 +130,9 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	case o.poisson && o.rate == 0 && o.ramp == "" && len(o.steps) == 0 && !o.findMaxRate:
 		return usageErrorf("--poisson is for a rate: -R, --ramp or --steps")
 	}
+	if err := o.counted.completeLoadModes(flags, o.profile); err != nil {
+		return err
+	}
 	o.threads = min(o.threads, o.connections)
 	o.url = args[0]
 	if err := oneOf("--format", o.format, loadFormats...); err != nil {

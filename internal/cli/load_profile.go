@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/compiler"
+	"github.com/moonlap/moonlap/internal/evidence/locks"
+	"github.com/moonlap/moonlap/internal/evidence/regexes"
+	"github.com/moonlap/moonlap/internal/evidence/shares"
+	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/load"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -20,6 +30,31 @@ import (
 // loadHz is how often a second the server is sampled under load: often enough for a profile of each side in half a minute, and
 // both sides pay for it alike.
 const loadHz = 199
+
+// loadKinds are observed slice by slice beside the samples.
+var loadKinds = []observe.Kind{locks.Kind}
+
+// addLoadModes adds flags for what the profile counts, and for what is observed beside it.
+func (o *profileOptions) addLoadModes(f *pflag.FlagSet) {
+	o.by, o.hz, o.budget = byAuto, loadHz, 0.01
+	for _, m := range modes {
+		if m.name != worker.OnCPU && m.name != worker.Stalls {
+			f.Bool(m.name, false, "the profile is of "+m.usage)
+		}
+	}
+	o.evidence.addFlags(f, loadKinds)
+}
+
+// completeLoadModes takes what was asked for.
+func (o *profileOptions) completeLoadModes(f *pflag.FlagSet, profiled bool) (err error) {
+	if o.mode, err = chosenMode(f); err != nil {
+		return err
+	}
+	if !profiled && (o.mode.name != worker.OnCPU || len(o.evidence.wanted()) > 0) {
+		return usageErrorf("--off-cpu, --wall, --allocations and --locks go with --profile")
+	}
+	return o.checkObserved(false)
+}
 
 // A loadProfiler samples the server while load is on it. The samples of a moment are of the side whose slice it falls into.
 type loadProfiler struct {
@@ -35,16 +70,25 @@ type loadProfiler struct {
 
 	lock   sync.Mutex // of what follows
 	all    []looked
+	failed error         // of what is observed beside the samples
 	begun  time.Duration // the first slice, by CLOCK_MONOTONIC, as samples are
 	slices []record.LoadSlice
+	// What is observed beside the samples is asked for whenever a slice has ended: it is that side's.
+	observing map[*observe.Observing]bool
+	observed  []evidence.Set // by side
+	asked     []int          // how often there was an answer, by side
 }
 
-func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfiler, error) {
-	by, err := (&profileOptions{by: byAuto, hz: loadHz, mode: modes[0]}).openLooker(sys)
+func openLoadProfiler(ctx context.Context, sys Sys, counted profileOptions, o *load.Options) (*loadProfiler, error) {
+	by, err := counted.openLooker(sys)
 	if err != nil {
 		return nil, err
 	}
-	p := &loadProfiler{sys: sys, by: by, started: sys.Now()}
+	p := &loadProfiler{sys: sys, by: by, started: sys.Now(), observing: map[*observe.Observing]bool{},
+		observed: make([]evidence.Set, len(o.Sides)), asked: make([]int, len(o.Sides))}
+	if len(counted.evidence.wanted()) > 0 {
+		p.by.began = p.began
+	}
 	p.during, p.stop = context.WithCancel(ctx)
 	for _, s := range o.Sides {
 		p.names = append(p.names, s.Name)
@@ -68,6 +112,7 @@ func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfi
 		if s.Thread == 0 {
 			p.lock.Lock()
 			p.slices = append(p.slices, record.LoadSlice{Side: s.Side, AtNS: s.AtNS, NS: s.NS, Warmup: s.Warmup})
+			p.ask(s)
 			p.lock.Unlock()
 		}
 	}
@@ -81,6 +126,51 @@ func openLoadProfiler(ctx context.Context, sys Sys, o *load.Options) (*loadProfi
 func (p *loadProfiler) follow(pids []int) {
 	f := following{by: p.by, duration: hours, Follower: follow.Follower{Find: fixed(pids...), Expects: never, Open: worker.Open}}
 	p.all = slices.DeleteFunc(f.until(p.during, p.during), func(l looked) bool { return l.looks.Elapsed == 0 })
+}
+
+func (p *loadProfiler) began(o *observe.Observing) (ends func()) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.observing[o] = true
+	return func() {
+		p.lock.Lock()
+		defer p.lock.Unlock()
+		delete(p.observing, o)
+	}
+}
+
+// ask files what was observed since the slice before as the side's whose slice has ended. The first milliseconds of the
+// next slice are in it. The lock is held.
+func (p *loadProfiler) ask(s record.LoadSlice) {
+	if len(p.observing) == 0 || s.Side >= len(p.observed) {
+		return
+	}
+	var all evidence.Set
+	for o := range p.observing {
+		results, err := o.Results()
+		if err != nil {
+			p.failed = err
+		}
+		all = all.Merge(results)
+	}
+	if !s.Warmup {
+		p.observed[s.Side] = p.observed[s.Side].Merge(all)
+		p.asked[s.Side]++
+	}
+}
+
+// evidenceOf is what was observed of a side beside its samples.
+func (p *loadProfiler) evidenceOf(side int) evidence.Set {
+	set := evidence.Set{}
+	for kind, result := range p.observed[side] {
+		if r, ok := result.(interface {
+			Over(times int) evidence.Result
+		}); ok {
+			result = r.Over(p.asked[side])
+		}
+		set[kind] = result
+	}
+	return set
 }
 
 // before holds back the record's last line, as the profiles stand before it.
@@ -100,12 +190,13 @@ func (p *loadProfiler) into(rec *record.Record) {
 	p.stop()
 	p.wait.Wait()
 	looks, err := together(p.all)
-	chosen := looks.Only(worker.OnCPU)
-	if len(chosen.Samples) == 0 {
-		note(p.sys, fmt.Sprintf("no sample found the server on the CPU, so there is no profile: %v", errors.Join(err, looks.LastErr)))
+	if len(looks.Samples) == 0 {
+		note(p.sys, fmt.Sprintf("no sample found the server %s, so there is no profile: %v", p.by.mode.name, errors.Join(err, p.failed, looks.LastErr)))
+	} else if p.failed != nil {
+		note(p.sys, p.failed.Error())
 	}
 	for side, name := range p.names {
-		line, err := p.profile(chosen, side, name)
+		line, err := p.profile(looks, side, name)
 		if err != nil {
 			note(p.sys, fmt.Sprintf("%s has no profile: %v", name, err))
 			continue
@@ -138,8 +229,13 @@ func (p *loadProfiler) profile(all worker.Looks, side int, name string) (record.
 	if len(own.Samples) == 0 {
 		return record.Profile{}, errors.New("no sample fell into its slices")
 	}
-	out, _ := own.Profile(worker.OnCPU, profile.Samples)
-	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, worker.OnCPU), p.by.name(), p.started
+	out, chosen := own.Profile(p.by.mode.name, cmp.Or(p.by.unit(), profile.Samples))
+	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, p.by.mode.name), p.by.name(), p.started
+	out.Evidence = p.evidenceOf(side).Merge(evidence.Set{shares.Name: shares.Of(chosen)})
+	evidence.Put(out.Evidence, locks.InSamples, locks.WaitsOf(chosen))
+	evidence.Put(out.Evidence, regexes.Name, regexes.Of(chosen))
+	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(own))
+	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
 	var b bytes.Buffer
 	if err := out.WriteJSON(&b, record.Schema); err != nil {
 		return record.Profile{}, err

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -78,8 +80,8 @@ func loadFigure(res *record.LoadResults, kinds ...string) (*lapplot.Figure, erro
 		if err != nil {
 			return nil, fmt.Errorf("the profile of %s: %w", c.Name, err)
 		}
-		err = add("The server on the CPU: "+c.Name, p.WriteHTML)
-		if first != nil {
+		err = add(momentsOf(p)+c.Name, p.WriteHTML)
+		if first != nil && p.Unit == profile.Samples { // of time and bytes it is not known what is chance
 			d := &profile.Diff{Title: c.Name + " against " + first.Title, Before: first, After: p}
 			err = errors.Join(err, add("What differs: "+d.Title, d.WriteHTML))
 		}
@@ -91,6 +93,19 @@ func loadFigure(res *record.LoadResults, kinds ...string) (*lapplot.Figure, erro
 		}
 	}
 	return figure, nil
+}
+
+// momentsOf is the title of a side's profile, to which its name is added.
+func momentsOf(p *profile.Profile) string {
+	switch p.Moments {
+	case worker.OffCPU:
+		return "What put the server to sleep: "
+	case worker.Wall:
+		return "The server's time: "
+	case allocations.Name:
+		return "What the server's Lua allocated: "
+	}
+	return "The server on the CPU: "
 }
 
 // runLoadJoin reports several records as one.

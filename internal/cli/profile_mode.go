@@ -49,13 +49,17 @@ func (o *profileOptions) addModes(f *pflag.FlagSet) {
 	}
 }
 
-// chosen is the mode that was asked for.
+// chosenMode is the mode that was asked for.
 func chosenMode(f *pflag.FlagSet) (mode, error) {
 	var asked []mode
 	var names []string
 	for _, m := range modes {
+		given := f.Lookup(m.name)
+		if given == nil { // not every command has all
+			continue
+		}
 		names = append(names, "--"+m.name)
-		if given := f.Lookup(m.name); given.Changed && given.Value.String() != "false" {
+		if given.Changed && given.Value.String() != "false" {
 			asked = append(asked, m)
 		}
 	}

@@ -32,6 +32,8 @@ type looker struct {
 	kinds   []observe.Kind // of evidence that are observed
 	hz      float64
 	budget  float64 // share of a worker's time that these may cost
+	// began is told of what observes a worker, and returns what is called before that ends; nil: nobody asks meanwhile.
+	began func(*observe.Observing) (ends func())
 }
 
 // openLooker takes the way that was asked for, or the best there is.
@@ -105,6 +107,9 @@ func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Durati
 	if seen.err = observing.Refused(); seen.err != nil {
 		sampling.Close()
 		return seen
+	}
+	if l.began != nil {
+		defer l.began(observing)()
 	}
 	seen.looks, seen.err = sampling.Run(observing, duration, tick, observing.Stop)
 	if seen.evidence, err = observing.Results(); err != nil && ctx.Err() == nil {

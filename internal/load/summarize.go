@@ -180,7 +180,7 @@ func (s *side) tag(t record.LoadTag) {
 // add adds a thread's slice.
 func (g *group) add(l record.LoadSlice, threads int) {
 	g.join(&group{
-		ns: l.NS / float64(threads), threadNS: l.NS, cpu: l.CPUNS, sum: l.SumNS,
+		ns: l.NS / float64(threads), threadNS: l.NS, cpu: max(0, l.CPUNS-l.SpunNS), sum: l.SumNS,
 		requests: l.Requests, responses: l.Responses, bytes: l.Bytes, unsent: l.Unsent, late: l.Late,
 		offered: l.Offered, drain: l.DrainNS / float64(threads), errors: l.Errors,
 	})

@@ -120,7 +120,8 @@ type LoadSlice struct {
 	Late      int64      `json:"late,omitempty"`    // sent more than 1 ms after they were due
 	Errors    LoadErrors `json:"errors"`
 
-	CPUNS float64 `json:"cpu_ns"` // of the thread
+	CPUNS  float64 `json:"cpu_ns"`            // of the thread
+	SpunNS float64 `json:"spun_ns,omitempty"` // of that: it only asked whether there was an answer
 	// ServerCPUNS is what the server's processes used meanwhile; nil where that is not known, or another thread says it.
 	ServerCPUNS *float64 `json:"server_cpu_ns,omitempty"`
 	SumNS       float64  `json:"sum_latency_ns"` // of Raw, exact

@@ -53,6 +53,18 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	return &both
 }
 
+// Over is the result of some times after another of the same workers, which Merge has put together as if they were of others.
+func (r *Result) Over(times int) evidence.Result {
+	n := max(1, times)
+	out := *r
+	out.Workers, out.Timed = (r.Workers+n-1)/n, (r.Timed+n-1)/n
+	out.Zones = slices.Clone(r.Zones)
+	for i := range out.Zones {
+		out.Zones[i].Rate /= float64(n)
+	}
+	return &out
+}
+
 func (r *Result) timedShare() float64 { return float64(r.Timed) / float64(max(1, r.Workers)) }
 
 func (r *Result) add(z Zone) {
