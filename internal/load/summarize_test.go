@@ -22,6 +22,7 @@ type fakeRun struct {
 	rate    float64 // offered; 0: closed loop
 	sent    float64 // share of what is offered
 	busy    float64 // the client's CPU share
+	spun    float64 // the part of that in which it only asked for answers
 	lag     float64 // of its loop, ns
 	stop    float64 // of its thread, once, ns
 	drain   float64 // of each slice, ns, beyond its 100 ms
@@ -78,7 +79,7 @@ func (f fakeRun) record(t testing.TB) *record.Record {
 func (f fakeRun) slice(rng *rand.Rand, thread, side, slice, block int) record.LoadSlice {
 	s := record.LoadSlice{
 		Thread: thread, Side: side, Slice: slice, Block: block, AtNS: float64(slice) * 100e6, NS: 100e6,
-		CPUNS: f.busy * 100e6, LagP99NS: f.lag, LagMaxNS: 2 * f.lag, Errors: f.errors,
+		CPUNS: f.busy * 100e6, SpunNS: f.spun * 100e6, LagP99NS: f.lag, LagMaxNS: 2 * f.lag, Errors: f.errors,
 	}
 	s.NS, s.DrainNS = s.NS+f.drain, f.drain
 	if f.stop > 0 && slice == 7 {
@@ -136,6 +137,7 @@ func TestSummarize(t *testing.T) {
 		"errors alone":     {run: func(f *fakeRun) { f.errors.Status = 0 }, spoil: allStatus, outcome: record.LoadNoAnswer, says: "status of 400"},
 		"some errors":      {run: func(f *fakeRun) { f.errors.Timeout = 1 }, outcome: record.LoadOK, says: "30 timeouts"},
 		"busy":             {run: func(f *fakeRun) { f.busy = 0.98 }, outcome: record.LoadOK, says: "no CPU time left"},
+		"awake, not busy":  {run: func(f *fakeRun) { f.busy, f.spun = 0.98, 0.6 }, outcome: record.LoadOK},
 		"busy with limits": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"p99>1s"} }, outcome: record.LoadClientSaturated},
 		"busy with a limit of errors": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"errors>0", "cpu>1s"} },
 			outcome: record.LoadOK, says: "no CPU time left"},

@@ -36,6 +36,8 @@ int moonlap_load_prctl(int, unsigned long, unsigned long, unsigned long,
 int moonlap_load_getrusage(int, int64_t *) __asm__("getrusage");
 typedef struct { int fd; short events, revents; } moonlap_load_pollfd;
 int moonlap_load_poll(moonlap_load_pollfd *, unsigned long, int) __asm__("poll");
+int moonlap_load_affinity(int, size_t, uint64_t *) __asm__("sched_getaffinity");
+long moonlap_load_sysconf(int) __asm__("sysconf");
 int moonlap_load_getpid(void) __asm__("getpid");
 int moonlap_load_fork(void) __asm__("fork");
 int moonlap_load_waitpid(int, int *, int) __asm__("waitpid");
@@ -150,6 +152,26 @@ end
 --- Whether a process runs, or would if there were a processor for it.
 function _M.is_runnable(pid)
     return state_of(pid) == "R"
+end
+
+
+--- How many processors this machine has, and how many of them this process may use.
+function _M.processors()
+    local _SC_NPROCESSORS_ONLN = 84
+    local online = tonumber(C.moonlap_load_sysconf(_SC_NPROCESSORS_ONLN))
+    local set = ffi.new "uint64_t[128]"
+    if C.moonlap_load_affinity(0, ffi.sizeof(set), set) < 0 then
+        return online, online
+    end
+    local allowed = 0
+    for i = 0, 127 do
+        local word = set[i]
+        while word ~= 0 do
+            word = bit.band(word, word - 1)
+            allowed = allowed + 1
+        end
+    end
+    return online, allowed
 end
 
 

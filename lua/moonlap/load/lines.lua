@@ -67,6 +67,8 @@
 --   `protocol`, `check` (the script's check() said no), `status` (≥ 400; such a response is also
 --   in `responses`), `script` (a hook threw or returned no request), `read`, `write`
 -- - `cpu_ns`: of this thread in the slice, user and system
+-- - `spun_ns`: of that, the time in which it only asked whether there is an answer; absent where
+--   it never did
 -- - `server_cpu_ns`: of the side's `pids` together, by thread 0 alone; absent where it cannot be
 --   read
 -- - `sum_latency_ns`: of `raw`, exact; X·R/N = sum_latency_ns / (ns · connections · pipeline)

@@ -61,12 +61,13 @@ local function close_slice(self, t, drain_ns)
             or self.slice,
         warmup = period.warmup or nil,
         at_ns = self.slice_begin - period.zero, ns = t - self.slice_begin, drain_ns = drain_ns,
-        cpu_ns = kernel.cpu() - self.cpu_begin,
+        cpu_ns = kernel.cpu() - self.cpu_begin, spun_ns = self.spun > 0 and self.spun or nil,
         server_cpu_ns = server and self.server_begin and server - self.server_begin or nil,
         lag_p99_ns = self.lag:percentile(99), lag_max_ns = self.lag:max(),
         stops_ns = loop.take_stops(self),
     })
     self.lag:reset()
+    self.spun = 0
     self.send_line(line)
     self.slice = self.slice + 1
     open_slice(self, t) -- what this took delays what has arrived meanwhile: it is the next slice's

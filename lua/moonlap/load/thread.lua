@@ -386,6 +386,8 @@ function _M.main(pipe, job, thread, turns, hook)
     end
     kernel.wake_on_time()
     vm.allow_long_traces()
+    local online, allowed = kernel.processors()
+    self.may_spin = job.threads < online and job.threads <= allowed
     loop.init(self)
     socket.watch(self.epoll, pipe.fd, loop.CONTROL, 0)
     watch_exit(self)
