@@ -107,10 +107,26 @@ describe("HTTP/2 in the load engine", function()
         end
     end)
 
+    it("takes a grpc-status for the status", function()
+        local self, conn, restore = new_conn(2)
+        local function trailers(id, code)
+            feed(self, conn, frame(1, 4, id, "\136") .. frame(0, 0, id, "\0\0\0\0\0")
+                .. frame(1, 4 + 1, id, "\0\11grpc-status\1" .. code))
+        end
+        trailers(1, "0")
+        assert.equal(0, conn.side.counters.status)
+        trailers(3, "7")
+        restore()
+        assert.equal(2, conn.side.counters.responses)
+        assert.equal(1, conn.side.counters.status)
+        assert.equal(1, conn.side.counters.texts["status\0grpc-status 7"])
+    end)
+
     it("fails in words, whatever comes", function()
         local good = frame(4, 0, 0, "\0\3\0\0\0\100") .. frame(1, 4, 1, "\136") .. frame(0, 1, 1,
             "body")
             .. frame(1, 0, 3, "") .. frame(9, 4, 3, "\136") .. frame(3, 0, 3, "\0\0\0\8")
+            .. frame(1, 5, 3, "\0\11grpc-status\0017")
             .. frame(7, 0, 0, "\0\0\0\9\0\0\0\0")
         hostile.each(function()
             local text = good

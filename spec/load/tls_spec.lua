@@ -13,6 +13,9 @@ local SERVERS = [[
         ssl_certificate %s/cert.pem; ssl_certificate_key %s/key.pem;
         location / { return 200 "$ssl_server_name"; }
         location /close { keepalive_timeout 0; return 200 "x"; }
+        client_body_buffer_size 8m; client_max_body_size 8m;
+        location /length { content_by_lua_block {
+            ngx.req.read_body() ngx.print(#ngx.req.get_body_data()) } }
         location /large { content_by_lua_block { ngx.print(("0123456789"):rep(100000)) } }
     }
     server {
@@ -57,6 +60,15 @@ describe("the load engine over TLS", function()
             done = run("tls", {}, { url = "https://localhost/large" })
             assert.same({}, done:errors())
             assert.is_true(done:sum "bytes" > 100 * 1e6)
+
+            -- More than a socket takes at once: what is encrypted waits for it.
+            done = run("tls", {}, { requests = 10, connections = 4 }, [[
+                local big = ("0123456789"):rep(300000)
+                function request() return wrk.format("POST", "/length", nil, big) end
+                function response(_, _, body) if body ~= "3000000" then error(body) end end
+            ]])
+            assert.same({}, done:errors())
+            assert.equal(10, done:sum "responses")
 
             done = run("tls", {}, {}, [[
                 function response(_, _, body) if not said then said = true print(body) end end

@@ -52,6 +52,14 @@ function _M.error(counters, kind, text, count)
 end
 
 
+--- Counts an answer that is an error by another word than its status.
+function _M.status(counters, text)
+    counters.status = counters.status + 1
+    local key = "status\0" .. text
+    counters.texts[key] = (counters.texts[key] or 0) + 1
+end
+
+
 --- The counters of a tag: requests that the script named.
 function _M.tag(counters, name)
     local tag = counters.tags[name]

@@ -6,6 +6,7 @@
 local bit = require "bit"
 local ffi = require "ffi"
 local connection = require "moonlap.load.connection"
+local counters = require "moonlap.load.counters"
 local exchange = require "moonlap.load.exchange"
 local hpack = require "moonlap.load.hpack"
 local kernel = require "moonlap.load.kernel"
@@ -129,7 +130,7 @@ end
 
 local function on_headers(self, conn, id, block, flags)
     local h2 = conn.h2
-    local status, head = hpack.inflate(h2.inflater, block, conn.side.respond ~= nil)
+    local status, head, grpc = hpack.inflate(h2.inflater, block, conn.side.respond ~= nil)
     local stream = h2.streams[id]
     if not status and not (stream and stream.status > 0) then -- trailers have no status
         return "headers that cannot be decompressed, or have no status"
@@ -137,6 +138,9 @@ local function on_headers(self, conn, id, block, flags)
         return nil -- of a stream that is over
     elseif status and status >= 200 then
         stream.status, stream.head = status, head
+    end
+    if grpc and grpc ~= "0" then -- gRPC's errors are answers with status 200
+        counters.status(conn.side.counters, "grpc-status " .. grpc)
     end
     if band(flags, END_STREAM) ~= 0 then
         finish(self, conn, id, stream)

@@ -96,9 +96,10 @@ end
 -- @tparam boolean keep whether all headers are wanted as text
 -- @treturn int the status; nil when the block is no good
 -- @treturn string a head as HTTP/1 has it, when it is wanted
+-- @treturn string grpc-status, or nil
 function _M.inflate(inflater, data, keep)
     local p, left = ffi.cast("const uint8_t *", data), #data
-    local status
+    local status, grpc
     local out = keep and { "" } or nil
     while true do
         local n = tonumber(library.nghttp2_hd_inflate_hd2(inflater, nv, flags, p, left, 1))
@@ -109,6 +110,8 @@ function _M.inflate(inflater, data, keep)
         if bit.band(flags[0], EMIT) ~= 0 then
             if nv.namelen == 7 and ffi.string(nv.name, 7) == ":status" then
                 status = tonumber(ffi.string(nv.value, nv.valuelen))
+            elseif nv.namelen == 11 and ffi.string(nv.name, 11) == "grpc-status" then
+                grpc = ffi.string(nv.value, nv.valuelen)
             elseif out then
                 out[#out + 1] = ffi.string(nv.name, nv.namelen) .. ": "
                     .. ffi.string(nv.value, nv.valuelen)
@@ -125,7 +128,7 @@ function _M.inflate(inflater, data, keep)
         out[1] = "HTTP/2 " .. tostring(status)
         out[#out + 1] = "\r\n"
     end
-    return status, out and table.concat(out, "\r\n") or ""
+    return status, out and table.concat(out, "\r\n") or "", grpc
 end
 
 
