@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,5 +159,30 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// TestFirstScreenHoldsTheAnswer: what a terminal of 24 lines shows of a run, as of script/demo, has the verdict and each case's line,
+// whatever notes and details follow.
+func TestFirstScreenHoldsTheAnswer(t *testing.T) {
+	const lines = 24
+	res := ordinary()
+	res.Comparisons = withComparisons().Comparisons[:1]
+	for range 9 { // a busy machine has more to say
+		res.Warnings = append(res.Warnings, record.Warning{Code: "load", Text: strings.Repeat("busy ", 30) + strconv.Itoa(len(res.Warnings)), Advice: "Wait."})
+	}
+	out := string(draw(t, res, ui.Options{Width: 80}))
+	screen := strings.Join(strings.Split(out, "\n")[:lines], "\n")
+	wants := []string{"1.031× slower (1.024–1.038)", "time per call"}
+	for _, c := range res.Cases {
+		wants = append(wants, "\n  "+c.Name[:min(len(c.Name), 8)])
+	}
+	for _, want := range wants {
+		if !strings.Contains(screen, want) {
+			t.Errorf("%q is not on the first screen:\n%s", want, screen)
+		}
+	}
+	if head := strings.Index(out, "\nmeasured with\n"); head < len(screen) {
+		t.Errorf("what was measured with is on the first screen, and the answer was first:\n%s", screen)
 	}
 }
