@@ -194,10 +194,7 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 
 // completeValues checks the value of each flag, and fills in what follows from it.
 func (o *benchOptions) completeValues(flags *pflag.FlagSet) error {
-	if err := inTable(flags); err != nil {
-		return err
-	}
-	if err := oneOf("--format", o.format, formats...); err != nil {
+	if err := inTable("bench", flags); err != nil { // the bench file may have set some
 		return err
 	}
 	if o.Processes < 0 || o.Time <= 0 || o.Timeout <= 0 || o.Precision <= 0 || o.Rate < 0 || o.Concurrency < 0 {

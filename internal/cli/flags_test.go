@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -78,6 +79,32 @@ func TestFlagRules(t *testing.T) {
 		}
 		if seen[r.name] = true; r.alone && r.sides {
 			t.Errorf("--%s cannot make sides where it has no meaning", r.name)
+		}
+	}
+}
+
+// TestFormats: each command with --format has its values in the table, or takes text and json as those with --json alone do; the
+// help names each, and a value that is not there is refused by every command.
+func TestFormats(t *testing.T) {
+	for _, cmd := range newRootCommand(Sys{Getenv: func(string) string { return "" }}).Commands() {
+		f := cmd.Flags().Lookup("format")
+		if f == nil {
+			continue
+		}
+		values := formatsOf[cmd.Name()]
+		if _, both := f.Value.(*textOrJSON); both != (values == nil) {
+			t.Errorf("%s --format: %v", cmd.Name(), values)
+		}
+		for _, value := range values {
+			if !strings.Contains(f.Usage, value) {
+				t.Errorf("the help of %s --format does not name %s: %s", cmd.Name(), value, f.Usage)
+			}
+		}
+		if values != nil {
+			cmd.Flags().Set("format", "jsn")
+			if err := inTable(cmd.Name(), cmd.Flags()); err == nil || !strings.Contains(err.Error(), "did you mean json?") && cmd.Name() != "plot" {
+				t.Errorf("%s --format jsn: %v", cmd.Name(), err)
+			}
 		}
 	}
 }

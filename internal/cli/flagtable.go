@@ -10,9 +10,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/lint"
+	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
 // A flagRule is what holds of a flag beyond its value and its help. A flag without a rule works
@@ -26,6 +30,8 @@ type flagRule struct {
 	inFiles bool               // a bench file may set it in its first comment lines
 	values  func(Sys) []string // what a shell completes; nil: anything
 	strict  bool               // it takes these values and no other
+
+	of map[string][]string // values, where they differ from command to command
 }
 
 // codeKind is the kind of code that a flag is for.
@@ -69,11 +75,32 @@ var flagRules = []flagRule{
 
 	{name: "pid", values: workers},
 	{name: "master", values: masters},
-	{name: "by", values: these(byAuto, byEBPF, byPtrace)},
+	{name: "by", strict: true, values: these(byAuto, byEBPF, byPtrace)},
+	{name: "kind", values: these(plot.Kinds...)},
+	{name: "format", strict: true, of: formatsOf},
 	{name: "out", values: paths},
 	{name: "since", values: paths},
 	{name: "history", values: paths},
 	{name: "capture", values: paths},
+}
+
+// formatsOf are the values of --format by command. Those that are not here have text and json.
+var formatsOf = map[string][]string{
+	"bench": formats, "compare": formats, "time": formats, "report": append(slices.Clone(formats), formatSeries), "load": loadFormats,
+	"gate": {"text", "json"}, "history": {"text", "json", "csv", "markdown"},
+	"lint": lint.Formats, "rules": {"text", "json", "markdown"},
+	"profile": profile.Formats, "heap": profile.Formats, "plot": lapplot.Formats,
+}
+
+// valuesOf are what a flag takes in a command; nil: anything.
+func (r flagRule) valuesOf(command string, sys Sys) []string {
+	switch {
+	case r.of != nil:
+		return r.of[command]
+	case r.values != nil:
+		return r.values(sys)
+	}
+	return nil
 }
 
 // ruleOf is the rule of a flag; the zero rule where it has none.
@@ -105,17 +132,14 @@ func changed(flags *pflag.FlagSet, holds func(flagRule) bool) string {
 }
 
 // inTable refuses a value that the table does not have, of a flag that takes no other.
-func inTable(flags *pflag.FlagSet) error {
-	for _, r := range flagRules {
-		f := flags.Lookup(r.name)
-		if f == nil || !r.strict {
-			continue
+func inTable(command string, flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		r := ruleOf(f.Name)
+		if values := r.valuesOf(command, Sys{}); err == nil && r.strict && values != nil {
+			err = oneOf("--"+f.Name, f.Value.String(), values...)
 		}
-		if err := oneOf("--"+r.name, f.Value.String(), r.values(Sys{})...); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
+	return err
 }
 
 // these completes one of a list.
@@ -166,11 +190,11 @@ func titled(pids []int) (values []string) {
 // completeValues lets a shell complete the values of a command's flags, as the table has them.
 func completeValues(sys Sys, cmd *cobra.Command) {
 	for _, r := range flagRules {
-		if r.values == nil || cmd.Flags().Lookup(r.name) == nil {
+		if r.values == nil && r.of[cmd.Name()] == nil || cmd.Flags().Lookup(r.name) == nil {
 			continue
 		}
 		complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			if values := r.values(sys); values != nil {
+			if values := r.valuesOf(cmd.Name(), sys); values != nil {
 				return values, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveDefault

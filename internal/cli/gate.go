@@ -75,9 +75,6 @@ func runGate(cmd *cobra.Command, sys Sys, o *gateOptions, args []string) error {
 	case len(args) > 1:
 		return usageErrorf("one bench file, not %d", len(args))
 	}
-	if err := oneOf("--format", o.shared.format, "text", "json"); err != nil {
-		return err
-	}
 	base, err := o.base(cmd, sys, args)
 	if err != nil {
 		return err

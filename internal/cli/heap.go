@@ -126,7 +126,7 @@ func (o *heapOptions) check(file string) error {
 			return usageErrorf("%s: in which format? --format %s", o.out, heapFormats)
 		}
 	}
-	return oneOf("--format", o.format, profile.Formats...)
+	return nil
 }
 
 func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {

@@ -87,7 +87,7 @@ func (o *historyOptions) check(args []string) error {
 			return err
 		}
 	}
-	return oneOf("--format", o.format, "text", "json", "csv", "markdown")
+	return nil
 }
 
 func runHistory(ctx context.Context, sys Sys, o historyOptions, args []string) error {

@@ -170,9 +170,6 @@ func (l *linting) on(o lintOptions) (on []lint.Rule) {
 }
 
 func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
-	if err := oneOf("--format", o.format, lint.Formats...); err != nil {
-		return err
-	}
 	other := count(o.measure, o.why != "", o.showConfig, o.lsp)
 	switch {
 	case other > 1:

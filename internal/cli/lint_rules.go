@@ -29,9 +29,6 @@ silent; it is listed because people look for it.`,
   moonlap rules --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("--format", o.format, "text", "json", "markdown"); err != nil {
-				return err
-			}
 			l, err := openLinting(cmd.Context(), sys, o, nil)
 			if err != nil {
 				return err

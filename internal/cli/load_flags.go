@@ -135,9 +135,6 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	o.threads = min(o.threads, o.connections)
 	o.url = args[0]
-	if err := oneOf("--format", o.format, loadFormats...); err != nil {
-		return err
-	}
 	if o.page != "" && filepath.Ext(o.page) != ".html" {
 		return usageErrorf("--page %s: a page ends in .html", o.page)
 	}

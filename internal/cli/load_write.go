@@ -113,9 +113,6 @@ func runLoadJoin(ctx context.Context, sys Sys, o loadOptions, paths []string) er
 	if len(paths) < 2 {
 		return usageErrorf("--join merges two records or more")
 	}
-	if err := oneOf("--format", o.format, loadFormats...); err != nil {
-		return err
-	}
 	if err := o.completeLimits(); err != nil {
 		return err
 	}

@@ -185,8 +185,6 @@ func (o *profileOptions) check(args []string) error {
 		return usageErrorf("--pause must be above 0 and at most 1s")
 	case o.hz <= 0 || o.hz > 1000:
 		return usageErrorf("--hz must be above 0 and at most 1000")
-	case oneOf("--by", o.by, byAuto, byEBPF, byPtrace) != nil:
-		return oneOf("--by", o.by, byAuto, byEBPF, byPtrace)
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.out == "":
@@ -196,11 +194,10 @@ func (o *profileOptions) check(args []string) error {
 			return usageErrorf("%s: in which format? --format html, svg, pprof, folded, speedscope or json", o.out)
 		}
 	}
-	formats := profile.Formats
 	if o.diff || o.baseline != "" {
-		formats = profile.DiffFormats
+		return oneOf("--format", o.format, profile.DiffFormats...)
 	}
-	return oneOf("--format", o.format, formats...)
+	return nil
 }
 
 // each is what a process that is looked at is called.

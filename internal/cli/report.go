@@ -39,9 +39,6 @@ is drawn again as their runs showed it.`,
   moonlap report --format benchfmt today.jsonl > today.txt; benchstat today.txt`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("--format", format, append(slices.Clone(formats), formatSeries)...); err != nil {
-				return err
-			}
 			return runReport(cmd.Context(), sys, args[0], format)
 		},
 	}

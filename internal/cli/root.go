@@ -91,7 +91,10 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 			if err := flagsFromEnvironment(cmd.Flags(), sys.Getenv); err != nil {
 				return err
 			}
-			return finite(cmd.Flags())
+			if err := finite(cmd.Flags()); err != nil {
+				return err
+			}
+			return inTable(cmd.Name(), cmd.Flags())
 		},
 	}
 	root.SetIn(sys.Stdin)

@@ -66,6 +66,11 @@ func (s Set) Text(p *ui.Page, whose string, kinds ...string) {
 	}
 }
 
+// Others are the kinds that there are beside some.
+func (s Set) Others(kinds ...string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s)), func(kind string) bool { return slices.Contains(kinds, kind) })
+}
+
 // Metrics writes all that there is.
 func (s Set) Metrics(p *metrics.Page, labels ...string) {
 	for _, kind := range slices.Sorted(maps.Keys(s)) {

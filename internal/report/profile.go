@@ -20,7 +20,7 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// Kinds of evidence in the order in which a page has them: before the parts of samples, among these, and after.
+// Kinds of evidence in the order in which a page has them: before the parts of samples, among these, and after. Others follow.
 var (
 	first     = []string{capture.Name, turns.Name, sleeps.Name, allocations.Name}
 	ofSamples = []string{locks.InSamples, regexes.Name, shares.Name}
@@ -72,7 +72,8 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 	if set[shares.Name] == nil {
 		set = set.Merge(evidence.Set{shares.Name: shares.OfStacks(e)})
 	}
-	set.Text(p.Page, "", slices.Concat(first, ofSamples, details)...)
+	order := slices.Concat(first, ofSamples, details)
+	set.Text(p.Page, "", append(order, set.Others(order...)...)...)
 	return p.Write(w)
 }
 

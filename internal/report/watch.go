@@ -13,7 +13,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/evidence/dicts"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
 	"github.com/moonlap/moonlap/internal/nginx"
@@ -41,7 +40,8 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 		if len(s.Masters) > 1 {
 			whose = fmt.Sprintf(" of nginx %d", m.PID)
 		}
-		m.Evidence.Text(p.Page, whose, dicts.Name, locks.Name)
+		m.Evidence.Text(p.Page, whose, dicts.Name)
+		m.Evidence.Text(p.Page, whose, m.Evidence.Others(dicts.Name)...)
 	}
 	p.watchCompiler(s)
 	p.watchNotes(s)
