@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -76,7 +77,7 @@ var flagRules = []flagRule{
 	{name: "pid", values: workers},
 	{name: "master", values: masters},
 	{name: "by", strict: true, values: these(byAuto, byEBPF, byPtrace)},
-	{name: "kind", values: these(plot.Kinds...)},
+	{name: "kind", strict: true, values: these(plot.Kinds...)},
 	{name: "format", strict: true, of: formatsOf},
 	{name: "out", values: paths},
 	{name: "since", values: paths},
@@ -135,8 +136,16 @@ func changed(flags *pflag.FlagSet, holds func(flagRule) bool) string {
 func inTable(command string, flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		r := ruleOf(f.Name)
-		if values := r.valuesOf(command, Sys{}); err == nil && r.strict && values != nil {
-			err = oneOf("--"+f.Name, f.Value.String(), values...)
+		values := r.valuesOf(command, Sys{})
+		if !r.strict || values == nil {
+			return
+		}
+		given := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			given = several.GetSlice()
+		}
+		for _, value := range given {
+			err = cmp.Or(err, oneOf("--"+f.Name, value, values...))
 		}
 	})
 	return err

@@ -122,11 +122,6 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 // complete checks the flags.
 func (o *plotOptions) complete() (plot.Options, error) {
 	options := plot.Options{Title: o.title, Kinds: o.kinds}
-	for _, kind := range o.kinds {
-		if err := oneOf("--kind", kind, plot.Kinds...); err != nil {
-			return options, err
-		}
-	}
 	if o.only != "" {
 		re, err := regexp.Compile(o.only)
 		if err != nil {
