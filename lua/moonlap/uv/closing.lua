@@ -88,7 +88,8 @@ end
 local function finish_plain()
     local h = finishing[at]
     if type(h) ~= "number" then
-        if not h or h.done then
+        local done = h and h.done
+        if not h or (done and done.n > 0) then
             return false
         end
         if h.ptr and not h.closed_in_c then

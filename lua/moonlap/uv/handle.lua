@@ -28,7 +28,7 @@ local TYPES = {
 }
 
 local getmetatable, new_userdata = debug.getmetatable, userdatas.of
-local type = type
+local type, max = type, math.max
 
 -- Live handles in the order of their creation, with holes where one was closed.
 local live, n_live, n_holes = {}, 0, 0
@@ -196,7 +196,7 @@ jit.off(close_holes)
 local function forget(h)
     live[h.place] = false
     n_holes = n_holes + 1
-    if n_holes > 32 and n_holes > n_live / 2 then
+    if n_holes > max(32, n_live / 2) then -- one branch, which is seldom taken
         close_holes()
     end
 end
