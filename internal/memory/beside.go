@@ -83,6 +83,7 @@ func EndFirst() { setScore(strconv.Itoa(mostExpendable)) }
 
 // endAsOthers undoes that: the score is that of the process which started this one.
 func endAsOthers() {
+	endDecoy()
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", os.Getppid())); err == nil {
 		setScore(strings.TrimSpace(string(text)))
 	}

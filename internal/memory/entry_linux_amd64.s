@@ -4,6 +4,8 @@
 // that looks at workers makes itself the one that the kernel ends first. From init on, as in first.go, would be too late: in
 // a memory cgroup with less than a megabyte left, the kernel ended the worker. The rules are those of first.go.
 //
+// Then it starts its decoy, see decoy_linux_amd64.go.
+//
 // The stack is as the kernel leaves it: the number of arguments, their addresses, 0. All bytes that are read here lie in it, because
 // the environment and the program's name follow the arguments.
 TEXT moonlap_entry(SB), NOSPLIT|NOFRAME, $0-0
@@ -59,8 +61,76 @@ first:
 	MOVL $3, AX               // close
 	SYSCALL
 
+	SUBQ  $16, SP             // both ends of a pipe, and 8 bytes that are 0
+	MOVQ  $0, 8(SP)
+	MOVL  $293, AX            // pipe2
+	MOVQ  SP, DI
+	MOVL  $0x80000, SI        // O_CLOEXEC
+	SYSCALL
+	TESTQ AX, AX
+	JLT   single
+	MOVL  $56, AX             // clone, as fork does
+	MOVL  $17, DI             // SIGCHLD
+	XORL  SI, SI
+	XORL  DX, DX
+	XORL  R10, R10
+	XORL  R8, R8
+	SYSCALL
+	TESTQ AX, AX
+	JEQ   decoy
+	MOVL  $3, AX              // close
+	MOVL  0(SP), DI
+	SYSCALL
+	MOVL  4(SP), AX
+	MOVL  AX, ·decoyEnd(SB)
+
+single:
+	ADDQ $16, SP
+
 start:
 	JMP _rt0_amd64_linux(SB)
+
+decoy:
+	MOVL $3, AX               // close, or the pipe would not end with the parent
+	MOVL 4(SP), DI
+	SYSCALL
+	MOVL $33, AX              // dup2
+	MOVL 0(SP), DI
+	XORL SI, SI
+	SYSCALL
+	MOVL $436, AX             // close_range: nobody waits for the end of what it has inherited
+	MOVL $1, DI
+	MOVL $0xffffffff, SI
+	XORL DX, DX
+	SYSCALL
+	MOVL $112, AX             // setsid: no key of a terminal reaches it
+	SYSCALL
+	MOVL $157, AX             // prctl
+	MOVL $15, DI              // PR_SET_NAME
+	LEAQ decoyName<>(SB), SI
+	SYSCALL
+	MOVL $144, AX             // sched_setscheduler
+	XORL DI, DI
+	MOVL $5, SI               // SCHED_IDLE: who ends it waits until moonlap, which ends at the same time, has given its memory back
+	LEAQ 8(SP), DX
+	SYSCALL
+
+wait:
+	XORL AX, AX               // read
+	XORL DI, DI
+	LEAQ 8(SP), SI
+	MOVL $1, DX
+	SYSCALL
+	CMPQ AX, $-4              // EINTR
+	JEQ  wait
+	MOVL $231, AX             // exit_group
+	XORL DI, DI
+	SYSCALL
+	INT  $3
+
+DATA decoyName<>+0(SB)/8, $"moonlap "
+DATA decoyName<>+8(SB)/6, $"decoy\x00"
+GLOBL decoyName<>(SB), RODATA|NOPTR, $14
 
 DATA ownScore<>+0(SB)/8, $"/proc/se"
 DATA ownScore<>+8(SB)/8, $"lf/oom_s"
