@@ -56,8 +56,10 @@ func (s System) together(pid int) (Limit, bool) {
 var roomToLook = sync.OnceValue(func() error { return System{}.room(toLook) })
 
 // Beside prepares to look at a process: this program is the first that the kernel ends where memory runs out, and does not begin
-// where that is about to be. In a cgroup whose processes end together it must not be the first, and has twice the room.
+// where that is about to be. What it has read of its own code stays in memory. In a cgroup whose processes end together it must not
+// be the first, and has twice the room.
 func Beside(pid int) error {
+	keepCode()
 	l, together := System{}.together(pid)
 	switch {
 	case !together:

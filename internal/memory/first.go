@@ -13,5 +13,6 @@ var Lookers = []string{"explain", "heap", "profile", "watch"}
 func init() {
 	if len(os.Args) > 1 && slices.Contains(Lookers, os.Args[1]) && !slices.Contains(os.Args, "--") {
 		EndFirst()
+		keepCode()
 	}
 }
