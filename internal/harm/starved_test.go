@@ -42,20 +42,7 @@ func starvable(t *testing.T) (*memoryGroup, []string) {
 // startsStarved has moonlap start in the cgroup of the workers, as script/build makes it. Half the time there is too little left
 // for it from the beginning on.
 func startsStarved(b *bed, r *rand.Rand) []string {
-	program := filepath.Join(b.folder, "moonlap")
-	if b.built == "" {
-		const entry = "-E moonlap_entry"
-		if script, err := os.ReadFile("../../script/build"); err != nil || !strings.Contains(string(script), entry) {
-			b.Fatalf("script/build does not have %s, %v", entry, err)
-		}
-		b.built = program
-		os.Remove(program)
-		build := exec.Command("go", "build", "-ldflags", "-s -w "+entry, "-o", program, "../../cmd/moonlap")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
-		}
-	}
+	b.build()
 	if b.early = r.IntN(2) == 0; b.early {
 		const enough = 72 << 20
 		if err := b.leave(r.Int64N(enough)); err != nil {
@@ -63,6 +50,25 @@ func startsStarved(b *bed, r *rand.Rand) []string {
 		}
 	}
 	return []string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, filepath.Join(b.group.folder, "cgroup.procs")}
+}
+
+// build makes moonlap as script/build does, in place of this program.
+func (b *bed) build() {
+	program := filepath.Join(b.folder, "moonlap")
+	if b.built == program {
+		return
+	}
+	const entry = "-E moonlap_entry"
+	if script, err := os.ReadFile("../../script/build"); err != nil || !strings.Contains(string(script), entry) {
+		b.Fatalf("script/build does not have %s, %v", entry, err)
+	}
+	os.Remove(program)
+	build := exec.Command("go", "build", "-ldflags", "-s -w "+entry, "-o", program, "../../cmd/moonlap")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	b.built = program
 }
 
 // leave has so much left for the group, beyond what its processes have taken lately.
