@@ -104,13 +104,18 @@ func (g *page) ratioRange(r record.Interval) string {
 	return "(" + ui.Fixed(r.Low, d) + g.Dash + ui.Fixed(r.High, d) + ")"
 }
 
-// ratioDecimals follow the interval, as in [glyphs.interval].
+// ratioDecimals follow the interval, as in [ui.Glyphs.Interval]. Where it lies beyond 1, its lower end shows that.
 func ratioDecimals(r record.Interval) int {
+	const most = 3
 	arm := math.Max(r.High-r.Estimate, r.Estimate-r.Low)
 	if !ui.Finite(arm) || arm <= 0 {
-		return 3
+		return most
 	}
-	return ui.DecimalsOf(arm)
+	d := ui.DecimalsOf(arm)
+	for r.Low > 1 && d < most && ui.Fixed(r.Low, d) == ui.Fixed(1, d) {
+		d++
+	}
+	return d
 }
 
 // changeAt is one end of an interval, with as many digits as the interval bears and as it takes to differ from equal.

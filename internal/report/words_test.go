@@ -21,6 +21,7 @@ func TestVerdict(t *testing.T) {
 		{record.Slower, 1.0312, 1.0244, 1.0379, "1.031× slower (1.024–1.038)"},
 		{record.Slower, 302.4, 290, 318, "302× slower (290–318)"},
 		{record.Faster, 0.5, 0.48, 0.52, "2.00× faster (1.92–2.08)"},
+		{record.Slower, 1.013, 1.004, 1.9, "1.013× slower (1.004–1.900)"}, // not 1.0× (1.0–1.9)
 		{record.NoDifference, 1, 0.992, 1.006, "no measurable difference (within ±0.8 %)"},
 		{record.Undecided, 1.01, 0.979, 1.034, "undecided (between 1.02× faster and 1.03× slower)"},
 		{record.Undecided, 1.02, 1, 1.04, "undecided (between equal and 1.04× slower)"},

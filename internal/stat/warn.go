@@ -33,15 +33,19 @@ func warnFew(f *facts) *record.Warning {
 	if f.r.NSPerCall == nil || len(f.few) == 0 {
 		return nil
 	}
-	n := len(f.steady)
+	n, main := len(f.steady), len(inMode(f.steady, 0))
 	w := f.few[0]
-	w.Text = fmt.Sprintf("%s; %s", counted(n, "process counts", "processes count"), w.Text)
+	if main < n {
+		w.Text = fmt.Sprintf("%d of %d processes are on the level of the figure; %s", main, n, w.Text)
+	} else {
+		w.Text = fmt.Sprintf("%s; %s", counted(n, "process counts", "processes count"), w.Text)
+	}
 	if n > 1 {
 		w.Text += fmt.Sprintf("; a mode of fewer than %.0f %% of processes may be missing",
 			100*(1-math.Pow(1-estimate.Level, 1/float64(n))))
 	}
 	if least := estimate.LeastForMedian(estimate.Level); len(measured(f.units)) >= least {
-		w.Advice = fmt.Sprintf("at least %d have to settle: give it more --time, or more --processes", least)
+		w.Advice = fmt.Sprintf("at least %d have to settle, and on one level: give it more --time, or more --processes", least)
 	}
 	return &w
 }

@@ -3,6 +3,7 @@ package stat
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -45,6 +46,21 @@ func number(x float64) *float64 { return &x }
 // drifting is a process whose time grows by half.
 func drifting(n int) []float64 {
 	return stattest.Each(n, func(i int) float64 { return 20 * (1 + stattest.U(i, n)/2) })
+}
+
+// TestFewOnTheMainLevel: of eight processes on two levels five make the figure, and the note does not count the others.
+func TestFewOnTheMainLevel(t *testing.T) {
+	res := Summarize(healthy(append(stattest.Around(5, 20), stattest.Around(3, 40)...)...))
+	for _, w := range res.Cases[0].Warnings {
+		if w.Code == "few_processes" {
+			if !strings.HasPrefix(w.Text, "5 of 8 processes are on the level of the figure; an interval over 5 values") ||
+				!strings.HasPrefix(w.Advice, "at least 6 have to settle, and on one level") {
+				t.Errorf("%s\n%s", w.Text, w.Advice)
+			}
+			return
+		}
+	}
+	t.Errorf("nothing is said of few processes: %+v", res.Cases[0].Warnings)
 }
 
 func TestSoundCaseHasNoWarnings(t *testing.T) {
