@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -125,7 +126,7 @@ func (s *Server) fail(err error) error {
 // Close ends the server and removes its folder.
 func (s *Server) Close() {
 	if s.cmd != nil && s.cmd.Process != nil {
-		s.cmd.Process.Signal(os.Interrupt)
+		s.cmd.Process.Signal(syscall.SIGTERM) // a process in the background may have been told to ignore SIGINT
 		s.cmd.Wait()
 	}
 	os.RemoveAll(s.Folder)
