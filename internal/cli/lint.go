@@ -34,12 +34,7 @@ type lintOptions struct {
 	out           string
 }
 
-func newLintCommand(sys Sys) *cobra.Command {
-	var o lintOptions
-	cmd := &cobra.Command{
-		Use:   "lint [flags] PATH… | --measure | --why RULE | --show-config",
-		Short: "Find slow idioms in Lua and nginx.conf, each with its price",
-		Long: `Read Lua files, folders and nginx.conf, and name what costs more than it must, with
+const lintHelp = `Read Lua files, folders and nginx.conf, and name what costs more than it must, with
 its price as it was measured: on this machine, or, where that was not done, as it is
 shipped. 'moonlap rules' lists the rules.
 
@@ -67,14 +62,23 @@ The rules of rule_folders are Lua that runs unhindered: lint only projects whose
 code you would run.
 
 Exit status: 0 where nothing is found, 4 where something is, 3 where a file could not
-be read or a rule failed; what was found in the others stands.`,
-		Example: `  moonlap lint lua/ conf/nginx.conf
+be read or a rule failed; what was found in the others stands.`
+
+const lintExamples = `  moonlap lint lua/ conf/nginx.conf
   moonlap lint --format github .
   moonlap lint --baseline lint.json lua/
   moonlap lint --why regex-flags
   moonlap lint --profile profile.json lua/
   moonlap lint --measure
-  moonlap lint --fix lua/ > changes.diff`,
+  moonlap lint --fix lua/ > changes.diff`
+
+func newLintCommand(sys Sys) *cobra.Command {
+	var o lintOptions
+	cmd := &cobra.Command{
+		Use:     "lint [flags] PATH… | --measure | --why RULE | --show-config",
+		Short:   "Find slow idioms in Lua and nginx.conf, each with its price",
+		Long:    lintHelp,
+		Example: lintExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLint(cmd.Context(), sys, o, args)
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
@@ -88,6 +89,28 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	flags := cmd.Flags()
 	compared := len(o.ab)+len(o.abHeader)+len(o.abConf) > 0 || o.selfTest
+	if err := o.check(flags, args, compared); err != nil {
+		return err
+	}
+	if err := o.counted.completeLoadModes(flags, o.profile); err != nil {
+		return err
+	}
+	o.url = args[0]
+	if o.page != "" && filepath.Ext(o.page) != ".html" {
+		return usageErrorf("--page %s: a page ends in .html", o.page)
+	}
+	if err := o.readable(); err != nil {
+		return err
+	}
+	o.completeDefaults(flags, compared)
+	if err := o.completeLimits(); err != nil {
+		return err
+	}
+	return o.completeRule(compared, flags.Changed("metrics"))
+}
+
+// check refuses values, and flags that do not go together.
+func (o *loadOptions) check(flags *pflag.FlagSet, args []string, compared bool) error {
 	switch {
 	case len(args) == 0:
 		return usageErrorf("which URL?")
@@ -130,14 +153,25 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	case o.poisson && o.rate == 0 && o.ramp == "" && len(o.steps) == 0 && !o.findMaxRate:
 		return usageErrorf("--poisson is for a rate: -R, --ramp or --steps")
 	}
-	if err := o.counted.completeLoadModes(flags, o.profile); err != nil {
-		return err
+	return nil
+}
+
+// readable tells early of a file that cannot be read.
+func (o *loadOptions) readable() error {
+	for _, file := range append(slices.Concat(o.headerFiles, o.abConf), o.script, o.bodyFile, o.ca, o.cert, o.key, o.start) {
+		if file == "" {
+			continue
+		}
+		if err := readable(file); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// completeDefaults fills in what was not given, and is not the same for every run.
+func (o *loadOptions) completeDefaults(flags *pflag.FlagSet, compared bool) {
 	o.threads = min(o.threads, o.connections)
-	o.url = args[0]
-	if o.page != "" && filepath.Ext(o.page) != ".html" {
-		return usageErrorf("--page %s: a page ends in .html", o.page)
-	}
 	if !flags.Changed("seed") {
 		o.seed = randomSeed()
 	}
@@ -147,23 +181,6 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	if compared && !flags.Changed("duration") {
 		o.duration = secondsFlag(30 * time.Second)
 	}
-	for _, file := range append(slices.Clone(o.headerFiles), o.script, o.bodyFile, o.ca, o.cert, o.key, o.start) {
-		if file == "" {
-			continue
-		}
-		if err := readable(file); err != nil {
-			return err
-		}
-	}
-	for _, file := range o.abConf {
-		if err := readable(file); err != nil {
-			return err
-		}
-	}
-	if err := o.completeLimits(); err != nil {
-		return err
-	}
-	return o.completeRule(compared, flags.Changed("metrics"))
 }
 
 // completeLimits reads --fail-if and --slo.

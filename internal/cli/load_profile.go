@@ -14,11 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/regexes"
-	"github.com/moonlap/moonlap/internal/evidence/shares"
-	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/observe"
@@ -231,11 +227,7 @@ func (p *loadProfiler) profile(all worker.Looks, side int, name string) (record.
 	}
 	out, chosen := own.Profile(p.by.mode.name, cmp.Or(p.by.unit(), profile.Samples))
 	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, p.by.mode.name), p.by.name(), p.started
-	out.Evidence = p.evidenceOf(side).Merge(evidence.Set{shares.Name: shares.Of(chosen)})
-	evidence.Put(out.Evidence, locks.InSamples, locks.WaitsOf(chosen))
-	evidence.Put(out.Evidence, regexes.Name, regexes.Of(chosen))
-	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(own))
-	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
+	out.Evidence = p.evidenceOf(side).Merge(ofSamples(own, chosen))
 	var b bytes.Buffer
 	if err := out.WriteJSON(&b, record.Schema); err != nil {
 		return record.Profile{}, err

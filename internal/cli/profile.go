@@ -27,12 +27,7 @@ type profileOptions struct {
 	bounded            bool     // --duration was given
 }
 
-func newProfileCommand(sys Sys) *cobra.Command {
-	var o profileOptions
-	cmd := &cobra.Command{
-		Use:   "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
-		Short: "Profile running nginx workers, or a command: Lua and C in one flame graph",
-		Long: `Profile running nginx workers, or a command: Lua, C and kernel functions in one
+const profileHelp = `Profile running nginx workers, or a command: Lua, C and kernel functions in one
 stack, with the Lua line also in compiled code, by request and phase. It
 needs no debug symbols, no restart and no change of the configuration.
 
@@ -79,8 +74,9 @@ A FILE that --format json wrote, or a record with what 'moonlap bench
 
 --diff compares two such files, and --baseline FILE compares one with what is
 sampled now. The result has the lines, functions and stacks whose share differs
-by more than sampling error. Its formats are html, svg, folded and json.`,
-		Example: `  moonlap profile --pid 4711 --out profile.html
+by more than sampling error. Its formats are html, svg, folded and json.`
+
+const profileExamples = `  moonlap profile --pid 4711 --out profile.html
   moonlap profile --all --duration 30s --out profile.pprof
   go tool pprof -top profile.pprof
   moonlap profile --master $(cat /run/nginx.pid) --off-cpu --out blocked.svg
@@ -96,7 +92,15 @@ by more than sampling error. Its formats are html, svg, folded and json.`,
   moonlap profile --all --out before.json
   moonlap profile --all --baseline before.json --out changed.html
   moonlap profile --diff before.json after.json --out changed.html
-  moonlap profile today.jsonl --case upper --out upper.html`,
+  moonlap profile today.jsonl --case upper --out upper.html`
+
+func newProfileCommand(sys Sys) *cobra.Command {
+	var o profileOptions
+	cmd := &cobra.Command{
+		Use:     "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
+		Short:   "Profile running nginx workers, or a command: Lua and C in one flame graph",
+		Long:    profileHelp,
+		Example: profileExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, o.command = args[:at], args[at:]

@@ -51,60 +51,21 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return err
 	}
 	defer by.close()
-	var all []looked
-	var errs []error
-	who := plainPIDs(pids)
-	if o.command != nil {
-		who = exec.Join(o.command)
-		var ended error
-		if all, ended, err = lookAtCommand(ctx, sys, o, by); err != nil {
-			return err
-		}
-		if ended != nil {
-			errs = append(errs, ended)
-		}
-	} else {
-		all = lookAtAll(ctx, sys, pids, o, by)
+	all, ended, err := o.sample(ctx, sys, pids, by)
+	if err != nil {
+		return err
 	}
-	var together worker.Looks
-	var observed evidence.Set
-	var end time.Time
-	var seen []int
-	for _, l := range all {
-		if l.err != nil {
-			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
-		}
-		if l.looks.Elapsed > 0 {
-			seen = append(seen, l.pid)
-			if e := l.looks.Start.Add(l.looks.Elapsed); e.After(end) {
-				end = e
-			}
-		}
-		together = together.And(l.looks)
-		observed = observed.Merge(l.evidence)
+	out, errs := o.profileOf(all, by)
+	if ended != nil {
+		errs = append([]error{ended}, errs...)
 	}
-	if len(together.Samples) == 0 && !((together.Timed || o.mode.kind != nil) && len(seen) > 0) && (len(errs) > 0 || ctx.Err() != nil) {
+	timed := by.unit() != "" && len(out.PIDs) > 0 // so nothing is a result, too
+	if out.Taken-out.Failed == 0 && !timed && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
-	out, chosen := together.Profile(o.mode.name, by.unit())
 	if out.Title = o.title; out.Title == "" {
-		out.Title = who + ", " + o.mode.name
-		if o.command == nil {
-			out.Title = "nginx " + out.Title
-		}
+		out.Title = o.who(pids) + ", " + o.mode.name
 	}
-	out.PIDs, out.Command, out.By, out.Note, out.Hz, out.Hold = seen, exec.Join(o.command), by.name(), by.note(), o.hz, o.pause
-	out.Duration = end.Sub(together.Start)
-	parts := shares.Of(chosen)
-	if o.command != nil && len(out.ByLabel("uri")) == 0 {
-		parts.Requests = nil // it is no server
-	}
-	out.Evidence = observed.Merge(evidence.Set{shares.Name: parts})
-	evidence.Put(out.Evidence, locks.InSamples, locks.WaitsOf(chosen))
-	evidence.Put(out.Evidence, regexes.Name, regexes.Of(chosen))
-	evidence.Put(out.Evidence, sleeps.Name, sleeps.Of(together))
-	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
-	evidence.Put(out.Evidence, compiler.Name, compiler.Of(chosen))
 	if baseline != nil {
 		if err := o.writeDiff(sys, baseline, out); err != nil {
 			return err
@@ -124,4 +85,60 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 		return exitWith(ExitPartial, errors.Join(errs...))
 	}
 	return nil
+}
+
+// sample samples the workers, or the command, which may have ended badly.
+func (o *profileOptions) sample(ctx context.Context, sys Sys, pids []int, by looker) (all []looked, ended, err error) {
+	if o.command != nil {
+		return lookAtCommand(ctx, sys, *o, by)
+	}
+	return lookAtAll(ctx, sys, pids, *o, by), nil, nil
+}
+
+// who is what was sampled, for a title.
+func (o *profileOptions) who(pids []int) string {
+	if o.command != nil {
+		return exec.Join(o.command)
+	}
+	return "nginx " + plainPIDs(pids)
+}
+
+// profileOf is the document of what was sampled, and why some of it could not be.
+func (o *profileOptions) profileOf(all []looked, by looker) (out *profile.Profile, errs []error) {
+	var together worker.Looks
+	var observed evidence.Set
+	var end time.Time
+	var seen []int
+	for _, l := range all {
+		if l.err != nil {
+			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
+		}
+		if l.looks.Elapsed > 0 {
+			seen = append(seen, l.pid)
+			if e := l.looks.Start.Add(l.looks.Elapsed); e.After(end) {
+				end = e
+			}
+		}
+		together = together.And(l.looks)
+		observed = observed.Merge(l.evidence)
+	}
+	out, chosen := together.Profile(o.mode.name, by.unit())
+	out.PIDs, out.Command, out.By, out.Note, out.Hz, out.Hold = seen, exec.Join(o.command), by.name(), by.note(), o.hz, o.pause
+	out.Duration = end.Sub(together.Start)
+	out.Evidence = observed.Merge(ofSamples(together, chosen))
+	if o.command != nil && len(out.ByLabel("uri")) == 0 {
+		out.Evidence[shares.Name].(*shares.Result).Requests = nil // it is no server
+	}
+	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
+	return out, errs
+}
+
+// ofSamples is the evidence that samples are: those chosen of all.
+func ofSamples(all, chosen worker.Looks) evidence.Set {
+	set := evidence.Set{shares.Name: shares.Of(chosen)}
+	evidence.Put(set, locks.InSamples, locks.WaitsOf(chosen))
+	evidence.Put(set, regexes.Name, regexes.Of(chosen))
+	evidence.Put(set, sleeps.Name, sleeps.Of(all))
+	evidence.Put(set, compiler.Name, compiler.Of(chosen))
+	return set
 }

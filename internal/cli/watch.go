@@ -37,12 +37,7 @@ type watchOptions struct {
 	capture captureOptions
 }
 
-func newWatchCommand(sys Sys) *cobra.Command {
-	var o watchOptions
-	cmd := &cobra.Command{
-		Use:   "watch [--pid PID|--master PID|--all] [flags]",
-		Short: "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
-		Long: `Watch running nginx workers, interval after interval until Ctrl-C:
+const watchHelp = `Watch running nginx workers, interval after interval until Ctrl-C:
 
   - the share of a processor that they use, and wait for
   - what Lua does, in which phase and for which request
@@ -77,8 +72,9 @@ graph and all of it as JSON. Conditions:
   gc>30% for 2s   Lua's garbage collector did
   heap>200MB      Lua's heap is that large
   growth>150%     it is that much above its largest before; heaps often double
-  ended           a signal ended the worker, or its exit status was not 0`,
-		Example: `  moonlap watch
+  ended           a signal ended the worker, or its exit status was not 0`
+
+const watchExamples = `  moonlap watch
   moonlap watch --once
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --dicts --top 10 --once
@@ -87,8 +83,16 @@ graph and all of it as JSON. Conditions:
   moonlap watch --listen 127.0.0.1:9145
   moonlap watch --capture stalls
   moonlap watch --capture stalls --when 'turn>50ms' --when 'heap>500MB'
-  moonlap watch --pid 4711 --capture slow --when 'request>5s' --limit 3 --json`,
-		Args: flagsAlone,
+  moonlap watch --pid 4711 --capture slow --when 'request>5s' --limit 3 --json`
+
+func newWatchCommand(sys Sys) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:     "watch [--pid PID|--master PID|--all] [flags]",
+		Short:   "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
+		Long:    watchHelp,
+		Example: watchExamples,
+		Args:    flagsAlone,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !o.given() {
 				o.All = true
