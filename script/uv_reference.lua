@@ -144,7 +144,7 @@ local function called(p)
     return p.about:match "^`(callback%(.*%))`$"
 end
 
--- What the introduction says of returns in general: success, requests, and what the text calls them.
+-- What the introduction says of returns in general: success, requests, what the text calls them.
 local function says_more(kind, about)
     if about == "" then
         return kind:match "table" ~= nil

@@ -79,6 +79,7 @@ func TestPatience(t *testing.T) {
 		defer s.lock.Unlock()
 		if tries[pid]++; tries[pid] == 3 && pid == ends.Process.Pid {
 			ends.Process.Kill()
+			s.there = []int{stays.Process.Pid} // no worker that has ended is found
 		}
 		return nil, errors.New("no Lua yet")
 	}
