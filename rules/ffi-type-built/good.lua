@@ -1,8 +1,6 @@
 local moonlap = require "moonlap"
 local ffi = require "ffi"
 
-local length = 16
-
-moonlap.bench("new", function()
-    moonlap.keep(ffi.new("char[?]", length))
+moonlap.bench("new", function(_, i)
+    moonlap.keep(ffi.new("char[?]", i % 8 + 8))
 end)
