@@ -71,8 +71,10 @@ describe("the hot path of the load engine", function()
             local compiled
             for line in text:gmatch "[^\n]+" do
                 compiled = compiled or is_hot(line) and line:find "^%[TRACE +%d+ "
-                -- A new head is parsed by string.gmatch, once.
-                if is_hot(line) and not line:find("gmatch", 1, true) then
+                -- A new head is parsed by string.gmatch, once. What is too complex for registers is
+                -- a matter of chance, and recorded again elsewhere: blacklisting would tell.
+                if is_hot(line) and not line:find("gmatch", 1, true)
+                    and not line:find("register coalescing", 1, true) then
                     assert.is_nil(line:find("NYI", 1, true), line)
                     assert.is_nil(line:find("blacklisted", 1, true), line)
                     assert.is_nil(line:find(" stitch ", 1, true), line)
