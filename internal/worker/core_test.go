@@ -39,7 +39,7 @@ func TestCoreOfWorker(t *testing.T) {
 		}
 	}()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		if s, err := w.Sample(); err == nil && s.Lua && s.Asleep && s.Request.URI == "/stuck" {
+		if s, err := w.Sample(); err == nil && s.Lua && s.Asleep && s.Request.URI == "/stuck" && has(s.Stack, []string{"usleep"}) {
 			break
 		}
 		if time.Now().After(end) {
