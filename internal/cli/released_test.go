@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestReleased: what each released version wrote is read, as docs/reference/compatibility.md promises. 0.0.0 stands for the first
+// TestReleased: what each released version wrote is read, as docs/reference/compatibility.md promises. 0.0.0 is in place of the first
 // release until there is one. script/release-samples makes these files.
 func TestReleased(t *testing.T) {
 	versions, err := filepath.Glob("testdata/released/*")

@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// A scene is processes that are followed: sleeps, which stand for workers.
+// A scene is processes that are followed: sleeps, in place of workers.
 type scene struct {
 	*Follower
 	t *testing.T

@@ -14,7 +14,11 @@ import (
 // TestUnderFilter: in a container whose profile refuses bpf, the filter is named, not the kernel.
 func TestUnderFilter(t *testing.T) {
 	if len(missing()) > 0 {
-		t.Skip("the filter is only found out where no capability is missing: run as root")
+		const why = "the filter is only found out where no capability is missing: run as root"
+		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
 	}
 	if os.Getenv("MOONLAP_TEST_UNDER_FILTER") != "" {
 		refuse(t, unix.SYS_BPF)

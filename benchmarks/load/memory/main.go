@@ -77,7 +77,7 @@ func (c *course) add(s target.Slice) {
 	c.at, c.by = append(c.at, time.Duration(s.AtNS+s.NS)), append(c.by, total)
 }
 
-// when is the time by which there were so many responses; false where there never were.
+// when is the time by which there was a number of responses; false where there never was.
 func (c *course) when(responses float64) (time.Duration, bool) {
 	i, _ := slices.BinarySearch(c.by, responses)
 	if i == len(c.by) {

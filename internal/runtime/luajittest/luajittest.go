@@ -35,7 +35,7 @@ func Script(t *testing.T, code string) *exec.Cmd {
 	return cmd
 }
 
-// Numbers reads the numbers that a script writes to a file, once there are so many.
+// Numbers reads a given number of numbers that a script writes to a file, once they are there.
 func Numbers(t *testing.T, file string, count int) []float64 {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
