@@ -68,6 +68,29 @@ describe("series", function()
         assert.equal(1, #watch.lines)
     end)
 
+    it("times the yardsticks before each batch and after the last", function()
+        local watch = new_watch()
+        local looks, loops = 0, {}
+        watch.yardsticks = {
+            time = function(_, into, i)
+                looks = looks + 1
+                into.core[i], into.cache[i], into.memory[i] = looks, looks / 4, 0
+            end,
+        }
+        local series = new_series(watch)
+        for _ = 1, CAPACITY + 1 do
+            series:time("measure", 1, function() table.insert(loops, looks) end, 1)
+        end
+        series:write()
+        assert.same({ 1, 2, CAPACITY, CAPACITY + 2 },
+            { loops[1], loops[2], loops[CAPACITY], loops[CAPACITY + 1] })
+        local first, second = watch.lines[1].yardsticks, watch.lines[2].yardsticks
+        assert.equal(CAPACITY + 1, #first.core)
+        assert.same({ CAPACITY + 2, CAPACITY + 3 }, { unpack(second.core) })
+        assert.equal(3, first.cache[11]) -- whole ns
+        assert.equal(CAPACITY + 1, #first.memory)
+    end)
+
     it("leaves out marks that are all zero", function()
         local watch, series = new_watch()
         for _ = 1, 3 do

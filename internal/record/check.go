@@ -99,6 +99,16 @@ func checkBatches(b Batches) string {
 			return fmt.Sprintf("batch %d took %g ns, more than 30 years", i+1, b.NS[i])
 		}
 	}
+	for kind, times := range b.Yardsticks {
+		if len(times) != n+1 {
+			return fmt.Sprintf("the yardstick %q has %d times around %d batches; it is timed before each and after the last", kind, len(times), n)
+		}
+		for _, ns := range times {
+			if ns < 0 || endless(ns) {
+				return fmt.Sprintf("the yardstick %q took %g ns", kind, ns)
+			}
+		}
+	}
 	return ""
 }
 

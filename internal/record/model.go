@@ -188,6 +188,9 @@ type Batches struct {
 	Traces   []int     `json:"traces,omitempty"`   // trace events (start, stop, abort, flush) inside it
 	Switches []int     `json:"switches,omitempty"` // involuntary context switches inside it
 	Steal    []int     `json:"steal,omitempty"`    // 1: the hypervisor took CPU time around it
+	// Yardsticks are the times of fixed pieces of work in ns, by kind: one before each batch and
+	// one after the last.
+	Yardsticks map[string][]float64 `json:"yardsticks,omitempty"`
 }
 
 // Kinds of laps.

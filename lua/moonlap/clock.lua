@@ -10,26 +10,19 @@ local ffi = require "ffi"
 local bit = require "bit"
 local jit_util = require "jit.util"
 local vmdef = require "jit.vmdef"
+local map = require("moonlap.machinecode").map
 
 local _M = {}
 
 local abs, floor, min = math.abs, math.floor, math.min
 local C = ffi.C
 
-pcall(ffi.cdef, [[
-void *mmap(void *addr, size_t length, int prot, int flags, int fd, long offset);
-int mprotect(void *addr, size_t length, int prot);
-int munmap(void *addr, size_t length);
-]])
 -- int32_t pairs, not int64_t fields: an interpreted read of an int64_t allocates.
 ffi.cdef [[
 int moonlap_clock_gettime(int clock, int32_t *timespec) __asm__("clock_gettime");
 ]]
 
 local CLOCK_MONOTONIC = 1
-local PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
-local MAP_PRIVATE, MAP_ANONYMOUS = 2, 0x20
-local PAGE = 4096
 
 
 local function read_file(path)
@@ -95,29 +88,20 @@ end
 --     xorps xmm0, xmm0 / cvtsi2sd xmm0, rax
 --     ret
 -- Without the second fence, up to 20 ns of what is timed next hide behind this read.
--- With base 0 the count can be read as an integer to learn the base.
 local function map_tsc()
-    local page = C.mmap(nil, PAGE, bit.bor(PROT_READ, PROT_WRITE),
-        bit.bor(MAP_PRIVATE, MAP_ANONYMOUS), -1, 0)
-    if ffi.cast("intptr_t", page) == -1 then
-        return nil, "no memory for the machine code that reads the time-stamp counter"
-    end
     local count = "\15\174\232\15\49\15\174\232\72\193\226\32\72\9\208"
-    ffi.copy(page, count .. "\195")
-    if C.mprotect(page, PAGE, bit.bor(PROT_READ, PROT_EXEC)) ~= 0 then
-        C.munmap(page, PAGE)
-        return nil, "this system forbids mapping machine code"
+    local read, err = map(count .. "\195") -- the count itself, as an integer, for the base
+    if not read then
+        return nil, err
     end
-    local base = ffi.new("uint64_t[1]", ffi.cast("uint64_t (*)(void)", page)())
-
-    C.mprotect(page, PAGE, bit.bor(PROT_READ, PROT_WRITE))
-    ffi.copy(page, count .. "\72\185" .. ffi.string(base, 8)
+    local base = ffi.new("uint64_t[1]", ffi.cast("uint64_t (*)(void)", read)())
+    local ticks
+    ticks, err = map(count .. "\72\185" .. ffi.string(base, 8)
         .. "\72\41\200\15\87\192\242\72\15\42\192\195")
-    if C.mprotect(page, PAGE, bit.bor(PROT_READ, PROT_EXEC)) ~= 0 then
-        C.munmap(page, PAGE)
-        return nil, "this system forbids mapping machine code"
+    if not ticks then
+        return nil, err
     end
-    return ffi.cast("double (*)(void)", page)
+    return ffi.cast("double (*)(void)", ticks)
 end
 
 

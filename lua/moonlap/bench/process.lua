@@ -286,6 +286,7 @@ local function run(self)
     self.start = self.clock.now()
     self.ledger = ledger.open()
     self.pollution = require("moonlap.bench.pollution").open()
+    self.yardsticks = require("moonlap.bench.yardstick").open(self.clock)
     if job.mode == "measure" then
         self.channel:write(vm.describe(job, self.clock, self.phase))
     end

@@ -2,6 +2,7 @@
 -- @module moonlap.bench.series
 local ffi = require "ffi"
 local json = require "moonlap.json"
+local KINDS = require("moonlap.bench.yardstick").KINDS
 
 jit.off(true, true)
 
@@ -15,9 +16,20 @@ local setmetatable = setmetatable
 local CAPACITY = 1000
 
 
+-- Times of the yardsticks, by kind: one before each batch, which is also the one after the batch
+-- before it, and one after the last.
+local function new_looks()
+    local looks = {}
+    for _, kind in ipairs(KINDS) do
+        looks[kind] = ffi.new("double[?]", CAPACITY + 1)
+    end
+    return looks
+end
+
+
 --- A store of batches.
 -- @tparam table watch what to look at around each batch: `clock`, `ledger`, `pollution`,
--- `channel`, `start` (ns); where there is one, the `counter` of measured batches
+-- `channel`, `start` (ns); where there are such, the `counter` of measured batches and `yardsticks`
 -- @treturn table
 function _M.new(watch)
     return setmetatable({
@@ -27,6 +39,7 @@ function _M.new(watch)
         traces = ffi.new("int32_t[?]", CAPACITY),
         switches = ffi.new("int32_t[?]", CAPACITY),
         steal = ffi.new("int32_t[?]", CAPACITY),
+        looks = watch.yardsticks and new_looks(),
     }, mt)
 end
 
@@ -45,6 +58,9 @@ function _M:time(kind, series, loop, n)
     local watch = self.watch
     if self.size == 0 then
         self.kind, self.series = kind, series
+        if self.looks then
+            watch.yardsticks:time(self.looks, 0)
+        end
         self.at = watch.clock.now() - watch.start
         self.unlooked = 0
     end
@@ -68,6 +84,9 @@ function _M:time(kind, series, loop, n)
     self.calls[i], self.ns[i] = n, ns
     self.traces[i], self.switches[i], self.steal[i] = events, switches, 0
     self.size = i + 1
+    if self.looks then
+        watch.yardsticks:time(self.looks, i + 1)
+    end
     self:look_for_steal()
     return ns, events == 0 and switches == 0
 end
@@ -105,6 +124,15 @@ local function nonzero(values, size)
 end
 
 
+local function yardsticks(self)
+    local lists = {}
+    for kind, values in pairs(self.looks) do
+        lists[kind] = to_list(values, self.size + 1, 1)
+    end
+    return lists
+end
+
+
 --- Writes what is stored as a `batches` line, and is empty again.
 function _M:write()
     if self.size == 0 then
@@ -120,6 +148,7 @@ function _M:write()
         traces = nonzero(self.traces, self.size),
         switches = nonzero(self.switches, self.size),
         steal = nonzero(self.steal, self.size),
+        yardsticks = self.looks and yardsticks(self),
     }
     self.size, self.unlooked = 0, 0
 end
