@@ -52,7 +52,7 @@ func (a *tallies) add(name string, looking, held bool, requests int64, w wrongs,
 	t.other += one(happened != nil)
 }
 
-// write writes the table of docs/explanation/safety.md, in the order of the faults.
+// write writes the tally in the order of the faults; docs/explanation/safety.md sums it up.
 func (a *tallies) write(w io.Writer, order []string) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
