@@ -10,7 +10,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/turns"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of a Capture as evidence.
@@ -99,7 +99,7 @@ type HeapReading struct {
 const mostInFlight = 20
 
 // New makes a capture of what is due, with so much of the time before it.
-func New(pid int, keep time.Duration, p Pending, t *worker.Tail) *Capture {
+func New(pid int, keep time.Duration, p Pending, t *sample.Tail) *Capture {
 	c := &Capture{
 		PID: pid, At: p.At.UTC(), Condition: p.Condition.String(), What: p.Text(),
 		Open: p.Open, More: p.More, Also: []string{}, Lines: []Change{}, Heap: []HeapReading{},
@@ -114,7 +114,7 @@ func New(pid int, keep time.Duration, p Pending, t *worker.Tail) *Capture {
 	since := max(t.Since, p.From-keep)
 	c.BeforeNS, c.LengthNS, c.AfterNS = max(0, p.From-since).Nanoseconds(), (p.To - p.From).Nanoseconds(), max(0, t.Now-p.To).Nanoseconds()
 	before, in, after := split(p.Event, t.Samples, since)
-	c.profile = drawn(t, t.Now-since, [3][]worker.Sample{before, in, after})
+	c.profile = drawn(t, t.Now-since, [3][]sample.Sample{before, in, after})
 	c.Around = around(p.Event, p.Readings)
 	c.compare(p.Event, t, before, of(p.Event, in))
 	return c
@@ -122,7 +122,7 @@ func New(pid int, keep time.Duration, p Pending, t *worker.Tail) *Capture {
 
 // split cuts samples into those that ended before an event, and not before since, those that fell into it, and those
 // that began after it.
-func split(e Event, samples []worker.Sample, since time.Duration) (before, in, after []worker.Sample) {
+func split(e Event, samples []sample.Sample, since time.Duration) (before, in, after []sample.Sample) {
 	for _, s := range samples {
 		switch {
 		case s.Until() < since:
@@ -140,8 +140,8 @@ func split(e Event, samples []worker.Sample, since time.Duration) (before, in, a
 }
 
 // of leaves those of the samples that an event is about.
-func of(e Event, in []worker.Sample) []worker.Sample {
-	return slices.DeleteFunc(slices.Clone(in), func(s worker.Sample) bool {
+func of(e Event, in []sample.Sample) []sample.Sample {
+	return slices.DeleteFunc(slices.Clone(in), func(s sample.Sample) bool {
 		switch e.Condition.What {
 		case Turn, Held, Sleep, CPU:
 			return s.Thread
@@ -155,10 +155,10 @@ func of(e Event, in []worker.Sample) []worker.Sample {
 }
 
 // compare tells what the time of the event was spent with, and that before it.
-func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
-	described := func(samples []worker.Sample) turns.Stall {
-		l := t.Looks
-		l.Samples, l.Stalls = samples, []worker.Stall{{PID: c.PID, Start: e.From, Length: e.To - e.From, Samples: samples}}
+func (c *Capture) compare(e Event, t *sample.Tail, before, in []sample.Sample) {
+	described := func(samples []sample.Sample) turns.Stall {
+		l := t.Series
+		l.Samples, l.Stalls = samples, []sample.Stall{{PID: c.PID, Start: e.From, Length: e.To - e.From, Samples: samples}}
 		if s := e.Stall; s != nil {
 			l.Stalls[0].Slept, l.Stalls[0].Queued, l.Stalls[0].Events = s.Slept, s.Queued, s.Events
 		}
@@ -173,7 +173,7 @@ func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
 		c.Lines = append(c.Lines, Change{s.Name, s.Share * busy(t, in, c.LengthNS), usual[s.Name]})
 	}
 	c.Samples, c.SamplesBefore = len(in), len(before)
-	looks := t.Looks
+	looks := t.Series
 	looks.Samples = in
 	c.Requests = shares.Of(looks).Requests
 	c.Blocks = sleeps.Blocks(in)
@@ -201,7 +201,7 @@ func (c *Capture) compare(e Event, t *worker.Tail, before, in []worker.Sample) {
 }
 
 // busy is the part of a time that samples stand for.
-func busy(t *worker.Tail, samples []worker.Sample, ns int64) float64 {
+func busy(t *sample.Tail, samples []sample.Sample, ns int64) float64 {
 	sum := time.Duration(0)
 	for _, s := range samples {
 		if sum += t.Every; s.Sleep != nil {
@@ -212,10 +212,10 @@ func busy(t *worker.Tail, samples []worker.Sample, ns int64) float64 {
 }
 
 // drawn is the profile of all the time that is kept. Its label "when" tells the three parts apart.
-func drawn(t *worker.Tail, duration time.Duration, parts [3][]worker.Sample) *profile.Profile {
-	p := &profile.Profile{Head: profile.Head{Unit: profile.Time, Moments: worker.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}}
+func drawn(t *sample.Tail, duration time.Duration, parts [3][]sample.Sample) *profile.Profile {
+	p := &profile.Profile{Head: profile.Head{Unit: profile.Time, Moments: sample.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}}
 	for i, when := range []string{"before", "in it", "after"} {
-		l := t.Looks
+		l := t.Series
 		l.Samples, l.Rest.Queued = parts[i], 0
 		known := len(p.Stacks)
 		l.AddTo(p)

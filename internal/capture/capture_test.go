@@ -12,7 +12,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // lua is a stack with a line of Lua on top.
@@ -21,11 +21,11 @@ func lua(line int) []profile.Frame {
 }
 
 // stalled is a worker that ran line 2 in each tenth of a second, then line 9 for a second, then line 2 again.
-func stalled() (Pending, *worker.Tail) {
-	t := &worker.Tail{Now: 14 * sec, Since: sec}
+func stalled() (Pending, *sample.Tail) {
+	t := &sample.Tail{Now: 14 * sec, Since: sec}
 	t.Timed, t.Every = true, 10*ms
 	for at := 2 * sec; at < 14*sec; at += 10 * ms {
-		s := worker.Sample{Time: at, Lua: true, Stack: lua(2), Request: ngxlua.Request{Method: "GET", URI: "/fast"}}
+		s := sample.Sample{Time: at, Lua: true, Stack: lua(2), Request: ngxlua.Request{Method: "GET", URI: "/fast"}}
 		switch in := at >= 10*sec && at < 11*sec; {
 		case in:
 			s.Stack, s.Request.URI = lua(9), "/slow"
@@ -34,8 +34,8 @@ func stalled() (Pending, *worker.Tail) {
 		}
 		t.Samples = append(t.Samples, s)
 	}
-	stall := worker.Stall{Start: 10 * sec, Length: sec, Events: 3, Queued: 5 * ms}
-	t.Stalls = []worker.Stall{stall}
+	stall := sample.Stall{Start: 10 * sec, Length: sec, Events: 3, Queued: 5 * ms}
+	t.Stalls = []sample.Stall{stall}
 	e := Event{Condition: Condition{What: Turn, Above: 1e8}, From: 10 * sec, To: 11*sec - 1, Amount: 1e9, Stall: &stall}
 	return Pending{
 		Event: e, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Also: []Event{{Condition: Condition{What: Heap}, Amount: 3e8}}, More: 2,
@@ -91,12 +91,12 @@ func TestNew(t *testing.T) {
 
 // TestOfTheSameTurn: a short sleep before a long one, in the same turn, is none of the time before.
 func TestOfTheSameTurn(t *testing.T) {
-	tail := &worker.Tail{Now: 10 * sec}
+	tail := &sample.Tail{Now: 10 * sec}
 	tail.Timed = true
 	for i, slept := range []time.Duration{ms, sec} {
-		tail.Samples = append(tail.Samples, worker.Sample{
+		tail.Samples = append(tail.Samples, sample.Sample{
 			Time: 5*sec + time.Duration(i)*10*ms, Lua: true, Turn: 4998, Stack: lua(3), Asleep: true,
-			Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: slept},
+			Sleep: &sample.Sleep{Call: "wait4", Cause: sample.Program, For: slept},
 		})
 	}
 	e := Event{Condition: Condition{What: Sleep}, From: 5010 * ms, To: 6010 * ms, Turn: 4998}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // An Event is a condition that was met. Times are since the machine started.
@@ -17,7 +17,7 @@ type Event struct {
 	Amount    float64          // that was reached: ns, bytes, a share
 	Base      float64          // of growth: the bytes that it began with
 	Turn      uint64           // of a held loop, and of a sleep: nginx's clock in the turn; 0: not known
-	Stall     *worker.Stall    // of a turn that has ended: what became of it
+	Stall     *sample.Stall    // of a turn that has ended: what became of it
 	Request   *ngxlua.InFlight // of a request
 	End       *process.End     // of a worker that has ended
 }

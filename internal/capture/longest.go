@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Longest is what came nearest to the conditions that are there without --when.
@@ -14,7 +14,7 @@ type Longest struct {
 }
 
 // see takes in the new samples of a worker.
-func (l *Longest) see(t *worker.Tail) {
+func (l *Longest) see(t *sample.Tail) {
 	for _, s := range t.Samples[len(t.Samples)-t.New:] {
 		if s.Thread {
 			continue

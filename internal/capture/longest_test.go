@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // TestLongest: who captured nothing is told what came nearest, and each condition that is named takes in what was seen.
@@ -33,8 +33,8 @@ func TestLongest(t *testing.T) {
 // TestLookoutKeepsTheLongest: of the samples of a tail, but for those of other threads.
 func TestLookoutKeepsTheLongest(t *testing.T) {
 	s := newStage(t, "sleep>200ms")
-	s.pass(sec, worker.Sample{Time: s.tail.Now, Sleep: &worker.Sleep{For: 52 * ms}},
-		worker.Sample{Time: s.tail.Now, Thread: true, Sleep: &worker.Sleep{For: sec}})
+	s.pass(sec, sample.Sample{Time: s.tail.Now, Sleep: &sample.Sleep{For: 52 * ms}},
+		sample.Sample{Time: s.tail.Now, Thread: true, Sleep: &sample.Sleep{For: sec}})
 	s.pass(sec)
 	if got := s.Longest(); got.Slept != 52*ms || len(s.noticed) > 0 {
 		t.Errorf("%+v, noticed %v", got, s.noticed)

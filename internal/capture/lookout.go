@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // A Lookout waits for conditions at one worker.
@@ -19,7 +19,7 @@ type Lookout struct {
 	Heap     func() (uint64, error)            // bytes of Lua's heap
 	InFlight func() ([]ngxlua.InFlight, error) // requests, the oldest first
 	Noticed  func(Event)                       // is told of an event that will be captured
-	Captured func(Pending, *worker.Tail)       // takes what is due, and may keep it
+	Captured func(Pending, *sample.Tail)       // takes what is due, and may keep it
 
 	waits    []*wait
 	readings []Reading
@@ -66,8 +66,8 @@ func NewLookout(conditions []Condition) *Lookout {
 }
 
 // Wants is what has to be told of the worker for the conditions, with that many samples a second at least.
-func (o *Lookout) Wants(hz float64) worker.Wants {
-	w := worker.Wants{Hz: hz}
+func (o *Lookout) Wants(hz float64) sample.Wants {
+	w := sample.Wants{Hz: hz}
 	for _, c := range o.waits {
 		if long := time.Duration(c.Above); c.What == Turn && (w.Turns == 0 || long < w.Turns) {
 			w.Turns = long
@@ -84,7 +84,7 @@ func (o *Lookout) asks(what ...What) bool {
 }
 
 // Look takes in what is new of the worker; now is the time of day.
-func (o *Lookout) Look(t *worker.Tail, now time.Time) {
+func (o *Lookout) Look(t *sample.Tail, now time.Time) {
 	o.read(t)
 	o.longest.see(t)
 	for _, w := range o.waits {
@@ -132,7 +132,7 @@ func (o *Lookout) inFlight() []ngxlua.InFlight {
 }
 
 // read reads what is not among what the kernel tells.
-func (o *Lookout) read(t *worker.Tail) {
+func (o *Lookout) read(t *sample.Tail) {
 	r := Reading{At: t.Now, Computed: t.Rest.Computed, Slept: t.Rest.Slept, Queued: t.Rest.Queued}
 	if n := len(o.readings); n > 0 {
 		r.Collected, r.Heap = o.readings[n-1].Collected, o.readings[n-1].Heap

@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 const ms, sec = time.Millisecond, time.Second
@@ -20,7 +20,7 @@ const ms, sec = time.Millisecond, time.Second
 // A stage is a made-up worker, and what is captured of it.
 type stage struct {
 	*Lookout
-	tail     worker.Tail
+	tail     sample.Tail
 	heap     uint64
 	requests []ngxlua.InFlight
 
@@ -43,7 +43,7 @@ func newStage(t *testing.T, conditions ...string) *stage {
 	s.Lookout.Heap = func() (uint64, error) { return s.heap, nil }
 	s.Lookout.InFlight = func() ([]ngxlua.InFlight, error) { return s.requests, nil }
 	s.Noticed = func(e Event) { s.noticed = append(s.noticed, e.Text()) }
-	s.Captured = func(p Pending, _ *worker.Tail) {
+	s.Captured = func(p Pending, _ *sample.Tail) {
 		s.captured, s.pendings = append(s.captured, p.Text()), append(s.pendings, p)
 	}
 	s.tail.Now, s.tail.Every = 10000*sec, 10*ms
@@ -51,7 +51,7 @@ func newStage(t *testing.T, conditions ...string) *stage {
 }
 
 // pass lets time pass, in which the worker does what the samples are.
-func (s *stage) pass(d time.Duration, samples ...worker.Sample) {
+func (s *stage) pass(d time.Duration, samples ...sample.Sample) {
 	s.tail.Now += d
 	s.tail.Samples = append(s.tail.Samples, samples...)
 	s.tail.New = len(samples)
@@ -68,7 +68,7 @@ func (s *stage) want(t *testing.T, captured ...string) {
 }
 
 func (s *stage) stall(start, length time.Duration) {
-	s.tail.Stalls = append(s.tail.Stalls, worker.Stall{Start: start, Length: length})
+	s.tail.Stalls = append(s.tail.Stalls, sample.Stall{Start: start, Length: length})
 }
 
 func TestTurn(t *testing.T) {
@@ -113,12 +113,12 @@ func TestTurn(t *testing.T) {
 
 func TestSleep(t *testing.T) {
 	s := newStage(t, "sleep>50ms")
-	asleep := func(d time.Duration) worker.Sample {
-		return worker.Sample{Time: s.tail.Now, Lua: true, Asleep: true, Sleep: &worker.Sleep{For: d}}
+	asleep := func(d time.Duration) sample.Sample {
+		return sample.Sample{Time: s.tail.Now, Lua: true, Asleep: true, Sleep: &sample.Sleep{For: d}}
 	}
 	other := asleep(80 * ms)
 	other.Thread = true // a thread that may sleep
-	s.pass(250*ms, asleep(50*ms), other, worker.Sample{Time: s.tail.Now})
+	s.pass(250*ms, asleep(50*ms), other, sample.Sample{Time: s.tail.Now})
 	s.want(t)
 	s.pass(250*ms, asleep(51*ms))
 	s.want(t, "the worker was put to sleep for 51ms")
@@ -126,7 +126,7 @@ func TestSleep(t *testing.T) {
 	s.tail.Asleep = &long
 	s.pass(sec)
 	s.want(t)
-	long.Sleep = &worker.Sleep{For: 1100 * ms}
+	long.Sleep = &sample.Sleep{For: 1100 * ms}
 	s.tail.Asleep = nil
 	s.pass(250*ms, long)
 	s.want(t, "the worker was put to sleep for 1.1s")
@@ -137,8 +137,8 @@ func TestSleep(t *testing.T) {
 func TestHeld(t *testing.T) {
 	s := newStage(t, "held>100ms")
 	turn := uint64(s.tail.Now / ms)
-	runs := func(lua bool, turn uint64) worker.Sample {
-		return worker.Sample{Time: s.tail.Now, Lua: lua, Turn: turn}
+	runs := func(lua bool, turn uint64) sample.Sample {
+		return sample.Sample{Time: s.tail.Now, Lua: lua, Turn: turn}
 	}
 	s.pass(110 * ms)
 	s.pass(0, runs(true, turn))    // 100 ms for sure
@@ -154,7 +154,7 @@ func TestHeld(t *testing.T) {
 	s.pass(sec)
 	s.want(t)
 
-	asleep := worker.Sample{Time: s.tail.Now, Lua: true, Turn: uint64(s.tail.Now / ms), Sleep: &worker.Sleep{}}
+	asleep := sample.Sample{Time: s.tail.Now, Lua: true, Turn: uint64(s.tail.Now / ms), Sleep: &sample.Sleep{}}
 	s.tail.Asleep = &asleep
 	s.pass(200 * ms)
 	s.pass(20 * sec)
@@ -184,8 +184,8 @@ func TestRequest(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	s := newStage(t, "cpu>95% for 2s", "gc>50% for 1s")
-	collect := worker.Sample{Lua: true, State: luajit.Collect}
-	computes := func(share float64, n int, samples ...worker.Sample) {
+	collect := sample.Sample{Lua: true, State: luajit.Collect}
+	computes := func(share float64, n int, samples ...sample.Sample) {
 		for range n {
 			s.tail.Rest.Computed += time.Duration(share * float64(250*ms))
 			s.pass(250*ms, samples...)
@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 	computes(1, 1)
 	s.want(t, "the worker used 100 % of a processor for 2s")
 	computes(0.1, 60)
-	var many []worker.Sample
+	var many []sample.Sample
 	for range 20 {
 		many = append(many, collect)
 	}

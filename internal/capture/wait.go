@@ -6,7 +6,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // A wait is for one condition at one worker. Each event is reported once.
@@ -18,7 +18,7 @@ type wait struct {
 }
 
 // met tells whether there is an event that has not been told.
-func (w *wait) met(t *worker.Tail, o *Lookout) (Event, bool) {
+func (w *wait) met(t *sample.Tail, o *Lookout) (Event, bool) {
 	long := time.Duration(w.Above)
 	e := Event{Condition: w.Condition, To: t.Now, From: t.Now}
 	switch w.What {
@@ -45,7 +45,7 @@ func (w *wait) met(t *worker.Tail, o *Lookout) (Event, bool) {
 	return e, t.End != nil && !t.End.Well()
 }
 
-func (w *wait) turned(e Event, t *worker.Tail, long time.Duration) (Event, bool) {
+func (w *wait) turned(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
 	for _, s := range t.Stalls {
 		if s.Start > w.told && s.Length > long {
 			w.told, e.From = s.Start, s.Start
@@ -60,7 +60,7 @@ func (w *wait) turned(e Event, t *worker.Tail, long time.Duration) (Event, bool)
 }
 
 // ofTurn is what is known now of the turn that began at From.
-func (e Event) ofTurn(t *worker.Tail) Event {
+func (e Event) ofTurn(t *sample.Tail) Event {
 	e.Open, e.To = true, t.Now
 	for _, s := range t.Stalls {
 		if s.Start == e.From {
@@ -71,7 +71,7 @@ func (e Event) ofTurn(t *worker.Tail) Event {
 	return e
 }
 
-func (w *wait) slept(e Event, t *worker.Tail, long time.Duration) (Event, bool) {
+func (w *wait) slept(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
 	for _, s := range t.Samples[len(t.Samples)-t.New:] {
 		if s.Sleep != nil && !s.Thread && s.Time > w.told && s.Sleep.For > long {
 			w.told, e.From, e.Turn = s.Time, s.Time, s.Turn
@@ -86,7 +86,7 @@ func (w *wait) slept(e Event, t *worker.Tail, long time.Duration) (Event, bool) 
 }
 
 // ofSleep is what is known now of the sleep that began at From.
-func (e Event) ofSleep(t *worker.Tail) Event {
+func (e Event) ofSleep(t *sample.Tail) Event {
 	e.Open, e.To = true, t.Now
 	for _, s := range t.Samples {
 		if s.Sleep != nil && !s.Thread && s.Time == e.From {
@@ -101,7 +101,7 @@ func (e Event) ofSleep(t *worker.Tail) Event {
 const coarse = 10 * time.Millisecond
 
 // heldFor is how old the turn of the event loop was at a time of which a sample tells; 0: it does not.
-func heldFor(s worker.Sample, at time.Duration) time.Duration {
+func heldFor(s sample.Sample, at time.Duration) time.Duration {
 	held := at - time.Duration(s.Turn)*time.Millisecond - coarse
 	if !s.Lua || s.Thread || s.Turn == 0 || held > time.Hour { // an old nginx's clock is that of the calendar
 		return 0
@@ -109,8 +109,8 @@ func heldFor(s worker.Sample, at time.Duration) time.Duration {
 	return held
 }
 
-func (w *wait) held(e Event, t *worker.Tail, long time.Duration) (Event, bool) {
-	is := func(s worker.Sample, until time.Duration) bool {
+func (w *wait) held(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
+	is := func(s sample.Sample, until time.Duration) bool {
 		if s.Turn <= w.turn || heldFor(s, until) <= long {
 			return false
 		}
@@ -130,7 +130,7 @@ func (w *wait) held(e Event, t *worker.Tail, long time.Duration) (Event, bool) {
 }
 
 // ofHeld is what is known now of the turn by its clock.
-func (e Event) ofHeld(t *worker.Tail) Event {
+func (e Event) ofHeld(t *sample.Tail) Event {
 	const still = 500 * time.Millisecond // the worker was seen in the turn so recently: it has not ended
 	e.To = e.From
 	for _, s := range t.Samples {
@@ -151,7 +151,7 @@ func (e Event) ofHeld(t *worker.Tail) Event {
 }
 
 // now brings an event that may go on up to now.
-func (e Event) now(t *worker.Tail) Event {
+func (e Event) now(t *sample.Tail) Event {
 	switch e.Condition.What {
 	case Turn:
 		return e.ofTurn(t)
@@ -225,6 +225,6 @@ func (w *wait) grown(e *Event, o *Lookout) bool {
 }
 
 // collects tells of a sample in which Lua's collector computed.
-func collects(s worker.Sample) bool {
+func collects(s sample.Sample) bool {
 	return s.Lua && s.Sleep == nil && !s.Thread && s.State == luajit.Collect
 }

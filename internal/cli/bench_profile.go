@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -70,11 +71,11 @@ func (p *caseProfiler) End() (record.Profile, error) {
 	p.stop()
 	p.wait.Wait()
 	looks, err := together(p.all)
-	out, chosen := looks.Profile(worker.OnCPU, profile.Samples)
+	out, chosen := looks.Profile(sample.OnCPU, profile.Samples)
 	if len(chosen.Samples) == 0 {
 		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), err, looks.LastErr)
 	}
-	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, worker.OnCPU), p.by.name(), p.started
+	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, sample.OnCPU), p.by.name(), p.started
 	insideLoop(out)
 	out.Merge()
 	var b bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -21,7 +22,7 @@ import (
 type capturer struct {
 	sys     Sys
 	o       watchOptions
-	sampler *worker.Sampler
+	sampler *sample.Sampler
 	gate    *capture.Gate
 	stop    context.CancelCauseFunc
 	wait    sync.WaitGroup
@@ -34,7 +35,7 @@ type capturer struct {
 }
 
 func newCapturer(sys Sys, o watchOptions) (*capturer, error) {
-	sampler, err := worker.NewSampler()
+	sampler, err := sample.NewSampler()
 	if err != nil {
 		return nil, fmt.Errorf("%w. --capture takes eBPF: samples that stop a worker would have to be taken all the time", err)
 	}
@@ -104,7 +105,7 @@ func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 	}
 	o.InFlight = w.InFlight
 	o.Noticed = func(e capture.Event) { c.say("worker %d: %s", w.PID, e.Text()) }
-	o.Captured = func(p capture.Pending, t *worker.Tail) {
+	o.Captured = func(p capture.Pending, t *sample.Tail) {
 		c.wait.Go(func() { c.write(capture.New(w.PID, o.Keep, p, t)) })
 	}
 	defer func() {
@@ -113,7 +114,7 @@ func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 		c.longest.Merge(o.Longest())
 	}()
 	said := false
-	return w.Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *worker.Tail) {
+	return sample.Of(w).Tail(ctx, c.sampler, o.Wants(c.o.capture.hz), o.Span(), func(t *sample.Tail) {
 		if !said {
 			said = true
 			c.say("waiting at worker %d", w.PID)

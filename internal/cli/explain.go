@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -72,7 +73,7 @@ stack, the request, the signal.`,
 	f := cmd.Flags()
 	f.IntVar(&o.pid, "pid", 0, "process `ID` of the worker")
 	f.DurationVar(&o.duration, "duration", time.Second, "how long to sample")
-	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "how long a sample may stop the worker;\nwhat is not read by then is left out")
+	f.DurationVar(&o.pause, "pause", sample.DefaultHold, "how long a sample may stop the worker;\nwhat is not read by then is left out")
 	f.StringVar(&o.root, "root", "", "`FOLDER` that has a core's programs and libraries,\nas they were in / (default: where they were)")
 	f.BoolVar(&o.json, "json", false, "write the explanation as JSON")
 	return cmd
@@ -86,9 +87,10 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 		return err
 	}
 	defer w.Close()
-	w.Hold = o.pause
+	stopping := sample.Of(w)
+	stopping.Hold = o.pause
 	p := newProgress(sys)
-	looks, err := w.Look(ctx, o.duration, explainHz, func(elapsed time.Duration) {
+	looks, err := stopping.Poll(ctx, o.duration, explainHz, func(elapsed time.Duration) {
 		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
 	p.Clear()
@@ -126,7 +128,7 @@ func explainCore(sys Sys, o explainOptions, file string) error {
 		return err
 	}
 	defer w.Close()
-	s, err := w.Sample()
+	s, err := sample.Of(w).Sample()
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

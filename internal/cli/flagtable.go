@@ -12,11 +12,11 @@ import (
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/lint"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -164,7 +164,7 @@ func revisions(Sys) []string {
 
 // workers are the process IDs of nginx workers, each with its title.
 func workers(Sys) []string {
-	pids, err := worker.All()
+	pids, err := nginx.Workers()
 	if err != nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func workers(Sys) []string {
 
 // masters are those of their masters.
 func masters(Sys) []string {
-	pids, err := worker.All()
+	pids, err := nginx.Workers()
 	if err != nil {
 		return nil
 	}

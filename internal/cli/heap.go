@@ -198,17 +198,17 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func (o *heapOptions) copying(told *steps) worker.HeapOptions {
-	return worker.HeapOptions{Pause: o.pause, Spill: o.spill, Progress: told.step, Note: told.note}
+func (o *heapOptions) copying(told *steps) heap.Options {
+	return heap.Options{Pause: o.pause, Spill: o.spill, Progress: told.step, Note: told.note}
 }
 
-func heapsOf(pid int, o worker.HeapOptions) ([]heap.Heap, error) {
+func heapsOf(pid int, o heap.Options) ([]heap.Heap, error) {
 	w, err := worker.Open(pid)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.Heaps(o)
+	all, err := heap.TakeAll(w, o)
 	var long *process.PauseError
 	if errors.As(err, &long) {
 		err = fmt.Errorf("%w; --pause %v lets it stand still for so long, --pause 0 reads it while it runs", err,
@@ -218,7 +218,7 @@ func heapsOf(pid int, o worker.HeapOptions) ([]heap.Heap, error) {
 }
 
 // withRemedy says what to do where there is too little memory.
-func withRemedy(err error, o worker.HeapOptions) error {
+func withRemedy(err error, o heap.Options) error {
 	var short *memory.ShortError
 	switch {
 	case !errors.As(err, &short):
@@ -232,7 +232,7 @@ func withRemedy(err error, o worker.HeapOptions) error {
 }
 
 // heapInCore looks at a core; its time is that of the file.
-func heapInCore(file, root string, o worker.HeapOptions) (*heap.Snapshot, error) {
+func heapInCore(file, root string, o heap.Options) (*heap.Snapshot, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func heapInCore(file, root string, o worker.HeapOptions) (*heap.Snapshot, error)
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.Heaps(o)
+	all, err := heap.TakeAll(w, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, withRemedy(err, o))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 type lintOptions struct {
@@ -234,7 +234,7 @@ func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []stri
 		if err != nil {
 			return err
 		}
-		if p.Unit == profile.Bytes || !slices.Contains([]string{"", worker.OnCPU, worker.Wall}, p.Moments) {
+		if p.Unit == profile.Bytes || !slices.Contains([]string{"", sample.OnCPU, sample.Wall}, p.Moments) {
 			return fmt.Errorf("%s is no profile of CPU time: take one with 'moonlap profile', without --off-cpu and --allocations", o.profile)
 		}
 		report.Join(p)

@@ -20,6 +20,7 @@ import (
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -34,7 +35,7 @@ var loadKinds = []observe.Kind{locks.Kind}
 func (o *profileOptions) addLoadModes(f *pflag.FlagSet) {
 	o.by, o.hz, o.budget = byAuto, loadHz, 0.01
 	for _, m := range modes {
-		if m.name != worker.OnCPU && m.name != worker.Stalls {
+		if m.name != sample.OnCPU && m.name != sample.Stalls {
 			f.Bool(m.name, false, "the profile is of "+m.usage)
 		}
 	}
@@ -46,7 +47,7 @@ func (o *profileOptions) completeLoadModes(f *pflag.FlagSet, profiled bool) (err
 	if o.mode, err = chosenMode(f); err != nil {
 		return err
 	}
-	if !profiled && (o.mode.name != worker.OnCPU || len(o.evidence.wanted()) > 0) {
+	if !profiled && (o.mode.name != sample.OnCPU || len(o.evidence.wanted()) > 0) {
 		return usageErrorf("--off-cpu, --wall, --allocations and --locks go with --profile")
 	}
 	return o.checkObserved(false)
@@ -212,7 +213,7 @@ func (p *loadProfiler) keep(l record.Line) {
 }
 
 // profile is of the samples of one side.
-func (p *loadProfiler) profile(all worker.Looks, side int, name string) (record.Profile, error) {
+func (p *loadProfiler) profile(all sample.Series, side int, name string) (record.Profile, error) {
 	own := all
 	if len(p.names) > 1 {
 		own.Samples = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -98,9 +98,9 @@ func loadFigure(res *record.LoadResults, kinds ...string) (*lapplot.Figure, erro
 // momentsOf is the title of a side's profile, to which its name is added.
 func momentsOf(p *profile.Profile) string {
 	switch p.Moments {
-	case worker.OffCPU:
+	case sample.OffCPU:
 		return "What put the server to sleep: "
-	case worker.Wall:
+	case sample.Wall:
 		return "The server's time: "
 	case allocations.Name:
 		return "What the server's Lua allocated: "

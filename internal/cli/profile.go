@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 type profileOptions struct {
@@ -130,7 +130,7 @@ func newProfileCommand(sys Sys) *cobra.Command {
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to profile; a command until it ends,\nunless given")
 	f.Float64Var(&o.hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
 	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
-	f.DurationVar(&o.pause, "pause", worker.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
+	f.DurationVar(&o.pause, "pause", sample.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
 	o.addModes(f)
 	o.evidence.addFlags(f, profileKinds)
 	o.budget = 0.01

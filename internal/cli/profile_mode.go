@@ -9,7 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // A mode is what a profile counts.
@@ -25,10 +25,10 @@ var modes = allModes()
 
 func allModes() []mode {
 	all := []mode{
-		{name: worker.OnCPU, usage: "where workers compute (the default)"},
-		{name: worker.OffCPU, usage: "what puts workers to sleep"},
-		{name: worker.Wall, usage: "both, as time; by ptrace all samples"},
-		{name: worker.Stalls, usage: "inside event-loop turns of at least that length", timed: true},
+		{name: sample.OnCPU, usage: "where workers compute (the default)"},
+		{name: sample.OffCPU, usage: "what puts workers to sleep"},
+		{name: sample.Wall, usage: "both, as time; by ptrace all samples"},
+		{name: sample.Stalls, usage: "inside event-loop turns of at least that length", timed: true},
 	}
 	for _, k := range profileKinds {
 		if k.Counts != "" {
@@ -41,7 +41,7 @@ func allModes() []mode {
 // addModes adds a flag for each mode, all of which but --stalls are on or off.
 func (o *profileOptions) addModes(f *pflag.FlagSet) {
 	for _, m := range modes {
-		if m.name == worker.Stalls {
+		if m.name == sample.Stalls {
 			f.DurationVar(&o.stalls, m.name, 0, m.usage)
 			continue
 		}
@@ -78,21 +78,21 @@ func (m mode) unit() profile.Unit {
 	switch {
 	case m.kind != nil:
 		return m.kind.Counts
-	case m.name == worker.OnCPU:
+	case m.name == sample.OnCPU:
 		return ""
 	}
 	return profile.Time
 }
 
 // wants is what the kernel is to tell.
-func (m mode) wants(hz float64, stalls time.Duration) worker.Wants {
+func (m mode) wants(hz float64, stalls time.Duration) sample.Wants {
 	switch {
 	case m.kind != nil:
-		return worker.Wants{}
-	case m.name == worker.OffCPU:
+		return sample.Wants{}
+	case m.name == sample.OffCPU:
 		hz = 0
 	}
-	return worker.Wants{Hz: hz, Sleeps: m.name != worker.OnCPU, Turns: stalls}
+	return sample.Wants{Hz: hz, Sleeps: m.name != sample.OnCPU, Turns: stalls}
 }
 
 // kinds are those that are observed: that of the mode, and those beside it.
@@ -141,7 +141,7 @@ func (o *profileOptions) checkObserved(files bool) error {
 
 // withoutTimes is what samples that stop a worker cannot tell of the mode.
 func (m mode) withoutTimes() string {
-	if m.name == worker.OnCPU {
+	if m.name == sample.OnCPU {
 		return ""
 	}
 	return "; so no durations are known, and short sleeps are missed"

@@ -16,13 +16,13 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // looked is what became of one worker.
 type looked struct {
 	pid      int
-	looks    worker.Looks
+	looks    sample.Series
 	evidence evidence.Set // that was asked for besides
 	err      error
 }
@@ -105,7 +105,7 @@ func (o *profileOptions) who(pids []int) string {
 
 // profileOf is the document of what was sampled, and why some of it could not be.
 func (o *profileOptions) profileOf(all []looked, by looker) (out *profile.Profile, errs []error) {
-	var together worker.Looks
+	var together sample.Series
 	var observed evidence.Set
 	var end time.Time
 	var seen []int
@@ -134,7 +134,7 @@ func (o *profileOptions) profileOf(all []looked, by looker) (out *profile.Profil
 }
 
 // ofSamples is the evidence that samples are: those chosen of all.
-func ofSamples(all, chosen worker.Looks) evidence.Set {
+func ofSamples(all, chosen sample.Series) evidence.Set {
 	set := evidence.Set{shares.Name: shares.Of(chosen)}
 	evidence.Put(set, locks.InSamples, locks.WaitsOf(chosen))
 	evidence.Put(set, regexes.Name, regexes.Of(chosen))

@@ -13,6 +13,7 @@ import (
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -25,9 +26,9 @@ const (
 
 // A looker is a way to look at workers.
 type looker struct {
-	sampler *worker.Sampler // nil: each sample stops the worker
+	sampler *sample.Sampler // nil: each sample stops the worker
 	mode    mode
-	wants   worker.Wants
+	wants   sample.Wants
 	hold    time.Duration  // that a sample may stop the worker for
 	kinds   []observe.Kind // of evidence that are observed
 	hz      float64
@@ -38,14 +39,14 @@ type looker struct {
 
 // openLooker takes the way that was asked for, or the best there is.
 func (o *profileOptions) openLooker(sys Sys) (looker, error) {
-	l := looker{mode: o.mode, hold: o.pause, hz: o.hz, wants: worker.Wants{Hz: o.hz}}
+	l := looker{mode: o.mode, hold: o.pause, hz: o.hz, wants: sample.Wants{Hz: o.hz}}
 	if o.by == byPtrace {
 		return l, nil
 	}
 	// Samples are kept until the end. The collector's usual room, as much again, costs the machine more than collecting
 	// oftener, which of so few pointers is soon done.
 	debug.SetGCPercent(25)
-	sampler, err := worker.NewSampler()
+	sampler, err := sample.NewSampler()
 	switch {
 	case err != nil && !errors.Is(err, probe.ErrUnsupported):
 		return l, err
@@ -93,11 +94,12 @@ func (l looker) close() error {
 func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (seen looked) {
 	seen.pid = w.PID
 	if l.sampler == nil {
-		w.Hold = l.hold
-		seen.looks, seen.err = w.Look(ctx, duration, l.wants.Hz, tick)
+		stopping := sample.Of(w)
+		stopping.Hold = l.hold
+		seen.looks, seen.err = stopping.Poll(ctx, duration, l.wants.Hz, tick)
 		return seen
 	}
-	sampling, err := w.Sampling(l.sampler, l.wants)
+	sampling, err := sample.Of(w).Sampling(l.sampler, l.wants)
 	if err != nil {
 		seen.err = err
 		return seen
@@ -162,7 +164,7 @@ func (f *following) saw(ctx context.Context, one looked) {
 }
 
 // together are those of all, and why some of them failed that have not just ended.
-func together(all []looked) (looks worker.Looks, err error) {
+func together(all []looked) (looks sample.Series, err error) {
 	for _, one := range all {
 		if looks = looks.And(one.looks); !errors.Is(one.err, worker.ErrEnded) {
 			err = errors.Join(err, one.err)

@@ -17,8 +17,8 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // TestReportDocuments: what profile, explain, watch and captures wrote is drawn as their runs showed it, word by word.
@@ -26,15 +26,15 @@ func TestReportDocuments(t *testing.T) {
 	sys := Sys{Getenv: func(string) string { return "" }, Width: func() int { return 100 }, Now: func() time.Time { return time.Unix(1e9, 0).UTC() }}
 	opt := reportOptions(sys)
 	handler := profile.Frame{Kind: profile.Lua, Function: "handler", File: "/srv/app.lua", FirstLine: 20, Line: 24}
-	sample := worker.Sample{
+	one := sample.Sample{
 		Lua: true, Asleep: true, Phase: "access", Request: ngxlua.Request{Method: "GET", URI: "/one"}, Stack: []profile.Frame{{Kind: profile.C, Function: "wait4", File: "libc"}, handler},
-		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: time.Second},
+		Sleep: &sample.Sleep{Call: "wait4", Cause: sample.Program, For: time.Second},
 	}
-	looks := worker.Looks{Samples: []worker.Sample{sample, sample}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
+	looks := sample.Series{Samples: []sample.Sample{one, one}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
 	explained := explain.Explain(looks)
 	explained.PIDs, explained.Unknown = []int{7}, []string{"timers: gone"}
 	looks.Timed = true
-	sampled, _ := looks.Profile(worker.OffCPU, profile.Time)
+	sampled, _ := looks.Profile(sample.OffCPU, profile.Time)
 	sampled.PIDs, sampled.By = []int{7}, "ebpf"
 	sampled.Evidence[sleeps.Name] = sleeps.Of(looks)
 	seen := watch.Snapshot{

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 type watchOptions struct {
@@ -196,7 +196,7 @@ func watchUntil(ctx context.Context, sys Sys, o watchOptions, open *watchers, sh
 			}
 			return ctx.Err()
 		}
-		snapshot := watch.NewSnapshot(sys.Now(), rows, worker.Of)
+		snapshot := watch.NewSnapshot(sys.Now(), rows, nginx.WorkersOf)
 		if snapshot.Seen() == 0 && o.listen == "" && (o.once || !o.replaced(pids)) {
 			return errors.New(rows[0].Error)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/luajit"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -17,7 +18,7 @@ import (
 // Workers looks into the nginx workers that run on this machine: what each consists of, and whether
 // profile, watch and explain can see its Lua. Workers of one master that are alike share a check.
 func Workers() ([]Check, []worker.About) {
-	pids, err := worker.All()
+	pids, err := nginx.Workers()
 	if err != nil {
 		return []Check{note("workers", "the processes can't be listed: "+err.Error(), "mount /proc")}, nil
 	}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/shares"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Core explains the only sample that a core file allows.
-func Core(file string, signal syscall.Signal, s worker.Sample) *profile.Profile {
-	p, parts := describe(worker.Looks{Samples: []worker.Sample{s}})
+func Core(file string, signal syscall.Signal, s sample.Sample) *profile.Profile {
+	p, parts := describe(sample.Series{Samples: []sample.Sample{s}})
 	p.Core = &profile.Core{File: file}
 	if s.Request.URI == "" {
 		parts.Requests = nil
@@ -27,7 +27,7 @@ func Core(file string, signal syscall.Signal, s worker.Sample) *profile.Profile 
 		f.Text = fmt.Sprintf("%s (signal %d) ended the process", p.Core.Signal, int(signal))
 		f.Advice = "the stack below is what it did at that moment"
 		if s.Lua {
-			f.Text += " in " + worker.InnermostLua(s.Stack).Where()
+			f.Text += " in " + sample.InnermostLua(s.Stack).Where()
 			if s.Request.URI != "" {
 				f.Text += ", for " + shares.Request(s)
 			}

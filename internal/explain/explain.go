@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Shares from which on something is reported. They are for words only; the shares themselves are shown.
@@ -23,7 +23,7 @@ const (
 )
 
 // Explain explains at least one sample.
-func Explain(l worker.Looks) *profile.Profile {
+func Explain(l sample.Series) *profile.Profile {
 	p, parts := describe(l)
 	found := Findings(findings(*parts, l, observe.WithLua(l.Samples)))
 	p.Evidence[Name] = &found
@@ -31,8 +31,8 @@ func Explain(l worker.Looks) *profile.Profile {
 }
 
 // describe is what samples say by counting.
-func describe(l worker.Looks) (*profile.Profile, *shares.Result) {
-	p, _ := l.Profile(worker.Wall, profile.Samples)
+func describe(l sample.Series) (*profile.Profile, *shares.Result) {
+	p, _ := l.Profile(sample.Wall, profile.Samples)
 	p.By = "ptrace"
 	parts := shares.Of(l)
 	p.Evidence[shares.Name] = parts
@@ -41,7 +41,7 @@ func describe(l worker.Looks) (*profile.Profile, *shares.Result) {
 	return p, parts
 }
 
-func findings(e shares.Result, l worker.Looks, lua []worker.Sample) []Finding {
+func findings(e shares.Result, l sample.Series, lua []sample.Sample) []Finding {
 	var all []Finding
 	if f, ok := blocked(l.Samples, lua); ok {
 		all = append(all, f)
@@ -64,7 +64,7 @@ func findings(e shares.Result, l worker.Looks, lua []worker.Sample) []Finding {
 }
 
 // halted: a signal keeps the worker stopped, in most samples: it needs a moment to stop again after one.
-func halted(samples []worker.Sample) bool {
+func halted(samples []sample.Sample) bool {
 	n := 0
 	for _, s := range samples {
 		if s.Halted {
@@ -75,14 +75,14 @@ func halted(samples []worker.Sample) bool {
 }
 
 // blocked: the worker sleeps while Lua is on its stack, so no other request is served.
-func blocked(samples, lua []worker.Sample) (Finding, bool) {
-	asleep := slices.DeleteFunc(slices.Clone(lua), func(s worker.Sample) bool { return !s.Asleep })
+func blocked(samples, lua []sample.Sample) (Finding, bool) {
+	asleep := slices.DeleteFunc(slices.Clone(lua), func(s sample.Sample) bool { return !s.Asleep })
 	share := float64(len(asleep)) / float64(len(samples))
 	stack := typical(asleep, nil)
 	if share < some || len(asleep) < 2 || len(stack) == 0 {
 		return Finding{}, false
 	}
-	caller := worker.InnermostLua(stack)
+	caller := sample.InnermostLua(stack)
 	what := stack[0].Function
 	for _, f := range stack { // what Lua called: the outermost of the frames above it
 		if f.Kind == profile.Lua {
@@ -100,7 +100,7 @@ func blocked(samples, lua []worker.Sample) (Finding, bool) {
 
 // stuck: one and the same request ran Lua all the time, and the event loop did not turn. Without that
 // it may have been many requests after one another: nginx uses a request's memory again.
-func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
+func stuck(l sample.Series, lua []sample.Sample, share float64) (Finding, bool) {
 	if share < nearlyAll || len(lua) < 2 {
 		return Finding{}, false
 	}
@@ -121,8 +121,8 @@ func stuck(l worker.Looks, lua []worker.Sample, share float64) (Finding, bool) {
 	return f, true
 }
 
-func busyInC(samples []worker.Sample) Finding {
-	top := observe.Shares(worker.Looks{}, samples, float64(len(samples)), func(s worker.Sample) string {
+func busyInC(samples []sample.Sample) Finding {
+	top := observe.Shares(sample.Series{}, samples, float64(len(samples)), func(s sample.Sample) string {
 		if s.Lua || s.Asleep || len(s.Stack) == 0 {
 			return ""
 		}
@@ -163,7 +163,7 @@ func inside(e shares.Result) []Finding {
 }
 
 // common is the innermost Lua function that all the stacks share, from the outermost frame inwards.
-func common(samples []worker.Sample) (profile.Frame, bool) {
+func common(samples []sample.Sample) (profile.Frame, bool) {
 	var best profile.Frame
 	found := false
 	for depth := 1; ; depth++ {
@@ -191,7 +191,7 @@ func common(samples []worker.Sample) (profile.Frame, bool) {
 }
 
 // typical is the most frequent stack of some samples, or of all where there are none.
-func typical(all, some []worker.Sample) []profile.Frame {
+func typical(all, some []sample.Sample) []profile.Frame {
 	if len(some) > 0 {
 		all = some
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 var (
@@ -23,8 +23,8 @@ var (
 
 func at(f profile.Frame, line int) profile.Frame { f.Line = line; return f }
 
-func times(n int, samples ...worker.Sample) []worker.Sample {
-	var all []worker.Sample
+func times(n int, samples ...sample.Sample) []sample.Sample {
+	var all []sample.Sample
 	for i := range n {
 		all = append(all, samples[i%len(samples)])
 	}
@@ -34,9 +34,9 @@ func times(n int, samples ...worker.Sample) []worker.Sample {
 func TestFindings(t *testing.T) {
 	one := ngxlua.Request{Address: 1, Method: "GET", URI: "/one"}
 	two := ngxlua.Request{Address: 2, Method: "GET", URI: "/two"}
-	idle := worker.Sample{Asleep: true, Stack: []profile.Frame{wait, main}}
-	lua := func(r ngxlua.Request, frames ...profile.Frame) worker.Sample {
-		return worker.Sample{Lua: true, Request: r, Stack: append(frames, main)}
+	idle := sample.Sample{Asleep: true, Stack: []profile.Frame{wait, main}}
+	lua := func(r ngxlua.Request, frames ...profile.Frame) sample.Sample {
+		return sample.Sample{Lua: true, Request: r, Stack: append(frames, main)}
 	}
 	blocked := lua(one, wait4, execute, handler)
 	blocked.Asleep, blocked.State = true, luajit.InC
@@ -49,7 +49,7 @@ func TestFindings(t *testing.T) {
 	halted := lua(one, handler)
 	halted.Halted = true
 	for name, c := range map[string]struct {
-		samples []worker.Sample
+		samples []sample.Sample
 		cpu     float64
 		codes   string
 		text    string
@@ -61,14 +61,14 @@ func TestFindings(t *testing.T) {
 		"same memory":   {times(50, lua(one, handler), turned), 1, "busy", "handler@app.lua:24 (100 %)"},
 		"halted":        {times(50, halted), 0, "halted", "SIGSTOP"},
 		"half busy":     {times(50, lua(one, handler), idle), 0.5, "busy", "handler@app.lua:24 (50 %)"},
-		"in C":          {times(50, worker.Sample{Stack: []profile.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
+		"in C":          {times(50, sample.Sample{Stack: []profile.Frame{deflate, main}}), 1, "busy_in_c", "deflate in libz.so.1 (100 %"},
 		"blocked":       {times(50, blocked, idle, idle), 0, "blocked", "handler@app.lua:24 put the worker to sleep in os.execute (wait4)"},
 		"once asleep":   {append(times(49, lua(one, handler)), blocked), 1, "stuck", "(GET /one)"},
 		"collecting":    {times(60, collecting, lua(one, handler)), 1, "busy garbage", "50 % of Lua's time"},
 		"interpreting":  {times(60, interpreting, interpreting, lua(one, handler)), 1, "busy interpreted", "67 % of Lua's time"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := Explain(worker.Looks{Samples: c.samples, CPU: c.cpu, Elapsed: time.Second})
+			e := Explain(sample.Series{Samples: c.samples, CPU: c.cpu, Elapsed: time.Second})
 			var codes, texts []string
 			for _, f := range *e.Evidence[Name].(*Findings) {
 				codes = append(codes, f.Code)
@@ -92,7 +92,7 @@ func TestFindings(t *testing.T) {
 
 // TestNoStack: samples whose stack came to nothing are counted, and nothing is made up for them.
 func TestNoStack(t *testing.T) {
-	e := Explain(worker.Looks{Samples: times(50, worker.Sample{Lua: true, Asleep: true}), Elapsed: time.Second})
+	e := Explain(sample.Series{Samples: times(50, sample.Sample{Lua: true, Asleep: true}), Elapsed: time.Second})
 	parts := e.Evidence[shares.Name].(*shares.Result)
 	if e.Samples != 50 || parts.Lua != 1 || len(e.Typical()) != 0 || len(parts.Lines) != 0 || len(*e.Evidence[Name].(*Findings)) != 1 {
 		t.Errorf("%+v", e)

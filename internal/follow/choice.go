@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A Choice says which nginx workers a command is about: one of its fields.
@@ -20,13 +20,13 @@ type Choice struct {
 func (c *Choice) Find() ([]int, error) {
 	switch {
 	case c.All:
-		pids, err := worker.All()
+		pids, err := nginx.Workers()
 		if err == nil && len(pids) == 0 {
 			err = errors.New("no nginx worker runs on this machine")
 		}
 		return pids, err
 	case c.Master != 0:
-		return worker.Of(c.Master)
+		return nginx.WorkersOf(c.Master)
 	}
 	return slices.Compact(slices.Sorted(slices.Values(c.PIDs))), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -30,7 +31,7 @@ type Kind struct {
 // At is where a kind is observed, and at which cost.
 type At struct {
 	*worker.Worker
-	Sampling *worker.Sampling // of that worker; nil: it is not sampled
+	Sampling *sample.Sampling // of that worker; nil: it is not sampled
 	Budget   float64          // share of one processor (0.01: 1 %) that observing may take at most
 	Hz       float64          // samples a second of the worker's CPU time, of a kind that takes its own
 }
@@ -45,7 +46,7 @@ type Observer interface {
 
 // A Sampler is an Observer that takes samples of its own.
 type Sampler interface {
-	Samples() []worker.Sample // all of them, once there was a Result
+	Samples() []sample.Sample // all of them, once there was a Result
 }
 
 // Check refuses kinds that do not go together.
@@ -125,7 +126,7 @@ func (o *Observing) Results() (evidence.Set, error) {
 }
 
 // Samples are those that the observers have taken themselves, once there were Results.
-func (o *Observing) Samples() (all []worker.Sample) {
+func (o *Observing) Samples() (all []sample.Sample) {
 	for _, one := range o.observers {
 		if s, ok := one.(Sampler); ok {
 			all = append(all, s.Samples()...)

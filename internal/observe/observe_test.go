@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // TestCheck: a conflict that one of two kinds names holds for both, whichever comes first.
@@ -41,7 +41,7 @@ func (f fake) Run(ctx context.Context) error {
 }
 
 func (f fake) Result() (evidence.Result, error) { return nil, f.fails }
-func (f fake) Samples() []worker.Sample         { return []worker.Sample{{InUse: 7}} }
+func (f fake) Samples() []sample.Sample         { return []sample.Sample{{InUse: 7}} }
 func (f fake) Close()                           { *f.closed = true }
 
 func kind(name string, o Observer, err error) Kind {

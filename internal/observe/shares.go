@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Shares are parts of samples by name, weighed as their time; "" is left out.
-func Shares(l worker.Looks, samples []worker.Sample, of float64, name func(worker.Sample) string) []evidence.Share {
+func Shares(l sample.Series, samples []sample.Sample, of float64, name func(sample.Sample) string) []evidence.Share {
 	sums := map[string]float64{}
 	for _, s := range samples {
 		sums[name(s)] += l.Weight(s)
@@ -17,6 +17,6 @@ func Shares(l worker.Looks, samples []worker.Sample, of float64, name func(worke
 }
 
 // WithLua are samples with Lua on the stack.
-func WithLua(samples []worker.Sample) []worker.Sample {
-	return slices.DeleteFunc(slices.Clone(samples), func(s worker.Sample) bool { return !s.Lua })
+func WithLua(samples []sample.Sample) []sample.Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s sample.Sample) bool { return !s.Lua })
 }

@@ -102,7 +102,7 @@ struct chunk {
 #define STACK_PAGES 8
 #define STACK_MOST (STACK_PAGES * 4096)
 #define KERNEL_MOST (64 * 8)
-#define TEXT_MOST 2048 /* of a URI; the same as in internal/worker */
+#define TEXT_MOST 2048 /* of a URI; the same as in internal/nginx/ngxlua */
 #define FRAMES_MOST 256
 #define CHUNKS 0x10000 /* bytes */
 

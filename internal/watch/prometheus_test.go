@@ -20,7 +20,6 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A metric is a line of a page, as the parser below reads it.
@@ -129,7 +128,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Last: []collector.Cycle{{Length: time.Second, Marked: 4000, Left: 3000}}, Longest: collector.Step{Least: 3 * time.Millisecond, Most: 4 * time.Millisecond, Phase: 2},
 	}, 25, 100)
 	r.Pools = []ngxlua.Pool{{Name: zone, Size: 30, Idle: 3, Busy: 4, Waiting: 5}}
-	r.usage(worker.Usage{At: start}, worker.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
+	r.usage(process.Usage{At: start}, process.Usage{At: start.Add(time.Second), CPU: 2500 * time.Millisecond, Voluntary: 9, RSS: 1 << 20})
 	r.count(nil, map[process.Event]uint64{process.Cycles: 12345678901})
 	r.moment.waits = []time.Duration{0, 0, 3 * time.Millisecond, 5 * time.Millisecond, time.Minute}
 	r.moment.span = span{

@@ -7,7 +7,6 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // A Row is one worker over one interval. Shares are parts of the interval, from 0 to 1; rates are per
@@ -78,7 +77,7 @@ type Recent struct {
 
 // A moment is what a row was made of, for those who want totals.
 type moment struct {
-	began, usage        worker.Usage // at both ends of the interval
+	began, usage        process.Usage // at both ends of the interval
 	eventsBegan, events map[process.Event]uint64
 	missing             map[process.Event]error
 	waits               []time.Duration // for the event loop, at single moments

@@ -102,7 +102,7 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 		shared = dicts.Observe(w.w.Nginx, w.Largest)
 	}
 	collected := w.collector.Follow(ctx)
-	glances := w.w.Glance(ctx, duration)
+	read := readFor(ctx, w.w, duration)
 	collections := collected()
 	after, err := w.w.Usage()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,11 +117,11 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	}
 	r.usage(before, after)
 	r.count(eventsBefore, w.events.Read())
-	r.glances(glances)
+	r.states(read)
 	if err := collections.Err; err != nil {
 		r.unknown("what the garbage collector did", err)
 	}
-	evidence.Put(r.Evidence, collector.Name, collector.Of(r.PID, collections, glances.States[luajit.Collect], glances.Count))
+	evidence.Put(r.Evidence, collector.Name, collector.Of(r.PID, collections, read.States[luajit.Collect], read.Count))
 	r.state(w)
 	r.observed(w.observing, shared)
 	r.Recent = w.remember(r)
@@ -155,7 +155,7 @@ func (r *Row) unknown(what string, err error) {
 }
 
 // usage fills in what the kernel has counted over the interval.
-func (r *Row) usage(before, after worker.Usage) {
+func (r *Row) usage(before, after process.Usage) {
 	elapsed := after.At.Sub(before.At)
 	rate := func(from, to uint64) float64 { return perSecond(from, to, elapsed) }
 	share := func(from, to time.Duration) float64 {
@@ -185,8 +185,8 @@ func (r *Row) count(before, after map[process.Event]uint64) {
 	r.moment.events, r.moment.eventsBegan = after, before
 }
 
-// glances fills in what was seen during the interval.
-func (r *Row) glances(g worker.Glances) {
+// states fills in what was read during the interval.
+func (r *Row) states(g readings) {
 	r.States, r.Phases, r.Busiest = map[string]float64{}, map[string]record.Interval{}, most(g.Requests)
 	if g.Count > 0 {
 		r.Lua = float64(g.Lua) / float64(g.Count)
@@ -210,7 +210,7 @@ func (r *Row) glances(g worker.Glances) {
 	r.moment.waits = g.Loop.Wait
 }
 
-func loopOf(l worker.Loop) *Loop {
+func loopOf(l turns) *Loop {
 	waits := slices.Sorted(slices.Values(l.Wait))
 	if len(waits) == 0 {
 		return nil

@@ -12,26 +12,25 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 func TestRow(t *testing.T) {
 	start := time.Unix(1000, 0)
-	before := worker.Usage{At: start, CPU: time.Second, Wait: time.Minute, Voluntary: 10, Involuntary: 5, MajorFaults: 7, Read: 1000, Write: 50, DiskRead: 1}
-	after := worker.Usage{
+	before := process.Usage{At: start, CPU: time.Second, Wait: time.Minute, Voluntary: 10, Involuntary: 5, MajorFaults: 7, Read: 1000, Write: 50, DiskRead: 1}
+	after := process.Usage{
 		At: start.Add(2 * time.Second), CPU: 1500 * time.Millisecond, Wait: time.Minute + 200*time.Millisecond,
 		Voluntary: 30, Involuntary: 5, MajorFaults: 7, Read: 5000, Write: 250, DiskRead: 5, RSS: 1 << 20, Sockets: 3,
 	}
 	got := Row{Facts: Facts{PID: 42}}
 	got.usage(before, after)
 	got.count(map[process.Event]uint64{process.Migrations: 3}, map[process.Event]uint64{process.Migrations: 7})
-	got.glances(worker.Glances{
+	got.states(readings{
 		Count: 200, Lua: 50,
 		States:      map[luajit.State]int{luajit.Compiled: 40, luajit.InC: 10},
 		Requests:    map[string]int{"/b": 20, "/a": 20, "/c": 5},
 		Phases:      map[string]int{"access": 50},
-		Connections: worker.Use{Average: 2.5, Most: 4, Limit: 512},
-		Loop:        worker.Loop{Err: errors.New("no clock")},
+		Connections: use{Average: 2.5, Most: 4, Limit: 512},
+		Loop:        turns{Err: errors.New("no clock")},
 	})
 	want := Row{Facts: Facts{
 		PID: 42, CPU: 0.25, Wait: 0.1, Lua: 0.25, States: map[string]float64{"compiled": 0.8, "C": 0.2}, Busiest: "/a",
@@ -51,11 +50,11 @@ func TestRow(t *testing.T) {
 
 // TestRowOfNothing: no time, no glances, counters that run backwards because the process is another.
 func TestRowOfNothing(t *testing.T) {
-	u := worker.Usage{At: time.Unix(1000, 0), Voluntary: 10}
+	u := process.Usage{At: time.Unix(1000, 0), Voluntary: 10}
 	var got Row
-	got.usage(u, worker.Usage{At: u.At})
+	got.usage(u, process.Usage{At: u.At})
 	got.count(nil, map[process.Event]uint64{process.Migrations: 1})
-	got.glances(worker.Glances{})
+	got.states(readings{})
 	if got.CPU != 0 || got.Lua != 0 || got.Voluntary != 0 || got.StateOf() != "" || got.Busiest != "" || got.Loop != nil {
 		t.Errorf("%+v", got)
 	}
@@ -66,7 +65,7 @@ func TestLoopOf(t *testing.T) {
 	for i := range 100 {
 		waits = append(waits, time.Duration(99-i)*time.Millisecond)
 	}
-	got := *loopOf(worker.Loop{Wait: waits, Turns: 7})
+	got := *loopOf(turns{Wait: waits, Turns: 7})
 	want := Loop{P50: 50 * time.Millisecond, P90: 90 * time.Millisecond, P99: 99 * time.Millisecond, Most: 99 * time.Millisecond, Samples: 100, Turns: 7}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -79,7 +78,7 @@ func TestMasters(t *testing.T) {
 	start := time.Unix(1000, 0)
 	row := func(pid, master int, cpu time.Duration, requests uint64) Row {
 		r := Row{Facts: Facts{PID: pid, Master: master}}
-		r.usage(worker.Usage{At: start, CPU: time.Second}, worker.Usage{At: start.Add(2 * time.Second), CPU: time.Second + cpu, Read: 300})
+		r.usage(process.Usage{At: start, CPU: time.Second}, process.Usage{At: start.Add(2 * time.Second), CPU: time.Second + cpu, Read: 300})
 		r.count(map[process.Event]uint64{process.ContextSwitches: 10}, map[process.Event]uint64{process.ContextSwitches: 60})
 		r.moment.span = span{from: nginx.Counters{Requests: 5, Accepted: 1}, to: nginx.Counters{Requests: 5 + requests, Accepted: 3, Active: 2}}
 		return r

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"github.com/moonlap/moonlap/internal/luajit"
-	"github.com/moonlap/moonlap/internal/probe"
 )
 
 // A Machine is a Lua machine of a worker. An nginx with Lua in its http and in its stream block has two.
@@ -14,41 +13,34 @@ type Machine struct {
 // Machines are the worker's, the one that VM is first.
 func (w *Worker) Machines() []Machine {
 	all := []Machine{{w.block, w.VM}}
-	if w.stream != nil {
-		all = append(all, Machine{blockStream, w.stream})
+	if w.Other != nil {
+		all = append(all, Machine{blockStream, w.Other})
 	}
 	return all
 }
 
 const blockHTTP, blockStream = "http", "stream"
 
-// ofBlock is the name of the block that a machine is of.
-func (w *Worker) ofBlock(vm *luajit.VM) string {
-	if w.stream != nil && vm.Global == w.stream.Global {
+// Block is the name of the block that a machine is of.
+func (w *Worker) Block(vm *luajit.VM) string {
+	if w.Other != nil && vm.Global == w.Other.Global {
 		return blockStream
 	}
 	return w.block
 }
 
-// running is the machine that runs Lua; VM where none does. Lua of one never runs inside that of another.
-func (w *Worker) running() *luajit.VM {
-	if w.stream != nil {
-		if s, err := w.stream.Status(); err == nil && s.Running {
-			return w.stream
+// Running is the machine that runs Lua; VM where none does. Lua of one never runs inside that of another.
+func (w *Worker) Running() *luajit.VM {
+	if w.Other != nil {
+		if s, err := w.Other.Status(); err == nil && s.Running {
+			return w.Other
 		}
 	}
 	return w.VM
 }
 
-// copied is the machine whose Lua the kernel has copied at a moment.
-func (w *Worker) copied(m *probe.Moment) *luajit.VM {
-	if w.stream != nil && m.Copied(w.stream.Global+w.stream.Layout.CurrentL) {
-		return w.stream
-	}
-	return w.VM
-}
-
-func (w *Worker) settle() {
+// Settle has each VM settle what is known of its layout by now.
+func (w *Worker) Settle() {
 	for _, m := range w.Machines() {
 		m.VM.Settle()
 	}

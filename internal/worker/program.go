@@ -47,7 +47,7 @@ func (w *Worker) searchVM() error {
 	if err != nil {
 		return err
 	}
-	if changed := w.changed(); changed != nil { // what was searched may have been another one's
+	if changed := w.Changed(); changed != nil { // what was searched may have been another one's
 		return changed
 	}
 	return nil
@@ -58,8 +58,8 @@ func (w *Worker) exe() string { return fmt.Sprintf("/proc/%d/exe", w.PID) }
 // ErrEnded is the error of a worker that is no more.
 var ErrEnded = errors.New("it has ended")
 
-// changed tells that the process runs another program than it did when it was opened.
-func (w *Worker) changed() error {
+// Changed tells that the process runs another program than it did when it was opened.
+func (w *Worker) Changed() error {
 	if w.program == nil {
 		return nil
 	}

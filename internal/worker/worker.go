@@ -1,6 +1,5 @@
-// Package worker sees an nginx worker from outside: its Lua machine and the request it serves. It
-// finds both through variables that every nginx exports, so it needs neither debug information nor
-// the worker's help.
+// Package worker opens a process with a Lua VM in it, finds the VM, and walks and names the frames of its stacks. In an nginx
+// worker it finds the VM through variables that every nginx exports, so it needs neither debug information nor the worker's help.
 package worker
 
 import (
@@ -18,34 +17,23 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
-// A Worker is a process with a Lua machine in it: an nginx worker, or another program.
+// A Worker is a process with a Lua VM in it: an nginx worker, or another program.
 type Worker struct {
 	*process.Process
 	*ngxlua.Module // with the VM and nginx, which is nil where it is another program
 
-	Hold time.Duration // how long a sample may stop it; 0: DefaultHold
-
-	block  string     // that VM is of; "" in another program
-	stream *luajit.VM // that of the stream block where VM is of http; nil: there is none
+	Other *luajit.VM // that of the stream block where VM is of http; nil: there is none
+	block string     // that VM is of; "" in another program
 
 	sources luajit.Sources
 	sourced int64                          // bytes of them
 	frames  map[luajit.Frame]profile.Frame // those seen, with their names
 
-	arguments map[lineCall][]string // that lines of Lua give to what they call, where these are constants
-	stacks    stacks
-	locks     locks
-
-	compilers map[uint64]*compiler // by the address of their machine
-
 	unmapped  bool // code was seen where nothing was mapped
 	unnamed   bool // a function of LuaJIT's or in C was seen that had no name yet
 	refreshed time.Time
-	kept      time.Time // since when what samples of the kernel read of the worker is kept
 
 	program os.FileInfo // that it runs, where it may begin to run another one; else nil
-
-	registers process.Registers // of the last sample
 }
 
 // ErrNoLua is the error of an nginx without Lua in it.
@@ -82,7 +70,7 @@ func openAs(pid int, find func(*Worker) error) (*Worker, error) {
 // openIn finds the machine of a process, which is closed where there is none.
 func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
 	w := &Worker{Process: p, Module: &ngxlua.Module{Memory: p, Still: p.Core != nil}, frames: map[luajit.Frame]profile.Frame{}}
-	w.Named = w.luaFrame
+	w.Named = w.LuaFrame
 	if err := find(w); err != nil {
 		p.Close()
 		return nil, err
@@ -92,7 +80,7 @@ func openIn(p *process.Process, find func(*Worker) error) (*Worker, error) {
 	return w, nil
 }
 
-// prepare reads now what a sample would else have to read while the worker stands still.
+// prepare reads now what would else have to be read while the worker stands still.
 func (w *Worker) prepare() {
 	w.learnNames()
 	w.ReadCode()
@@ -155,7 +143,7 @@ func (w *Worker) findVM() error {
 		return err
 	}
 	if w.VM, err = luajit.Attach(p, library, layout, mainThread); err == nil && other != 0 {
-		w.stream, err = luajit.Attach(p, library, layout, other)
+		w.Other, err = luajit.Attach(p, library, layout, other)
 	}
 	return err
 }
@@ -200,8 +188,8 @@ func (w *Worker) findLua(block string) (conf, at, mainThread uint64, err error) 
 	return conf, at, mainThread, nil
 }
 
-// clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.
-func (w *Worker) clock() uint64 {
+// Clock is the address of nginx's clock in milliseconds; 0 where it is no nginx.
+func (w *Worker) Clock() uint64 {
 	if w.Nginx == nil {
 		return 0
 	}
@@ -223,7 +211,7 @@ func (w *Worker) luaJIT() (*process.Object, luajit.Layout, error) {
 
 // workersOf lists a master's workers.
 func workersOf(master int) string {
-	pids, err := Of(master)
+	pids, err := ngx.WorkersOf(master)
 	if err != nil {
 		return "not known"
 	}

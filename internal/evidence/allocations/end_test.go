@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/sample/sampletest"
 	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
@@ -57,7 +58,7 @@ func awaitProbe(t *testing.T, pid int, at uint64, there bool) {
 
 // TestAllocationsEnded: a worker that ends while it is probed leaves what was seen until then.
 func TestAllocationsEnded(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	cmd := luajittest.Script(t, allocates)
 	w := workertest.Await(t, cmd.Process.Pid)
 	ticks := 0
@@ -82,7 +83,7 @@ func TestAllocationsTwice(t *testing.T) {
 	defer cancel()
 	var wait sync.WaitGroup
 	var long observation
-	s, other, w, again := workertest.Sampler(t), workertest.Sampler(t), workertest.Await(t, pid), workertest.Await(t, pid)
+	s, other, w, again := sampletest.Sampler(t), sampletest.Sampler(t), workertest.Await(t, pid), workertest.Await(t, pid)
 	wait.Go(func() {
 		long = count(ctx, w, s, time.Hour, 1, noTick)
 	})
@@ -122,10 +123,10 @@ func TestAllocationsKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		count(t.Context(), w, workertest.Sampler(t), time.Hour, 1, noTick)
+		count(t.Context(), w, sampletest.Sampler(t), time.Hour, 1, noTick)
 		return
 	}
-	workertest.Sampler(t)
+	sampletest.Sampler(t)
 	pid := luajittest.Script(t, allocates).Process.Pid
 	at := allocator(t, workertest.Await(t, pid))
 	profiler := exec.Command(os.Args[0], "-test.run=^TestAllocationsKilled$")
@@ -142,7 +143,7 @@ func TestAllocationsKilled(t *testing.T) {
 
 // TestAllocationsOfRequests: a worker's allocations are reported by request, and its requests are counted.
 func TestAllocationsOfRequests(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{Server: `location = /tables { content_by_lua_block {
 	local all = {}
 	for i = 1, 500 do all[i % 10] = { i, i } end

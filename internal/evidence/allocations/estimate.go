@@ -8,7 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // estimate sums up windows. What is allocated in a window is counted. For the rest of the time there are LuaJIT's books, which
@@ -53,7 +53,7 @@ func (r *Result) estimate(windows []window, whole collector.Ledger) {
 
 // A taken is a sample, and what Lua allocated at it.
 type taken struct {
-	worker.Sample
+	sample.Sample
 	probe.Allocation
 }
 

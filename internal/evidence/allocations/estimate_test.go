@@ -9,7 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // TestAllocationPlan: a window lies in its stratum; the first ones, whose cost is not known, are no more than the budget's share;
@@ -127,7 +127,7 @@ func TestAllocationEstimate(t *testing.T) {
 // TestAllocationWeigh: samples share what was counted, by their weights; those between windows have none.
 func TestAllocationWeigh(t *testing.T) {
 	at := func(when time.Duration, growth uint64, grew bool) taken {
-		return taken{worker.Sample{Time: when}, probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}
+		return taken{sample.Sample{Time: when}, probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}
 	}
 	windows := []window{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
 	a := Result{Bytes: 900, Objects: 7}

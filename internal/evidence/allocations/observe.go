@@ -9,11 +9,12 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/collector"
+	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Kind is what Lua allocates, which is counted in windows by a probe in the allocator.
@@ -126,7 +127,7 @@ func (a *observer) Result() (evidence.Result, error) {
 	}
 	if a.requests > 0 {
 		master := process.Parent(a.at.PID)
-		all, err := worker.Of(master)
+		all, err := nginx.WorkersOf(master)
 		out.served = map[int]served{master: {workers: []int{a.at.PID}, all: all, known: err == nil, requests: a.requests}}
 	}
 	whole, err := a.probe.Read()
@@ -141,7 +142,7 @@ func (a *observer) Result() (evidence.Result, error) {
 }
 
 // Samples are those in windows, once there was a Result.
-func (a *observer) Samples() (all []worker.Sample) {
+func (a *observer) Samples() (all []sample.Sample) {
 	for _, t := range a.taken {
 		all = append(all, t.Sample)
 	}

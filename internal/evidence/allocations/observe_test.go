@@ -15,6 +15,8 @@ import (
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
+	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/sample/sampletest"
 	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
@@ -63,7 +65,7 @@ end
 `
 
 // lineOf is the line of the script that a sample was allocated by.
-func lineOf(s worker.Sample) int {
+func lineOf(s sample.Sample) int {
 	for _, f := range s.Stack {
 		if f.Kind == profile.Lua {
 			return f.Line
@@ -76,7 +78,7 @@ func lineOf(s worker.Sample) int {
 // tell; where all is seen, and in windows. On a machine that is so busy that the script comes to run for parts of a few rounds
 // in the windows alone, looks tell less than their number says: then it is looked at again. Wrong shares are wrong each time.
 func TestAllocationShares(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
 		for _, budget := range []float64{1, 0.05} {
 			t.Run(fmt.Sprint(name, " ", budget), func(t *testing.T) {
@@ -103,7 +105,7 @@ func TestAllocationShares(t *testing.T) {
 // An observation is what was observed of a worker's allocations.
 type observation struct {
 	*Result
-	looks worker.Looks
+	looks sample.Series
 	taken []taken
 	lost  uint64
 	err   error
@@ -112,8 +114,8 @@ type observation struct {
 func noTick(time.Duration) {}
 
 // count observes a worker's allocations for a while.
-func count(ctx context.Context, w *worker.Worker, s *worker.Sampler, duration time.Duration, budget float64, tick func(time.Duration)) (o observation) {
-	sampling, err := w.Sampling(s, worker.Wants{})
+func count(ctx context.Context, w *worker.Worker, s *sample.Sampler, duration time.Duration, budget float64, tick func(time.Duration)) (o observation) {
+	sampling, err := sample.Of(w).Sampling(s, sample.Wants{})
 	if err != nil {
 		o.err = err
 		return o
@@ -217,7 +219,7 @@ while true do ffi.C.usleep(1e5) end
 
 // TestAllocationTotal: what is counted is what LuaJIT counts, with the collector stopped; and the heap has grown by so much.
 func TestAllocationTotal(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	for name, prelude := range map[string]string{"compiled": "", "interpreted": "jit.off()"} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -228,7 +230,7 @@ func TestAllocationTotal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sampling, err := w.Sampling(s, worker.Wants{})
+			sampling, err := sample.Of(w).Sampling(s, sample.Wants{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of the kind, and of its flag.
@@ -56,13 +56,13 @@ type Line struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // of has the samples' lines, once their bytes are known.
-func (r *Result) of(samples []worker.Sample) {
+func (r *Result) of(samples []sample.Sample) {
 	squares := 0.0
 	for _, s := range samples {
 		squares += s.Bytes * s.Bytes
 		name := "(outside of Lua)"
 		if s.Lua {
-			name = worker.InnermostLua(s.Stack).Where()
+			name = sample.InnermostLua(s.Stack).Where()
 		}
 		r.Lines = append(r.Lines, Line{Name: name, Bytes: s.Bytes, Objects: s.Objects})
 	}

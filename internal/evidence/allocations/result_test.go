@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // run is two samples of a worker's allocations, in a line and outside of Lua; they began that many seconds after the first. all are
@@ -18,7 +18,7 @@ func run(began int64, line int, all ...int) *Result {
 		Began: time.Unix(began, 0), Duration: time.Second, Elapsed: time.Second, Bytes: 400, Low: 300, High: 500, Objects: 4, Budget: 0.01, Cost: time.Millisecond,
 		served: map[int]served{1: {workers: []int{2}, all: all, known: len(all) > 0, requests: 10}},
 	}
-	r.of([]worker.Sample{{Lua: true, Stack: []profile.Frame{at}, Bytes: 300, Objects: 3}, {Bytes: 100, Objects: 1}})
+	r.of([]sample.Sample{{Lua: true, Stack: []profile.Frame{at}, Bytes: 300, Objects: 3}, {Bytes: 100, Objects: 1}})
 	return r
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of the kind.
@@ -92,8 +92,8 @@ type End struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is that of samples; nil where none says anything about the compiler.
-func Of(l worker.Looks) *Result {
-	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s worker.Sample) bool {
+func Of(l sample.Series) *Result {
+	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(s sample.Sample) bool {
 		return s.Asleep || s.Halted || s.Sleep != nil || s.Bytes > 0
 	})
 	if len(observe.WithLua(l.Samples)) == 0 || l.Compilation == nil {
@@ -114,7 +114,7 @@ func Of(l worker.Looks) *Result {
 }
 
 // add counts a sample.
-func (r *Result) add(s worker.Sample, share float64) {
+func (r *Result) add(s sample.Sample, share float64) {
 	if s.Lua {
 		switch s.State {
 		case luajit.Interpreted:
@@ -126,14 +126,14 @@ func (r *Result) add(s worker.Sample, share float64) {
 		}
 	}
 	if u := s.Uncompiled; u != nil {
-		r.Roots = append(r.Roots, rootOf(u, share, worker.InnermostLua(s.Stack).Where()))
+		r.Roots = append(r.Roots, rootOf(u, share, sample.InnermostLua(s.Stack).Where()))
 	}
 	if x := s.Exit; x != nil {
 		r.Exits = append(r.Exits, Exit{x.Trace, x.Number, x.Root.Where(), x.Loop, x.To.Where(), share})
 	}
 }
 
-func rootOf(u *worker.Uncompiled, share float64, line string) Root {
+func rootOf(u *sample.Uncompiled, share float64, line string) Root {
 	r := Root{
 		Function: u.Root.Function, File: u.Root.File, Line: cmp.Or(u.Root.Line, u.Root.FirstLine), Loop: u.Loop, Share: share,
 		Cause: u.Why, Reason: u.Reason, Branch: u.Branch, Full: u.Full, Remedy: remedy(*u.Uncompiled), Lines: []evidence.Share{},
@@ -166,7 +166,7 @@ func (r Root) key() string {
 	return fmt.Sprintf("%+v %+v", r, call)
 }
 
-func callOf(e worker.End) Call { return Call{Function: e.Called.Function, Line: e.At.Where()} }
+func callOf(e sample.End) Call { return Call{Function: e.Called.Function, Line: e.At.Where()} }
 
 // grouped adds up what is the same, and sorts it.
 func (r *Result) grouped() *Result {

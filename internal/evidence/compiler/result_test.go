@@ -8,30 +8,30 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // run is samples of one worker: of ten, half are interpreted in a loop that was given up, and one leaves a trace.
-func run(why luajit.Why, line int) worker.Looks {
+func run(why luajit.Why, line int) sample.Series {
 	root := profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", FirstLine: 1, Line: 3}
 	at := profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line}
-	end := worker.End{At: at, Called: profile.Frame{Function: "string.gsub"}, GoesOn: true}
-	sample := func(state luajit.State) worker.Sample {
-		return worker.Sample{Lua: true, State: state, Stack: []profile.Frame{at}}
+	end := sample.End{At: at, Called: profile.Frame{Function: "string.gsub"}, GoesOn: true}
+	one := func(state luajit.State) sample.Sample {
+		return sample.Sample{Lua: true, State: state, Stack: []profile.Frame{at}}
 	}
-	interpreted, left := sample(luajit.Interpreted), sample(luajit.TraceExit)
-	interpreted.Uncompiled = &worker.Uncompiled{Root: root, Uncompiled: &luajit.Uncompiled{
+	interpreted, left := one(luajit.Interpreted), one(luajit.TraceExit)
+	interpreted.Uncompiled = &sample.Uncompiled{Root: root, Uncompiled: &luajit.Uncompiled{
 		Why: why, Reason: "NYI: bytecode", Place: luajit.Place{Loop: true}, Obstacles: []luajit.Obstacle{{Code: "FNEW", Line: 5}},
 	}}
-	left.Exit = &worker.Exit{Trace: 7, Number: 2, Root: root, Loop: true, To: at}
+	left.Exit = &sample.Exit{Trace: 7, Number: 2, Root: root, Loop: true, To: at}
 	asleep := interpreted
 	asleep.Asleep = true // takes no CPU time, and does not count
-	return worker.Looks{
-		Samples: []worker.Sample{
-			interpreted, interpreted, interpreted, interpreted, interpreted, left, sample(luajit.Record), sample(luajit.Compiled), {}, {}, asleep,
+	return sample.Series{
+		Samples: []sample.Sample{
+			interpreted, interpreted, interpreted, interpreted, interpreted, left, one(luajit.Record), one(luajit.Compiled), {}, {}, asleep,
 		},
-		Compilation: &worker.Compilation{
-			Limits: luajit.Limits{Traces: 1000, Code: 1 << 20}, Traces: 12, Area: 1 << 16, Flushes: 1, Ends: map[worker.End]int{end: 2},
+		Compilation: &sample.Compilation{
+			Limits: luajit.Limits{Traces: 1000, Code: 1 << 20}, Traces: 12, Area: 1 << 16, Flushes: 1, Ends: map[sample.End]int{end: 2},
 		},
 	}
 }
@@ -53,7 +53,7 @@ func TestOf(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if Of(worker.Looks{Samples: []worker.Sample{{}}, Compilation: &worker.Compilation{}}) != nil || Of(worker.Looks{Samples: run(luajit.Off, 1).Samples}) != nil {
+	if Of(sample.Series{Samples: []sample.Sample{{}}, Compilation: &sample.Compilation{}}) != nil || Of(sample.Series{Samples: run(luajit.Off, 1).Samples}) != nil {
 		t.Error("something, without Lua or without a compiler")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // timed is what an interval of a second of one worker has.
@@ -122,24 +122,24 @@ func TestMetrics(t *testing.T) {
 
 // TestWaits: samples are reported by zone and line; together they weigh what they did.
 func TestWaits(t *testing.T) {
-	sample := func(zone string, line int, asleep bool) worker.Sample {
-		s := worker.Sample{Lock: zone, Asleep: asleep, Lua: line > 0, Stack: []profile.Frame{{Kind: profile.C, Function: "ngx_shmtx_lock", File: "nginx"}}}
+	one := func(zone string, line int, asleep bool) sample.Sample {
+		s := sample.Sample{Lock: zone, Asleep: asleep, Lua: line > 0, Stack: []profile.Frame{{Kind: profile.C, Function: "ngx_shmtx_lock", File: "nginx"}}}
 		if line > 0 {
 			s.Stack = append(s.Stack, profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line})
 		}
 		return s
 	}
-	a := WaitsOf(worker.Looks{Samples: []worker.Sample{sample("cats", 3, true), sample("cats", 3, false), sample("", 3, false), sample("dogs", 0, false)}})
+	a := WaitsOf(sample.Series{Samples: []sample.Sample{one("cats", 3, true), one("cats", 3, false), one("", 3, false), one("dogs", 0, false)}})
 	want := &Waits{Of: 4, Lines: []Wait{
 		{Zone: "cats", Line: "f@a.lua:3", Called: "ngx_shmtx_lock", Share: 0.5, Asleep: 0.25, Samples: 2}, {Zone: "dogs", Called: "ngx_shmtx_lock", Share: 0.25, Samples: 1},
 	}}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)
 	}
-	if none := WaitsOf(worker.Looks{Samples: []worker.Sample{sample("", 3, false)}}); none != nil {
+	if none := WaitsOf(sample.Series{Samples: []sample.Sample{one("", 3, false)}}); none != nil {
 		t.Errorf("%+v", none)
 	}
-	b := WaitsOf(worker.Looks{Samples: []worker.Sample{sample("dogs", 0, true), sample("dogs", 0, false), sample("dogs", 0, false), sample("dogs", 0, false)}})
+	b := WaitsOf(sample.Series{Samples: []sample.Sample{one("dogs", 0, true), one("dogs", 0, false), one("dogs", 0, false), one("dogs", 0, false)}})
 	both := a.Merge(b).(*Waits)
 	if both.Of != 8 || both.Lines[0].Zone != "dogs" || both.Lines[0].Share != 5.0/8 || both.Lines[0].Asleep != 1.0/8 || both.Lines[0].Samples != 5 || both.Lines[1].Share != 0.25 {
 		t.Errorf("%+v", both)

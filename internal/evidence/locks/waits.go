@@ -9,8 +9,8 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // InSamples is the name of Waits.
@@ -35,15 +35,15 @@ type Wait struct {
 func init() { evidence.Register(InSamples, func() evidence.Result { return &Waits{} }) }
 
 // WaitsOf are those of samples; nil where none waits for a lock.
-func WaitsOf(l worker.Looks) *Waits {
+func WaitsOf(l sample.Series) *Waits {
 	all := &Waits{Of: max(1, l.Total(l.Samples))}
 	for _, s := range l.Samples {
 		if s.Lock == "" {
 			continue
 		}
-		one := Wait{Zone: s.Lock, Called: worker.Called(s.Stack), Share: l.Weight(s) / all.Of, Samples: 1}
+		one := Wait{Zone: s.Lock, Called: sample.Called(s.Stack), Share: l.Weight(s) / all.Of, Samples: 1}
 		if s.Lua {
-			one.Line = worker.Asker(s.Stack).Where()
+			one.Line = sample.Asker(s.Stack).Where()
 		}
 		if s.Asleep {
 			one.Asleep = one.Share

@@ -7,7 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of the kind.
@@ -38,7 +38,7 @@ type Line struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is those of samples; nil where none works on regular expressions.
-func Of(l worker.Looks) *Result {
+func Of(l sample.Series) *Result {
 	all := &Result{Of: max(1, l.Total(l.Samples))}
 	for _, s := range l.Samples {
 		if s.Regex == nil {
@@ -47,13 +47,13 @@ func Of(l worker.Looks) *Result {
 		share := l.Weight(s) / all.Of
 		one := Line{Line: s.Regex.At.Where(), Pattern: s.Regex.Pattern, Options: s.Regex.Options, Share: share, Samples: 1}
 		switch s.Regex.Doing {
-		case worker.RegexCompiled:
+		case sample.RegexCompiled:
 			one.Compiled = share
-		case worker.RegexInterpreted:
+		case sample.RegexInterpreted:
 			one.Interpreted = share
-		case worker.RegexCompiling:
+		case sample.RegexCompiling:
 			one.Compiling = share
-		case worker.RegexLua:
+		case sample.RegexLua:
 			one.Lua = share
 		}
 		all.add(one)

@@ -7,21 +7,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 func TestOf(t *testing.T) {
-	sample := func(doing worker.RegexWork, line int, pattern string) worker.Sample {
+	one := func(doing sample.RegexWork, line int, pattern string) sample.Sample {
 		f := profile.Frame{Kind: profile.Lua, Function: "find", File: "/srv/app.lua", Line: line}
 		if line == 0 {
 			f = profile.Frame{}
 		}
-		return worker.Sample{Regex: &worker.Regex{Doing: doing, Pattern: pattern, At: f}}
+		return sample.Sample{Regex: &sample.Regex{Doing: doing, Pattern: pattern, At: f}}
 	}
-	l := worker.Looks{Samples: append(times(30, worker.Sample{}), times(10, sample(worker.RegexCompiled, 3, "a+"), sample(worker.RegexInterpreted, 3, "a+"))...)}
-	l.Samples = append(l.Samples, times(40, sample(worker.RegexCompiling, 4, ""))...)
-	l.Samples = append(l.Samples, times(19, sample(worker.RegexLua, 3, "%d"))...)
-	l.Samples = append(l.Samples, sample(worker.RegexInterpreted, 0, ""))
+	l := sample.Series{Samples: append(times(30, sample.Sample{}), times(10, one(sample.RegexCompiled, 3, "a+"), one(sample.RegexInterpreted, 3, "a+"))...)}
+	l.Samples = append(l.Samples, times(40, one(sample.RegexCompiling, 4, ""))...)
+	l.Samples = append(l.Samples, times(19, one(sample.RegexLua, 3, "%d"))...)
+	l.Samples = append(l.Samples, one(sample.RegexInterpreted, 0, ""))
 	want := []Line{
 		{Line: "find@app.lua:4", Share: 0.4, Compiling: 0.4, Samples: 40},
 		{Line: "find@app.lua:3", Pattern: "%d", Share: 0.19, Lua: 0.19, Samples: 19},
@@ -67,8 +67,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-func times(n int, samples ...worker.Sample) []worker.Sample {
-	var all []worker.Sample
+func times(n int, samples ...sample.Sample) []sample.Sample {
+	var all []sample.Sample
 	for i := range n {
 		all = append(all, samples[i%len(samples)])
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -119,7 +120,7 @@ func (o *observer) note(m *probe.Moment) {
 	r, w := m.Run, o.at.Worker
 	memory := m.Over(w.Process)
 	long := taken{end: r.Start + r.Whole, Long: Long{
-		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: w.RequestAt(m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
+		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: sample.RequestAt(w, m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
 		NoCPU: r.Queued, GoesOn: !r.Begins, Pauses: r.Pauses,
 	}}
 	vm := w.VM.At(memory)
@@ -131,7 +132,7 @@ func (o *observer) note(m *probe.Moment) {
 		for _, f := range frames {
 			waits = append(waits, w.Named(f))
 		}
-		long.Waits, long.In = worker.Asker(waits).Where(), worker.Called(waits)
+		long.Waits, long.In = sample.Asker(waits).Where(), sample.Called(waits)
 	}
 	o.long = append(o.long, long)
 }
@@ -164,14 +165,14 @@ func (o *observer) Result() (evidence.Result, error) {
 }
 
 // sampled is the resume with what samples found that fell into it.
-func (l taken) sampled(all []worker.Sample) Long {
+func (l taken) sampled(all []sample.Sample) Long {
 	lines := map[string]int{}
 	for _, s := range all {
 		if s.Time < l.Start || s.Time >= l.end || s.Thread {
 			continue
 		}
 		l.Samples++
-		line := worker.Asker(s.Stack).Where()
+		line := sample.Asker(s.Stack).Where()
 		if lines[line]++; line != "" && lines[line] > lines[l.Ran] {
 			l.Ran = line
 		}

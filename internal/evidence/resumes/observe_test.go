@@ -18,6 +18,8 @@ import (
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
+	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/sample/sampletest"
 	"github.com/moonlap/moonlap/internal/worker"
 	"github.com/moonlap/moonlap/internal/worker/workertest"
 )
@@ -91,9 +93,9 @@ init_worker_by_lua_block {
 `
 
 // observed prepares to time a worker's resumes.
-func observed(t *testing.T, w *worker.Worker, s *worker.Sampler, budget float64) (*worker.Sampling, *observer) {
+func observed(t *testing.T, w *worker.Worker, s *sample.Sampler, budget float64) (*sample.Sampling, *observer) {
 	t.Helper()
-	sampling, err := w.Sampling(s, worker.Wants{})
+	sampling, err := sample.Of(w).Sampling(s, sample.Wants{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +108,7 @@ func observed(t *testing.T, w *worker.Worker, s *worker.Sampler, budget float64)
 }
 
 // timed has a worker's resumes timed while something happens.
-func timed(t *testing.T, w *worker.Worker, s *worker.Sampler, during func()) *Result {
+func timed(t *testing.T, w *worker.Worker, s *sample.Sampler, during func()) *Result {
 	t.Helper()
 	sampling, o := observed(t, w, s, 1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -148,7 +150,7 @@ func fetch(t *testing.T, client *http.Client, path string) []byte {
 // TestResumes: each run of Lua in each phase is counted once, as what begins or goes on; what the worker counts itself is the
 // same.
 func TestResumes(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
 	w := workertest.Open(t, pid)
 	asked := 0
@@ -216,7 +218,7 @@ func TestResumes(t *testing.T) {
 
 // TestResumesNested: the time of a filter that Lua's output goes through is not that of the Lua which prints.
 func TestResumesNested(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
 	r := timed(t, workertest.Open(t, pid), s, func() { fetch(t, client, "/nested"); fetch(t, client, "/plain") })
 	phases := map[string]Phase{}
@@ -240,7 +242,7 @@ func TestResumesNested(t *testing.T) {
 
 // TestResumesLong: a run that took long is told of, with its request, where it began, and where it waits then.
 func TestResumesLong(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
 	w := workertest.Open(t, pid)
 	defer nginxtest.Request(t, client, "/paused")() // one is in flight at the beginning, which tells where its URI is
@@ -296,7 +298,7 @@ func TestResumesUnexported(t *testing.T) {
 
 // TestResumesBursts: a budget that a few resumes exceed ends the probing after its trial, and nothing is left in the worker.
 func TestResumesBursts(t *testing.T) {
-	s := workertest.Sampler(t)
+	s := sampletest.Sampler(t)
 	pid, client := nginxtest.Start(t, nginxtest.Conf{HTTP: phasesConf, Server: phasesServer})
 	w := workertest.Open(t, pid)
 	defer nginxtest.Request(t, client, "/all")()

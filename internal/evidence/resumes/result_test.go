@@ -8,7 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // TestMerge: phases of several workers are added up, shares are of the time that was probed, and the longest resumes are
@@ -50,12 +50,12 @@ func TestMerge(t *testing.T) {
 
 // TestSampled: a long resume has the line that most of those samples found which fell into it.
 func TestSampled(t *testing.T) {
-	at := func(when time.Duration, line int) worker.Sample {
-		return worker.Sample{Time: when, Stack: []profile.Frame{{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line}}}
+	at := func(when time.Duration, line int) sample.Sample {
+		return sample.Sample{Time: when, Stack: []profile.Frame{{Kind: profile.Lua, Function: "f", File: "/a.lua", Line: line}}}
 	}
 	thread := at(15, 4)
 	thread.Thread = true
-	got := taken{Long{Start: 10}, 20}.sampled([]worker.Sample{at(9, 4), at(10, 4), at(12, 6), thread, at(19, 6), at(20, 4)})
+	got := taken{Long{Start: 10}, 20}.sampled([]sample.Sample{at(9, 4), at(10, 4), at(12, 6), thread, at(19, 6), at(20, 4)})
 	if got.Ran != "f@a.lua:6" || got.Samples != 3 {
 		t.Errorf("%+v", got)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 // Name is that of the kind.
@@ -34,7 +34,7 @@ type Result struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is that of samples.
-func Of(l worker.Looks) *Result {
+func Of(l sample.Series) *Result {
 	lua := observe.WithLua(l.Samples)
 	all, ofLua := l.Total(l.Samples), l.Total(lua)
 	r := &Result{Of: all, Lua: ofLua / max(1, all)}
@@ -43,15 +43,15 @@ func Of(l worker.Looks) *Result {
 			r.Asleep += l.Weight(s) / max(1, all)
 		}
 	}
-	r.States = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.State.String() })
-	if r.Machines = observe.Shares(l, lua, ofLua, func(s worker.Sample) string { return s.Machine }); len(r.Machines) < 2 {
+	r.States = observe.Shares(l, lua, ofLua, func(s sample.Sample) string { return s.State.String() })
+	if r.Machines = observe.Shares(l, lua, ofLua, func(s sample.Sample) string { return s.Machine }); len(r.Machines) < 2 {
 		r.Machines = []evidence.Share{}
 	}
 	r.Requests = observe.Shares(l, lua, all, Request)
-	r.Phases = observe.Shares(l, lua, all, func(s worker.Sample) string { return s.Phase })
-	r.Plugins = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.Module(s.Stack) })
-	if !slices.ContainsFunc(l.Samples, func(s worker.Sample) bool { return s.Bytes > 0 }) { // of allocations lines have bytes, and whose innermost function is always LuaJIT's
-		r.Lines = observe.Shares(l, lua, all, func(s worker.Sample) string { return worker.InnermostLua(s.Stack).Where() })
+	r.Phases = observe.Shares(l, lua, all, func(s sample.Sample) string { return s.Phase })
+	r.Plugins = observe.Shares(l, lua, all, func(s sample.Sample) string { return sample.Module(s.Stack) })
+	if !slices.ContainsFunc(l.Samples, func(s sample.Sample) bool { return s.Bytes > 0 }) { // of allocations lines have bytes, and whose innermost function is always LuaJIT's
+		r.Lines = observe.Shares(l, lua, all, func(s sample.Sample) string { return sample.InnermostLua(s.Stack).Where() })
 		r.Modules = observe.Shares(l, l.Samples, all, moduleOf)
 	}
 	return r
@@ -66,7 +66,7 @@ func OfStacks(p *profile.Profile) *Result {
 }
 
 // moduleOf is what the innermost frame belongs to.
-func moduleOf(s worker.Sample) string {
+func moduleOf(s sample.Sample) string {
 	if len(s.Stack) == 0 {
 		return ""
 	}
@@ -83,7 +83,7 @@ func moduleOf(s worker.Sample) string {
 }
 
 // Request is what Lua ran for.
-func Request(s worker.Sample) string {
+func Request(s sample.Sample) string {
 	r := s.Request
 	switch {
 	case r.Unread:

@@ -12,8 +12,8 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 
 // TestNoRequest: samples without a path are told apart by their phase.
 func TestNoRequest(t *testing.T) {
-	for want, s := range map[string]worker.Sample{
+	for want, s := range map[string]sample.Sample{
 		"GET /a":                                               {Phase: "content", Request: ngxlua.Request{Method: "GET", URI: "/a"}},
 		"no request: timer":                                    {Phase: "timer"},
 		"no request: ssl_cert":                                 {Phase: "ssl_cert"},
@@ -43,7 +43,7 @@ func TestNoRequest(t *testing.T) {
 func TestBelongs(t *testing.T) {
 	access := profile.Frame{Kind: profile.C, Function: "ngx_http_core_access_phase", File: "nginx"}
 	plugin := profile.Frame{Kind: profile.Lua, Function: "check", File: "/usr/share/lua/5.1/kong/plugins/jwt/handler.lua", FirstLine: 1, Line: 2}
-	e := Of(worker.Looks{Samples: []worker.Sample{
+	e := Of(sample.Series{Samples: []sample.Sample{
 		{Lua: true, Phase: "access", Stack: []profile.Frame{plugin, access, main}}, {Lua: true, Stack: []profile.Frame{handler, main}},
 		{Lua: true, Phase: "access", Stack: []profile.Frame{plugin, access, main}}, {Stack: []profile.Frame{deflate, access, main}},
 	}})
@@ -57,9 +57,9 @@ func TestBelongs(t *testing.T) {
 
 // TestWaits: a wait for a lock counts by its time, as lines do.
 func TestWaits(t *testing.T) {
-	wait := worker.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []profile.Frame{handler, main},
-		Sleep: &worker.Sleep{Call: "futex", Cause: worker.Lock, For: 4 * time.Millisecond}}
-	l := worker.Looks{Timed: true, Every: 52 * time.Millisecond, Samples: []worker.Sample{wait, {Lua: true, Stack: []profile.Frame{handler, main}}}}
+	wait := sample.Sample{Lua: true, Asleep: true, Lock: "cats", Stack: []profile.Frame{handler, main},
+		Sleep: &sample.Sleep{Call: "futex", Cause: sample.Lock, For: 4 * time.Millisecond}}
+	l := sample.Series{Timed: true, Every: 52 * time.Millisecond, Samples: []sample.Sample{wait, {Lua: true, Stack: []profile.Frame{handler, main}}}}
 	waits, lines := locks.WaitsOf(l), Of(l).Lines
 	if waits == nil || len(waits.Lines) != 1 || waits.Lines[0].Zone != "cats" || waits.Lines[0].Line != "handler@app.lua:24" || waits.Lines[0].Samples != 1 ||
 		waits.Lines[0].Share != waits.Lines[0].Asleep || waits.Lines[0].Share < 0.07 || waits.Lines[0].Share > 0.072 { // 4 of 56 ms
@@ -72,11 +72,11 @@ func TestWaits(t *testing.T) {
 
 // TestMerge: both together are as if all samples had been taken together.
 func TestMerge(t *testing.T) {
-	lua, idle := worker.Sample{Lua: true, Phase: "access", Stack: []profile.Frame{handler, main}}, worker.Sample{Asleep: true, Stack: []profile.Frame{main}}
-	other := worker.Sample{Lua: true, State: luajit.Compiled, Stack: []profile.Frame{deflate, handler, main}}
-	a, b := []worker.Sample{lua, lua, idle}, []worker.Sample{other}
-	both := Of(worker.Looks{Samples: append(append([]worker.Sample{}, a...), b...)})
-	merged := Of(worker.Looks{Samples: a}).Merge(Of(worker.Looks{Samples: b}))
+	lua, idle := sample.Sample{Lua: true, Phase: "access", Stack: []profile.Frame{handler, main}}, sample.Sample{Asleep: true, Stack: []profile.Frame{main}}
+	other := sample.Sample{Lua: true, State: luajit.Compiled, Stack: []profile.Frame{deflate, handler, main}}
+	a, b := []sample.Sample{lua, lua, idle}, []sample.Sample{other}
+	both := Of(sample.Series{Samples: append(append([]sample.Sample{}, a...), b...)})
+	merged := Of(sample.Series{Samples: a}).Merge(Of(sample.Series{Samples: b}))
 	near := cmp.Comparer(func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 })
 	if diff := cmp.Diff(evidence.Result(both), merged, near); diff != "" {
 		t.Error(diff)

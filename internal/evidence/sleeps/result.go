@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/metrics"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of the kind.
@@ -54,7 +54,7 @@ type Block struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is that of samples; nil where the kernel did not report sleeps.
-func Of(l worker.Looks) *Result {
+func Of(l sample.Series) *Result {
 	if !l.Timed {
 		return nil
 	}
@@ -69,18 +69,18 @@ func Of(l worker.Looks) *Result {
 }
 
 // Blocks are the sleeps among samples by what made the worker sleep.
-func Blocks(samples []worker.Sample) []Block {
+func Blocks(samples []sample.Sample) []Block {
 	var all []Block
 	for _, s := range samples {
 		if s.Sleep == nil {
 			continue
 		}
 		one := Block{
-			Called: worker.Called(s.Stack), Call: s.Sleep.Call, Cause: string(s.Sleep.Cause), URI: s.Request.URI, Phase: s.Phase,
+			Called: sample.Called(s.Stack), Call: s.Sleep.Call, Cause: string(s.Sleep.Cause), URI: s.Request.URI, Phase: s.Phase,
 			Count: 1, Total: s.Sleep.For, Longest: s.Sleep.For, Queued: s.Sleep.Queued,
 		}
 		if s.Lua {
-			one.Line = worker.Asker(s.Stack).Where()
+			one.Line = sample.Asker(s.Stack).Where()
 			if one.Advice = Advice(one.Called); s.Lock != "" {
 				one.Advice = locks.Advice
 			}

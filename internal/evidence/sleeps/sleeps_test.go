@@ -10,7 +10,7 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 var (
@@ -25,25 +25,25 @@ var (
 const at = "handler@app.lua:24"
 
 // slept is a sample that fell asleep for so long, and then waited for a processor.
-func slept(call string, cause worker.Cause, length, queued time.Duration, frames ...profile.Frame) worker.Sample {
-	return worker.Sample{
+func slept(call string, cause sample.Cause, length, queued time.Duration, frames ...profile.Frame) sample.Sample {
+	return sample.Sample{
 		Lua: true, Asleep: true, Request: ngxlua.Request{URI: "/one"}, Stack: append(frames, handler, main),
-		Sleep: &worker.Sleep{Call: call, Cause: cause, For: length, Queued: queued},
+		Sleep: &sample.Sleep{Call: call, Cause: cause, For: length, Queued: queued},
 	}
 }
 
 // TestOf: sleeps are grouped by what made the worker sleep, and the time that nothing accounts for is reported as unknown.
 func TestOf(t *testing.T) {
-	program := func(length time.Duration) worker.Sample {
-		return slept("wait4", worker.Program, length, time.Millisecond, kernel, wait4, execute)
+	program := func(length time.Duration) sample.Sample {
+		return slept("wait4", sample.Program, length, time.Millisecond, kernel, wait4, execute)
 	}
-	lock := slept("futex", worker.Lock, 4*time.Millisecond, 0, unnamed)
+	lock := slept("futex", sample.Lock, 4*time.Millisecond, 0, unnamed)
 	lock.Lock = "cats"
-	l := worker.Looks{
+	l := sample.Series{
 		Timed: true, Every: 10 * time.Millisecond, Elapsed: time.Second, Began: time.Hour,
-		Samples: []worker.Sample{
+		Samples: []sample.Sample{
 			program(10 * time.Millisecond), {Lua: true, Stack: []profile.Frame{handler, main}}, program(30 * time.Millisecond), lock,
-			{Asleep: true, Stack: []profile.Frame{kernel, unnamed, main}, Sleep: &worker.Sleep{Call: "read", Cause: worker.Disk, For: 1}},
+			{Asleep: true, Stack: []profile.Frame{kernel, unnamed, main}, Sleep: &sample.Sleep{Call: "read", Cause: sample.Disk, For: 1}},
 		},
 		Rest: probe.Rest{Computed: 100 * time.Millisecond, Slept: 44 * time.Millisecond, Idle: 800 * time.Millisecond, Sleeps: 4},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 // Name is that of the kind.
@@ -49,7 +49,7 @@ type Stall struct {
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
 // Of is that of samples. long is from which length on turns were asked for; 0: they were not. It is nil where nothing is known.
-func Of(l worker.Looks, long time.Duration) *Result {
+func Of(l sample.Series, long time.Duration) *Result {
 	if long > 0 {
 		return &Result{Threshold: long, Lengths: l.Rest.Turns, P999: l.Rest.Turns.Percentile(99.9), Stalls: Stalls(l)}
 	}
@@ -64,34 +64,34 @@ const coarse = 10 * time.Millisecond
 
 // heldOf is the longest turn that samples fell into; nil: none is known to be long. nginx's clock stands still in a turn, and is
 // that of the samples' time, in milliseconds. It is set at the beginning, before any Lua runs.
-func heldOf(samples []worker.Sample) (longest *Held) {
+func heldOf(samples []sample.Sample) (longest *Held) {
 	for _, s := range samples {
 		held := s.Time - time.Duration(s.Turn)*time.Millisecond - coarse
 		if s.Time == 0 || s.Turn == 0 || !s.Lua || held < coarse || held > time.Hour { // an old nginx's clock is that of the calendar
 			continue
 		}
 		if longest == nil || longest.For < held {
-			longest = &Held{held, worker.InnermostLua(s.Stack).Where()}
+			longest = &Held{held, sample.InnermostLua(s.Stack).Where()}
 		}
 	}
 	return longest
 }
 
 // Stalls describes long turns, the longest first.
-func Stalls(l worker.Looks) []Stall {
+func Stalls(l sample.Series) []Stall {
 	all := []Stall{}
 	for _, s := range l.Stalls {
-		weigh := func(name func(worker.Sample) string) []evidence.Share {
+		weigh := func(name func(sample.Sample) string) []evidence.Share {
 			return observe.Shares(l, s.Samples, l.Total(s.Samples), name)
 		}
 		all = append(all, Stall{
 			PID: s.PID, Start: s.Start - l.Began, Length: s.Length, Computed: s.Computed(), Slept: s.Slept, Queued: s.Queued,
 			Events: s.Events, Samples: len(s.Samples),
-			URIs: weigh(func(s worker.Sample) string { return s.Request.URI }),
-			Lines: weigh(func(s worker.Sample) string {
-				line := worker.InnermostLua(s.Stack).Where()
+			URIs: weigh(func(s sample.Sample) string { return s.Request.URI }),
+			Lines: weigh(func(s sample.Sample) string {
+				line := sample.InnermostLua(s.Stack).Where()
 				if line != "" && s.Sleep != nil {
-					line += " " + worker.Called(s.Stack)
+					line += " " + sample.Called(s.Stack)
 				}
 				return line
 			}),

@@ -10,7 +10,7 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/sample"
 )
 
 var (
@@ -23,11 +23,11 @@ const at = "handler@app.lua:24"
 
 // TestHeld: a turn is as old as nginx's clock, if that is of this kind, less what it may be late.
 func TestHeld(t *testing.T) {
-	sample := func(turn uint64, lua bool) worker.Sample {
-		return worker.Sample{Time: 100 * time.Second, Turn: turn, Lua: lua, Stack: []profile.Frame{handler, main}}
+	one := func(turn uint64, lua bool) sample.Sample {
+		return sample.Sample{Time: 100 * time.Second, Turn: turn, Lua: lua, Stack: []profile.Frame{handler, main}}
 	}
 	for turn, want := range map[uint64]time.Duration{99_900: 90e6, 99_985: 0, 100_001: 0, 1_700_000_000_000: 0, 0: 0} {
-		r := Of(worker.Looks{Samples: []worker.Sample{sample(turn, true), sample(99_000, false), sample(99_990, true)}}, 0)
+		r := Of(sample.Series{Samples: []sample.Sample{one(turn, true), one(99_000, false), one(99_990, true)}}, 0)
 		if want == 0 && r != nil || want != 0 && (r == nil || r.Held.For != want || r.Held.Line != at) {
 			t.Errorf("at %d: %+v", turn, r)
 		}
@@ -37,18 +37,18 @@ func TestHeld(t *testing.T) {
 // TestOf: long turns are described by the time of the samples that fell into them, the longest first; and both together are as
 // if they had been timed together.
 func TestOf(t *testing.T) {
-	ticking := worker.Sample{Lua: true, Stack: []profile.Frame{handler, main}, Request: ngxlua.Request{URI: "/two"}}
-	program := worker.Sample{
+	ticking := sample.Sample{Lua: true, Stack: []profile.Frame{handler, main}, Request: ngxlua.Request{URI: "/two"}}
+	program := sample.Sample{
 		Lua: true, Asleep: true, Request: ngxlua.Request{URI: "/one"}, Stack: []profile.Frame{execute, handler, main},
-		Sleep: &worker.Sleep{Call: "wait4", Cause: worker.Program, For: 30 * time.Millisecond, Queued: time.Millisecond},
+		Sleep: &sample.Sleep{Call: "wait4", Cause: sample.Program, For: 30 * time.Millisecond, Queued: time.Millisecond},
 	}
-	l := worker.Looks{
+	l := sample.Series{
 		Timed: true, Every: 10 * time.Millisecond, Elapsed: time.Second, Began: time.Hour,
 		Rest: probe.Rest{Turns: probe.Durations{}.Add(20 * time.Millisecond).Add(41 * time.Millisecond)},
-		Stalls: []worker.Stall{
-			{PID: 1, Start: time.Hour + 1, Length: 20 * time.Millisecond, Samples: []worker.Sample{ticking}},
+		Stalls: []sample.Stall{
+			{PID: 1, Start: time.Hour + 1, Length: 20 * time.Millisecond, Samples: []sample.Sample{ticking}},
 			{PID: 2, Start: time.Hour + 5, Length: 41 * time.Millisecond, Slept: 30 * time.Millisecond, Queued: 20 * time.Millisecond,
-				Samples: []worker.Sample{ticking, program}},
+				Samples: []sample.Sample{ticking, program}},
 		},
 	}
 	r := Of(l, 15*time.Millisecond)

@@ -3,14 +3,30 @@ package workertest
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"testing"
 	"time"
 
-	"github.com/moonlap/moonlap/internal/probe/probetest"
 	"github.com/moonlap/moonlap/internal/process"
+	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 	"github.com/moonlap/moonlap/internal/worker"
 )
+
+// Testdata is what App serves, and beside it what other tests do.
+const Testdata = "../worker/testdata"
+
+// App starts an nginx whose worker serves app.lua of Testdata, beside what a configuration has, and returns the worker's process
+// ID and a client. Without nginx the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func App(t *testing.T, c nginxtest.Conf) (pid int, client *http.Client) {
+	t.Helper()
+	c.Dir = Testdata
+	c.Server += ` location / { content_by_lua_block {
+		package.loaded.app = package.loaded.app or assert(loadfile("app.lua"))
+		package.loaded.app()
+	} }`
+	return nginxtest.Start(t, c)
+}
 
 // Open opens a worker, or skips the test where that is not allowed.
 func Open(t *testing.T, pid int) *worker.Worker {
@@ -48,16 +64,4 @@ func forbidden(t *testing.T, err error) {
 	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Skip(err)
 	}
-}
-
-// Sampler loads the programs for the kernel, or skips the test where that is not allowed.
-func Sampler(t *testing.T) *worker.Sampler {
-	t.Helper()
-	probetest.Need(t)
-	s, err := worker.NewSampler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }
