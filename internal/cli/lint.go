@@ -165,6 +165,9 @@ func (l *linting) rule(name string) *lint.Rule {
 func (l *linting) on(o lintOptions) (on []lint.Rule) {
 	for _, r := range l.rules {
 		setting, set := l.settings.Rules[r.Name]
+		if r.OnlyWhenAsked() && !l.asked(o)(r.Name) {
+			continue
+		}
 		if len(o.rules) > 0 && !slices.Contains(o.rules, r.Name) || len(o.rules) == 0 && set && !setting {
 			continue
 		}

@@ -16,15 +16,18 @@ type chunk struct {
 	file   string
 	text   []byte
 	class  string
-	phase  string // "" where nobody knows it
+	phase  string // "" where nobody knows it, onRequests where it is one of theirs
 	line   int    // of the first byte
 	column int
 	conf   *nginxconf.Config // its directives
 }
 
+// onRequests is a phase of requests, whichever.
+const onRequests = "?"
+
 func (c chunk) request(id int) []byte {
 	if c.conf != nil {
-		return request(directives(c.conf), "conf", id)
+		return request(directives(c.conf), "conf", id, c.class)
 	}
 	phase := c.phase
 	if phase == "" {
@@ -54,7 +57,7 @@ func confChunks(path string, seen func(string)) (chunks []chunk, phases map[stri
 	for _, file := range config.Files {
 		seen(file)
 	}
-	chunks = append(chunks, chunk{file: path, conf: config})
+	chunks = append(chunks, chunk{file: path, conf: config, class: Request})
 	config.Each(func(d *nginxconf.Directive) {
 		m := byLua.FindStringSubmatch(d.Name)
 		if m == nil {

@@ -37,16 +37,21 @@ func (p *PathClass) UnmarshalJSON(text []byte) error {
 var defaultClasses = []PathClass{
 	{"**/spec/**", Test}, {"**/t/**", Test}, {"**/test/**", Test}, {"**/tests/**", Test}, {"**/*_spec.lua", Test},
 	{"**/*_test.lua", Test}, {"**/example/**", Test}, {"**/examples/**", Test}, {"**/bench/**", Test},
-	{"**/benchmark/**", Test}, {"**/benchmarks/**", Test}, {"**/dev/**", Test},
+	{"**/benchmark/**", Test}, {"**/benchmarks/**", Test}, {"**/dev/**", Test}, {"**/integration/**", Test}, {"**/*e2e*/**", Test}, {"**/test.lua", Test},
 
 	{"**/bin/**", CLI}, {"**/cmd/**", CLI}, {"**/cli/**", CLI}, {"**/ci/**", CLI}, {"**/script/**", CLI},
-	{"**/scripts/**", CLI}, {"**/migrations/**", CLI}, {"**/autodoc/**", CLI}, {"**/build/**", CLI}, {"**/docs/**", CLI},
+	{"**/scripts/**", CLI}, {"**/migrations/**", CLI}, {"**/autodoc/**", CLI}, {"**/build/**", CLI}, {"**/docs/**", CLI}, {"**/doc/**", CLI},
 	// Kong's Admin API and APISIX's: configuration, not traffic.
-	{"kong/api/**", CLI}, {"apisix/admin/**", CLI}, {"apisix/control/**", CLI}, {"**/dashboard/**", CLI},
+	{"kong/api/**", CLI}, {"apisix/admin/**", CLI}, {"apisix/control/**", CLI}, {"**/plugins/*/api.lua", CLI},
+	{"**/dashboard/**", CLI},
 
 	{"**/schema.lua", Init}, {"**/schema_def.lua", Init}, {"**/schema/**", Init}, {"**/conf_loader/**", Init},
 	{"kong/db/**", Init}, {"**/constants.lua", Init}, {"**/init_worker.lua", Init}, {"**/config_loader/**", Init},
-	{"**/configuration_loader/**", Init},
+	{"**/configuration_loader/**", Init}, {"kong/globalpatches.lua", Init}, {"apisix/patch.lua", Init},
+	// What follows the configuration, beside the requests.
+	{"apisix/discovery/**", Timer}, {"apisix/core/config_*.lua", Timer}, {"apisix/inspect/**", Timer},
+	{"apisix/plugins/log-rotate.lua", Timer}, {"kong/clustering/**", Timer}, {"kong/cluster_events/**", Timer},
+	{"kong/runloop/plugin_servers/process.lua", Timer},
 }
 
 // A matcher tells the class of a path.

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,16 @@ func (r *run) chunks() (chunks []chunk) {
 			continue // another one includes it
 		}
 		of, named, faults := confChunks(file, func(f string) { included[filepath.Clean(f)] = true; r.report.Files++ })
-		for _, c := range of {
-			r.report.Lines += bytes.Count(c.text, []byte("\n"))
+		class := r.matcher.class(r.relative(file))
+		aside := r.Class == "" && (class == Test || class == CLI)
+		for i := range of {
+			r.report.Lines += bytes.Count(of[i].text, []byte("\n"))
+			if aside {
+				of[i].class = class
+			}
+		}
+		if aside {
+			named = nil // the files that it names have classes of their own
 		}
 		chunks = append(chunks, of...)
 		r.report.Faults = append(r.report.Faults, faults...)
@@ -177,7 +186,7 @@ func (r *run) source(chunks []chunk, file string, text []byte, err error, phase 
 		c.class = classOf(phase)
 	}
 	if r.Class != "" {
-		c.class, c.phase = r.Class, r.Phase
+		c.class, c.phase = r.Class, cmp.Or(r.Phase, onRequests)
 	}
 	return append(chunks, c)
 }

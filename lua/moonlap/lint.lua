@@ -6,8 +6,9 @@
 --     rule NAME PATH BYTES            source of a rule
 --     settings BYTES                  source of .moonlap.lua; the answer is its table
 --     ready 0                         no more rules come
---     lua ID CLASS PHASE LINE COLUMN BYTES    a chunk; PHASE is - for a file
---     conf ID BYTES                   nginx.conf's directives, as `moonlap.lint.conf` has them
+--     lua ID CLASS PHASE LINE COLUMN BYTES    a chunk; PHASE is - for a file, and ? for one that
+--                                     is known to deal with requests
+--     conf ID CLASS BYTES             nginx.conf's directives, as `moonlap.lint.conf` has them
 --
 -- PATH has its blanks as %20. Answers are lines of JSON on descriptor 3. Each request is answered
 -- by one of type `done`, behind its `finding` and `fault` lines.
@@ -126,7 +127,8 @@ end
 
 function requests.lua(words, text)
     local place = {
-        id = tonumber(words[1]), class = words[2], phase = words[3] ~= "-" and words[3] or nil,
+        id = tonumber(words[1]), class = words[2],
+        phase = not words[3]:find "^[-?]$" and words[3] or nil, requests = words[3] == "?" or nil,
         line = tonumber(words[4]), column = tonumber(words[5]),
     }
     local ok, err = pcall(read_chunk, place, text)
@@ -137,14 +139,14 @@ function requests.lua(words, text)
 end
 
 function requests.conf(words, text)
-    local id = tonumber(words[1])
+    local id, class = tonumber(words[1]), words[2]
     local directives = conf.read(text)
     for _, rule in ipairs(prepared.conf) do
         local findings = {}
-        local ok, err = pcall(conf.check, directives, rule, findings)
+        local ok, err = pcall(conf.check, directives, rule, class, findings)
         if not ok then
             fault(id, "rule", 1, 1, tostring(err), rule.rule)
-        else
+        elseif prepared.by_name[rule.rule].in_class[class] then
             for _, finding in ipairs(findings) do
                 finding.type, finding.id = "finding", id
                 out:write(finding)

@@ -17,6 +17,21 @@ local function few(loop)
         and (tonumber(to[1]) or 0) - (tonumber(from[1]) or 0) < FEW
 end
 
+-- Tells whether a statement gives a variable a text that does not hold the old one.
+local function resets(list, var)
+    for _, node in ipairs(list) do
+        if type(node) == "table" then
+            local id, value = node.tag == "Set" and node[1][1], node.tag == "Set" and node[2][1]
+            if id and id.var == var and not reads(value, var) then
+                return true
+            elseif node.tag ~= "Function" and resets(node, var) then
+                return true
+            end
+        end
+    end
+    return false
+end
+
 return {visit = {Set = function(file, node)
     local loop = file.loop
     local id, value = node[1][1], node[2][1]
@@ -25,7 +40,13 @@ return {visit = {Set = function(file, node)
         return
     end
     local outside = id.var.node.offset < loop.offset
-    if outside and not few(loop) and reads(value, id.var) then
+    local grown = file:here()
+    if outside and not few(loop) and reads(value, id.var) and not grown[id.var] then
+        -- One that begins anew in each iteration does not grow from one to the next.
+        if resets(loop, id.var) then
+            return
+        end
+        grown[id.var] = true
         file:report(node, string.format("%s grows by '..' in a loop: each iteration copies all of "
             .. "it; collect the parts in a table and call table.concat once", id[1]))
     end

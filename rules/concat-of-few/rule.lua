@@ -2,7 +2,7 @@
 return {visit = {Call = function(file, call)
     local list = call[2]
     if file:name(call[1]) ~= "table.concat" or not list or list.tag ~= "Table" or #list > 5
-        or #list < 2 or call[4] then
+        or #list < 2 or call[4] or not file:deals_with_requests() then
         return
     end
     for _, part in ipairs(list) do

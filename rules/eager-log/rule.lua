@@ -25,11 +25,17 @@ local function last_name(file, node)
     return name and name:match "[^.@]+$"
 end
 
+-- Tells whether all of an expression is constant: such a log takes no work that varies.
+local function constant(node)
+    return node.tag == "String" or node.tag == "Number"
+        or node.tag == "Op" and node[1] == "concat" and constant(node[2]) and constant(node[3])
+end
+
 -- What an argument does that a filtered log need not: nil is nothing.
 local function work(file, node)
     if node.tag == "Paren" then
         return work(file, node[1])
-    elseif node.tag == "Op" and node[1] == "concat" then
+    elseif node.tag == "Op" and node[1] == "concat" and not constant(node) then
         return "joins text with '..'"
     elseif node.tag == "Call" or node.tag == "Invoke" then
         local name = last_name(file, node)

@@ -15,7 +15,7 @@ end
 
 return {visit = {Call = function(file, call)
     local f = call[2]
-    if file:name(call[1]) ~= "pcall" or not f then
+    if file:name(call[1]) ~= "pcall" or not f or not file:deals_with_requests() then
         return
     end
     if f.tag == "Id" and f.var and f.var.sets == 0 and f.var.value then

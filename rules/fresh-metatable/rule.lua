@@ -12,7 +12,7 @@ end
 return {visit = {Call = function(file, call)
     local mt = call[3]
     if file:name(call[1]) == "setmetatable" and mt and mt.tag == "Table" and hoistable(mt)
-        and not file.func.node.chunk then
+        and not file.func.node.chunk and file:deals_with_requests() then
         file:report(mt, "a metatable is made with each object: one local for all is enough")
     end
 end}}

@@ -9,7 +9,8 @@ return {classes = {"request", "timer"}, visit = {Set = function(file, node)
         return
     end
     for _, id in ipairs(node[1]) do
-        if id.tag == "Id" and not id.var and id[1] ~= "_ENV" then
+        if id.tag == "Id" and not id.var and id[1] ~= "_ENV" and not file:here()[id[1]] then
+            file:here()[id[1]] = true
             file:report(node, string.format("the global %s is written in a function: requests "
                 .. "that wait in between read each other's value; make it local", id[1]))
         end

@@ -1,5 +1,7 @@
 -- Finds loops over string.gmatch that split at one character.
 
+local SHOWN = {["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"'}
+
 -- The character, where a pattern splits at it: "[^,]+", "([^,]*)", "(.-),"
 local function separator(pattern)
     local char = pattern:match "^%(?%[%^(%%?[^%w%s%%%]])%][%+%*]%)?$"
@@ -17,8 +19,8 @@ return {visit = {Forin = function(file, node)
         pattern = call[3]
     end
     local char = pattern and pattern.tag == "String" and separator(pattern[1])
-    if char then
-        file:report(call, string.format("string.gmatch is not compiled: string.find(s, %q, from, "
-            .. "true) is, and finds the same separators", char))
+    if char and file:deals_with_requests() then
+        file:report(call, string.format("string.gmatch is not compiled: string.find(s, \"%s\", "
+            .. "from, true) is, and finds the same separators", SHOWN[char] or char))
     end
 end}}

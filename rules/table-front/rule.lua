@@ -6,7 +6,8 @@ end
 return {visit = {Call = function(file, call)
     local name = file:name(call[1])
     local list = call[2]
-    if not list or list.tag == "Id" and list[1] == "arg" then
+    if not list or list.tag == "Id" and list[1] == "arg"
+        or not file:deals_with_requests() then
         return
     end
     if name == "table.insert" and #call == 4 and one(call[3]) then

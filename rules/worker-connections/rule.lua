@@ -2,8 +2,9 @@
 local FEW = 1024
 
 return {conf = function(file, conf)
-    local files
+    local files, serves
     for _, d in ipairs(conf.directives) do
+        serves = serves or (d.name == "http" or d.name == "stream") and d.block and d.block[1]
         files = d.name == "worker_rlimit_nofile" and d or files
     end
     for _, d in ipairs(conf.directives) do
@@ -13,7 +14,7 @@ return {conf = function(file, conf)
                 set = inner.name == "worker_connections" and inner or set
             end
             local limit = set and tonumber(set.args[1]) or 512
-            if limit < FEW then
+            if limit < FEW and serves then
                 file:report(set or d, string.format("%d connections for each worker, upstreams and "
                     .. "cosockets included: past it requests are refused", limit))
             elseif files and (tonumber(files.args[1]) or limit) < limit then

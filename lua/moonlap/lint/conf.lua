@@ -86,13 +86,14 @@ end
 --- Runs a rule over nginx.conf.
 -- @tparam table conf what `read` returned
 -- @tparam table rule an element of the list `conf` of `rules.prepare`
+-- @tparam string class of the file
 -- @tparam table findings that its findings are appended to
-function _M.check(conf, rule, findings)
+function _M.check(conf, rule, class, findings)
     local file = {}
     function file.report(_, directive, message)
         findings[#findings + 1] = {
             rule = rule.rule, line = directive.line, column = directive.column,
-            file = directive.file, message = message, class = "request", loops = 0, cold = false,
+            file = directive.file, message = message, class = class, loops = 0, cold = false,
         }
     end
     rule.call(file, conf)

@@ -6,18 +6,19 @@ local _M = {}
 local File = {}
 File.__index = File
 
-local format = string.format
-local setmetatable = setmetatable
+local find, format = string.find, string.format
+local ipairs, setmetatable = ipairs, setmetatable
 
 
 --- A file, or a block of Lua in nginx.conf.
--- @tparam table place `id`, `class`, `phase` (nil for a file), `line` and `column` where it begins
+-- @tparam table place `id`, `class`, `phase` (nil for a file), `line` and `column` where it begins;
+-- `requests` is true where it is known to deal with them
 -- @tparam table source what `syntax.parse` returned
 -- @tparam table rules what `rules.prepare` returned
 -- @tparam function found called with each finding
 function _M.new(place, source, rules, found)
     return setmetatable({
-        id = place.id, class = place.class, phase = place.phase,
+        id = place.id, class = place.class, phase = place.phase, requests = place.requests,
         first_line = place.line or 1, first_column = place.column or 1,
         source = source, rules = rules, found = found, data = {},
     }, File)
@@ -33,6 +34,34 @@ end
 --- The text of a node as it stands in the source.
 function File:text(node)
     return self.source.text:sub(node.offset, node.end_offset)
+end
+
+
+-- What stands in a file that deals with requests.
+local OF_REQUESTS = {
+    "ngx%.var", "ngx%.req", "ngx%.ctx", "ngx%.header", "ngx%.say", "ngx%.print", "ngx%.exit",
+    "kong%.request", "kong%.response", "kong%.service", "[.:]access%s*%(", "[.:]rewrite%s*%(",
+    "[.:]header_filter%s*%(", "[.:]body_filter%s*%(", "[.:]log%s*%(%s*conf",
+}
+
+local function names_requests(text)
+    for _, pattern in ipairs(OF_REQUESTS) do
+        if find(text, pattern) then
+            return true
+        end
+    end
+    return false
+end
+
+
+--- Tells whether the file deals with requests: it runs in a phase of theirs, or reads or answers
+-- them. Of other code, a library's, nobody knows who calls it: rules about what costs little say
+-- nothing there.
+function File:deals_with_requests()
+    if self.requests == nil then
+        self.requests = self.phase ~= nil or names_requests(self.source.text)
+    end
+    return self.requests
 end
 
 

@@ -1,26 +1,50 @@
 --- When a function runs: at load, in a timer, or on the path of requests.
 --
 -- The class of a file is that of its path. Inside it a module's own chunk runs once, when it is
--- loaded, and so do functions with the names below; a function that is given to `ngx.timer` is a
--- timer's.
+-- loaded, and so do functions with the names below. A function that is given to a timer is a
+-- timer's. A local function runs when those run that call it, where all of them are known.
 -- @module moonlap.lint.roles
 local names = require "moonlap.lint.names"
 
 local _M = {}
 
-local ipairs = ipairs
+local find = string.find
+local ipairs, type = ipairs, type
 
 -- Functions that are called once in the life of a worker, by their last name.
 local AT_LOAD = {
     init = true, init_worker = true, init_by_lua = true, init_worker_by_lua = true,
-    configure = true, setup = true, check_schema = true, destroy = true, load_config = true,
+    http_init = true, http_init_worker = true, stream_init = true, stream_init_worker = true,
+    init_master = true, configure = true, setup = true, check_schema = true, destroy = true,
+    load_config = true,
 }
 
 local TIMERS = {["ngx.timer.at"] = true, ["ngx.timer.every"] = true}
 
+-- Methods of Kong's timers, which have names of their own for them.
+local TIMER_METHODS = {at = true, every = true, named_at = true, named_every = true}
+
+-- Functions that call what they are given while the caller runs.
+local AT_ONCE = {
+    ["pcall"] = true, ["xpcall"] = true, ["ngx.thread.spawn"] = true,
+    ["coroutine.create"] = true, ["coroutine.wrap"] = true,
+}
+
+
+-- Tells whether a call hands functions to a timer.
+local function starts_timer(node)
+    if node.tag == "Invoke" then
+        local of = TIMER_METHODS[node[2][1]] and names.of(node[1])
+        return of and find(of, "timer", 1, true) ~= nil
+    end
+    local called = names.of(node[1])
+    return called and (TIMERS[called] or find(called, "%.register_timer$")) and true or false
+end
+
 
 --- Notes in a chunk which functions are given a name, and which a timer calls.
--- `node.known_as` is a function's last name, `node.timed` tells of a timer's.
+-- `node.known_as` is a function's last name, `node.timed` tells of a timer's, and `node.timer` of
+-- a call that starts one.
 local note
 
 local function note_all(list)
@@ -50,13 +74,12 @@ function note(node)
         end
     elseif tag == "Pair" then
         given(node[1], node[2])
-    elseif tag == "Call" and TIMERS[names.of(node[1])] then
-        local f = node[3]
-        if f and f.tag == "Id" and f.var and f.var.value then
-            f = f.var.value
-        end
-        if f and f.tag == "Function" then
-            f.timed = true
+    elseif (tag == "Call" or tag == "Invoke") and starts_timer(node) then
+        node.timer = true
+        for i = 2, #node do
+            if node[i].tag == "Function" then
+                node[i].timed = true
+            end
         end
     end
     note_all(node)
@@ -65,26 +88,73 @@ end
 _M.note = note
 
 
---- The class of a function: request, init, timer, cli or test.
--- @tparam table file
--- @tparam table node the Function node
--- @tparam table|nil outer the function around it
--- @treturn string
-function _M.of_function(file, node, outer)
-    if node.chunk then
-        if file.class == "request" and not file.phase then
-            return "init" -- a module's chunk runs when it is first required
+local class_of
+
+-- The class of those that call a local function: nil where something else may.
+local function by_callers(file, var)
+    local class
+    for _, id in ipairs(var.uses) do
+        local parent = id.parent
+        local caller
+        if not parent or parent.tag ~= "Call" and parent.tag ~= "Invoke" then
+            return nil
+        elseif parent.timer then
+            caller = "timer"
+        elseif parent.tag == "Call" and (parent[1] == id or AT_ONCE[names.of(parent[1])]) then
+            caller = class_of(file, id.within)
+        else
+            return nil
         end
-        return file.class
-    elseif node.timed then
+        if caller == "request" then
+            return caller
+        elseif caller then -- false is a function that calls itself
+            class = class == "timer" and class or caller
+        end
+    end
+    return class
+end
+
+
+-- What is known of a function that is no chunk.
+local function inside(file, node)
+    if node.timed then
         return "timer"
-    elseif outer.class == "timer" or not outer.node.chunk and outer.class == "init" then
-        return outer.class
-    elseif file.class == "request" and AT_LOAD[node.known_as] then
+    end
+    local tag = node.parent and node.parent.tag
+    local outer = (tag == "Call" or tag == "Invoke") and class_of(file, node.outer)
+    if outer == "timer" or not node.outer.chunk and outer == "init" then
+        return outer -- what the caller is given; one that is returned or kept runs whenever
+    elseif file.class ~= "request" then
+        return file.class
+    elseif AT_LOAD[node.known_as] then
         return "init"
     end
-    return file.class
+    local var = node.var
+    local only = var and var.sets == (var.given and 1 or 0)
+    return only and by_callers(file, var) or file.class
 end
+
+
+function class_of(file, node)
+    if node.class == nil then
+        node.class = false -- while it is looked for
+        if not node.chunk then
+            node.class = inside(file, node)
+        elseif file.class == "request" and not file.phase then
+            node.class = "init" -- a module's chunk runs when it is first required
+        else
+            node.class = file.class
+        end
+    end
+    return node.class
+end
+
+
+--- The class of a function: request, init, timer, cli or test.
+-- @tparam table file
+-- @tparam table node the Function node, or the chunk
+-- @treturn string
+_M.of_function = class_of
 
 
 return _M

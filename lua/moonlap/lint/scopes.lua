@@ -4,6 +4,8 @@
 -- in. A variable has `name`, `node`, `sets` (assignments behind its declaration), `value` (the
 -- expression it is declared with, nil where that is unknown), `uses` (Id nodes that read it) and
 -- `func`, the function node that declares it; the chunk itself is such a node, with tag Function.
+-- A read has `within`, the function that it stands in. A function has `outer`, `parent` and, where
+-- one variable alone is it, `var`: as its `value`, or as what it is `given` behind its declaration.
 -- An Index node that is assigned to has `assigned`.
 -- @module moonlap.lint.scopes
 local _M = {}
@@ -32,6 +34,9 @@ local function declare(scope, id, value)
     local var = {
         name = id[1], node = id, sets = 0, uses = {}, value = value, func = scope.func,
     }
+    if value and value.tag == "Function" then
+        value.var = var
+    end
     scope.names[id[1]] = var
     id.var, id.declares = var, true
 end
@@ -48,6 +53,7 @@ end
 
 local function func(scope, node)
     local own = {outer = scope, names = {}, func = node}
+    node.outer = scope.func
     for _, id in ipairs(node[1]) do
         if id.tag == "Id" then
             declare(own, id)
@@ -60,7 +66,7 @@ end
 local function use(scope, id, parent)
     local var = find(scope, id[1])
     if var then
-        id.var, id.parent = var, parent
+        id.var, id.parent, id.within = var, parent, scope.func
         var.uses[#var.uses + 1] = id
     end
 end
@@ -71,6 +77,7 @@ function expression(scope, node, parent)
     if tag == "Id" then
         use(scope, node, parent)
     elseif tag == "Function" then
+        node.parent = parent
         func(scope, node)
     elseif tag == "Op" then
         expression(scope, node[2], node)
@@ -116,8 +123,13 @@ end
 
 function statements.Set(scope, node)
     expressions(scope, node[2], node)
-    for _, e in ipairs(node[1]) do
+    for i, e in ipairs(node[1]) do
         target(scope, e, node)
+        local value = node[2][i]
+        -- `local f` above, `f = function` here: where nothing else is assigned, f is that function.
+        if e.var and not e.var.value and e.var.sets == 1 and value and value.tag == "Function" then
+            value.var, e.var.given = e.var, value
+        end
     end
 end
 

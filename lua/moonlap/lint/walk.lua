@@ -20,7 +20,7 @@ local function enter(file, node)
     local outer = file.func
     local func = {
         node = node, outer = outer, data = {}, line = node.line,
-        class = roles.of_function(file, node, outer),
+        class = roles.of_function(file, node),
     }
     local loops, loop, cold, around = file.loops, file.loop, file.cold, file.branch
     file.func, file.loops, file.loop, file.cold, file.branch = func, 0, nil, 0, nil

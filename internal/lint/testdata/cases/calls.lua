@@ -48,6 +48,7 @@ function _M.logs(t, name)
     core.log.info("t: ", core.json.delay_encode(t))
     log(ERR, "t: " .. name)
     log(DEBUG, "t: ", name, tostring(t))
+    log(DEBUG, "a long text " .. "in two lines")
     if ngx.config.debug then
         log(DEBUG, cjson.encode(t))
     end
@@ -61,6 +62,44 @@ function _M.blocks()
     local now = socket.gettime()
     local f = io.open("x") --> blocking-call
     return now, f
+end
+
+-- What a local function's callers say of it.
+local function only_at_load()
+    return io.open("x")
+end
+
+local function only_in_timers(again)
+    if again then
+        return only_in_timers()
+    end
+    os.execute("true") --> blocking-call
+    return io.open("x")
+end
+
+local function in_both()
+    return io.open("x") --> blocking-call
+end
+
+local function makes_handlers()
+    local function handler()
+        return io.open("x") --> blocking-call
+    end
+    return handler, function() return io.open("x") end --> blocking-call
+end
+
+_M.a, _M.b = makes_handlers()
+
+local function given_away()
+    return io.open("x") --> blocking-call
+end
+
+_M.given_away, _M.only_at_load = given_away, only_at_load()
+ngx.timer.every(1, only_in_timers)
+kong.timer:named_every("both", 1, in_both)
+
+function _M.reads()
+    return pcall(in_both)
 end
 
 function _M.init_worker()
@@ -87,6 +126,12 @@ function _M.others(t, arg, ...)
     table.insert(t, "x")
     local a, b = unpack(t) --> unpack
     a = unpack(t, 1, t.n)
+    local list, pair = {a, unpack(t)}, {a, b}
+    _M.logs(unpack(t))
+    _M.logs(unpack(list))
+    _M.logs(unpack(pair)) --> unpack
+    a = unpack(t).name --> unpack
+    table.insert(list, b)
     pcall(function() return a end) --> pcall-closure
     pcall(_M.logs, t)
     for word in a:gmatch("[^,]+") do --> gmatch

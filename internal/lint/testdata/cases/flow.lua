@@ -9,16 +9,22 @@ function _M.concat(parts, one)
         t = part .. t --> concat-in-loop
         local line = "a"
         line = line .. part
-        s = part
+    end
+    local last = ""
+    for _, part in ipairs(parts) do
+        last = part
+        last = last .. "," -- it begins anew each time
     end
     for _ = 1, 3 do
         s = s .. "x"
     end
+    local again = ""
     for i = 1, #parts do
-        s = s .. parts[i] .. "," --> concat-in-loop
+        again = again .. parts[i] --> concat-in-loop
+        again = again .. "," -- told once
     end
-    s = s .. one
-    return s, t
+    s = s .. one .. again
+    return s, t, last
 end
 
 function _M.globals()
