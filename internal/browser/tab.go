@@ -316,3 +316,17 @@ func (b *Tab) Resize(width, height int) {
 		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
 	}, nil)
 }
+
+// Picture keeps what the window shows as a file of MOONLAP_TEST_PICTURES, a folder, where that is set: for one's own eyes.
+func (b *Tab) Picture(name string) {
+	b.T.Helper()
+	folder := os.Getenv("MOONLAP_TEST_PICTURES")
+	if folder == "" {
+		return
+	}
+	var shot struct{ Data []byte }
+	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), shot.Data, 0o600); err != nil {
+		b.T.Fatal(err)
+	}
+}

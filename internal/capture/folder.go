@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,7 +70,12 @@ func (c *Capture) Write(in, schema string) (err error) {
 		fill func(*bytes.Buffer) error
 	}{
 		{SummaryFile, func(b *bytes.Buffer) error { return c.Summary(b, ui.Options{Width: 100}) }},
-		{GraphFile, func(b *bytes.Buffer) error { return p.WriteHTML(b) }},
+		{GraphFile, func(b *bytes.Buffer) error {
+			var beside strings.Builder
+			err := c.Summary(&beside, ui.Options{Width: ui.MinWidth})
+			p.Report = beside.String()
+			return errors.Join(err, p.WriteHTML(b))
+		}},
 		{ProfileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, schema, "capture") }},
 	} {
 		var b bytes.Buffer

@@ -291,8 +291,16 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 		if err := s.Write(&b); err != nil {
 			return err
 		}
-	} else if err := s.Profile(title).Write(&b, o.format, record.Schema); err != nil {
-		return err
+	} else {
+		p := s.Profile(title)
+		if err := report.Heap(&b, s, besideGraph); err != nil {
+			return err
+		}
+		p.Report = b.String()
+		b.Reset()
+		if err := p.Write(&b, o.format, record.Schema); err != nil {
+			return err
+		}
 	}
 	if o.out == "-" {
 		_, err := sys.Stdout.Write(b.Bytes())

@@ -50,6 +50,11 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 	}
 	if o.out != "" {
 		var b bytes.Buffer
+		if err := report.ProfileDiff(&b, d, "", besideGraph); err != nil {
+			return err
+		}
+		d.Report = b.String()
+		b.Reset()
 		if err := d.Write(&b, o.format, record.Schema); err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // write writes the profile to its file, which appears when it is whole.
@@ -17,11 +19,19 @@ func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
 		return nil
 	}
 	var b bytes.Buffer
+	if err := report.Profile(&b, p, "", besideGraph); err != nil {
+		return err
+	}
+	p.Report = b.String()
+	b.Reset()
 	if err := p.Write(&b, o.format, record.Schema); err != nil {
 		return err
 	}
 	return o.put(sys, b.Bytes())
 }
+
+// besideGraph is how a report is drawn that stands beside a flame graph.
+var besideGraph = ui.Options{Width: ui.MinWidth}
 
 // put writes to the file, or to stdout.
 func (o *profileOptions) put(sys Sys, data []byte) error {

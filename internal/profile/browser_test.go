@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/browser"
@@ -58,6 +59,7 @@ func TestBrowser(t *testing.T) {
 	p := example()
 	p.Add([]Frame{cMain, {Function: "other", File: "</script><b>.so", Kind: C}}, map[string]string{"uri": `<i>"&`}, 2)
 	p.Merge()
+	p.Report = "moonlap profile\n  5 <i>samples"
 	b := open(t, p.WriteHTML)
 	choose := func(value string) { choose(b, "label-uri", value) }
 	search := func(text string) {
@@ -72,7 +74,7 @@ func TestBrowser(t *testing.T) {
 	told("fast@app.lua:21_[j]", "2 samples")
 	told("ksys_write_[k]", "1 samples")
 	told("other", "2 samples")
-	b.Await("the title is text", `document.querySelector("h1").textContent == "worker <1> & more" && !document.querySelector("b, i:not([class])")`)
+	b.Await("the title is text", `document.querySelector("h1").textContent == "worker <1> & more" && !document.querySelector(":not(pre) > b, i:not([class])")`)
 	b.Await("frames are as wide as their share", fmt.Sprintf(`(() => {
 		const share = %s.getBoundingClientRect().width / %s.getBoundingClientRect().width;
 		return Math.abs(share - 3 / 8) < 0.01;
@@ -85,9 +87,9 @@ func TestBrowser(t *testing.T) {
 	told("fast@app.lua:21_[j]", "2 samples")
 
 	search("SLOW|fast")
-	b.Await("found", `document.getElementById("found").textContent == "62.5 % of the samples match" && document.querySelectorAll("#graph div.found").length == 2`)
+	b.Await("found", `document.getElementById("found").textContent == "2 functions, 62.5 % of the samples" && document.querySelectorAll("#graph div.found").length == 2`)
 	search("all")
-	b.Await("the root is none", `document.getElementById("found").textContent.startsWith("0.0 %") && !document.querySelector("#graph div.found")`)
+	b.Await("the root is none", `document.getElementById("found").textContent.startsWith("0 functions, 0.0 %") && !document.querySelector("#graph div.found")`)
 	search("[j") // no regular expression, so it is text
 	b.Await("text is found", fmt.Sprintf(`%s.classList.contains("found")`, box("fast@app.lua:21_[j]")))
 
@@ -105,7 +107,71 @@ func TestBrowser(t *testing.T) {
 
 	click(`document.getElementById("inverted")`)
 	told("fast@app.lua:21_[j]", "2 samples")
-	b.Await("innermost frames stand on the root", fmt.Sprintf(`parseFloat(%s.style.bottom) > parseFloat(%s.style.bottom)`, box("slow@app.lua:12"), box("string.format")))
+	b.Await("innermost frames hang on the root", fmt.Sprintf(`parseFloat(%s.style.top) > parseFloat(%s.style.top)`, box("slow@app.lua:12"), box("string.format")))
+	click(`document.getElementById("upwards")`)
+	b.Await("the root is at the bottom", fmt.Sprintf(`parseFloat(%s.style.top) < parseFloat(%s.style.top)`, box("string.format"), box("all")))
+	click(`document.getElementById("reset")`)
+	b.Await("the root is at the top", fmt.Sprintf(`parseFloat(%s.style.top) == 0`, box("all")))
+	b.Await("the report stands beside it", `document.querySelector("#report b").textContent == "moonlap profile" && document.getElementById("report").textContent.includes("5 <i>samples")`)
+	b.Clean()
+}
+
+// TestBrowserViews: the table lists all functions by their own share, one function stands between its callers and callees, and every
+// view fits windows of a desk and of a hand, in both themes.
+func TestBrowserViews(t *testing.T) {
+	p := example()
+	p.Title = "views"
+	p.Report = "moonlap profile\n" + strings.Repeat("  a line as long as the report has them beside a flame graph\n", 3)
+	b := open(t, p.WriteHTML)
+	view := func(name string) { click(b, fmt.Sprintf(`document.querySelector("#views button[value=%s]")`, name)) }
+	row := func(name string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("#graph tbody tr")].find(r => r.lastChild.textContent == %q)`, name)
+	}
+	view("table")
+	b.Await("the largest of its own is first", `document.querySelector("#graph tbody tr").textContent.startsWith("50.0 %50.0 %3string.format")`)
+	b.Await("what only calls has none of its own", row("slow@app.lua:12")+`.textContent.startsWith("0.0 %50.0 %3")`)
+	click(b, `document.querySelectorAll("#graph th button")[1]`)
+	b.Await("by total", `document.querySelector("#graph tbody tr").textContent.startsWith("0.0 %100.0 %6")`)
+	click(b, row("fast@app.lua:21_[j]"))
+	top := func(name string) string { return fmt.Sprintf(`parseFloat(%s.style.top)`, box(name)) }
+	b.Await("callers stand above", top("main")+" < "+top("main chunk@=content_by_lua(nginx.conf:3):1")+" && "+
+		top("main chunk@=content_by_lua(nginx.conf:3):1")+" < "+top("fast@app.lua:21_[j]")+" && !"+box("slow@app.lua:12"))
+	click(b, box("main chunk@=content_by_lua(nginx.conf:3):1"))
+	b.Await("callees below", top("main")+" == 0 && "+top("string.format")+" > "+top("slow@app.lua:12")+" && "+top("slow@app.lua:12")+" > "+top("main chunk@=content_by_lua(nginx.conf:3):1"))
+
+	click(b, `document.getElementById("theme")`)
+	b.Await("the other theme", `document.documentElement.dataset.theme == "dark" && getComputedStyle(document.body).backgroundColor == "rgb(22, 24, 28)"`)
+	for _, width := range []int{1280, 390} {
+		b.Resize(width, 900)
+		for _, name := range []string{"graph", "table", "function"} {
+			view(name)
+			b.Await(fmt.Sprint(name, " fits ", width), fmt.Sprintf(`innerWidth == %d && document.documentElement.scrollWidth <= innerWidth`, width))
+			b.Picture(fmt.Sprint("flame-", name, "-", width))
+		}
+	}
+	b.Clean()
+}
+
+// TestBrowserPicture: the picture zooms by clicks.
+func TestBrowserPicture(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.svg")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(example().WriteSVG(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.OpenTab(t)
+	b.Open(file)
+	frame := func(name string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll(".frame")].find(e => e.children[0].textContent.startsWith(%q))`, name+" · ")
+	}
+	click(b, frame("fast@app.lua:21_[j]"))
+	b.Await("it is as wide as the root", fmt.Sprintf(`%s.children[1].getAttribute("width") == %s.children[1].getAttribute("width") && %s.style.display == "none"`,
+		frame("fast@app.lua:21_[j]"), frame("all"), frame("slow@app.lua:12")))
+	click(b, frame("all"))
+	b.Await("all is back", fmt.Sprintf(`%s.style.display == "" && %s.children[1].getAttribute("width") < 600`, frame("slow@app.lua:12"), frame("fast@app.lua:21_[j]")))
 	b.Clean()
 }
 
@@ -124,7 +190,7 @@ func TestBrowserRooted(t *testing.T) {
 	b.Await("they have colours of their own", fmt.Sprintf(`getComputedStyle(%s).backgroundColor.startsWith("rgb")`, box("uri: /one")))
 	click(b, `document.getElementById("inverted")`)
 	told(t, b, "uri: /two", "1 samples")
-	b.Await("innermost frames stand on the label", fmt.Sprintf(`parseFloat(%s.style.bottom) < parseFloat(%s.style.bottom)`, box("uri: /two"), box("string.format")))
+	b.Await("innermost frames stand on the label", fmt.Sprintf(`parseFloat(%s.style.top) < parseFloat(%s.style.top)`, box("uri: /two"), box("string.format")))
 	click(b, `document.getElementById("reset")`)
 	told(t, b, "main", "6 samples")
 	b.Await("no label any more", "!"+box("uri: /one"))
@@ -219,7 +285,7 @@ func TestBrowserShares(t *testing.T) {
 // TestBrowserEmpty: a profile without samples says so.
 func TestBrowserEmpty(t *testing.T) {
 	b := open(t, (&Profile{Head: Head{Title: "nothing"}}).WriteHTML)
-	b.Await("it says so", `document.getElementById("told").textContent == "No samples."`)
+	b.Await("it says so", `document.getElementById("graph").textContent.startsWith("No samples:")`)
 	b.Clean()
 }
 

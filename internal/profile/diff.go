@@ -18,6 +18,8 @@ type Diff struct {
 	// Lines tells functions' lines apart. Without it two frames are the same where function and file
 	// are: lines move when a file is edited.
 	Lines bool
+
+	Report string // in words, which a page shows beside the graph
 }
 
 // frame is the frame as it is compared.

@@ -186,7 +186,7 @@ func TestDiffColoursAsTheTables(t *testing.T) {
 	}
 	distinct := 0
 	for _, row := range d.Functions() {
-		_, rest, ok := strings.Cut(b.String(), "<g><title>"+row.Name+" · ")
+		_, rest, ok := strings.Cut(b.String(), `<g class="frame"><title>`+row.Name+" · ")
 		element, _, _ := strings.Cut(rest, "</g>")
 		if coloured := !strings.Contains(element, same); !ok || coloured != row.Change.Distinct {
 			t.Errorf("%s is coloured: %v; its row: %+v", row.Name, coloured, row.Change)
@@ -209,7 +209,7 @@ func TestDiffSVG(t *testing.T) {
 	for name, want := range map[string]string{
 		"slow@app.lua · ": less, "fast@app.lua · ": more, "main · ": same, "ksys_write_[k] · ": same,
 	} {
-		_, rest, ok := strings.Cut(b.String(), "<g><title>"+name)
+		_, rest, ok := strings.Cut(b.String(), `<g class="frame"><title>`+name)
 		element, _, _ := strings.Cut(rest, "</g>")
 		if strength := mix(same, want, 1); !ok || want != same && strings.Contains(element, same) || !strings.Contains(element, strength) {
 			t.Errorf("%s: %q, want the colour %s", name, element, strength)

@@ -15,21 +15,17 @@ import (
 // share has grown or fallen, and as wide as after, or as before.
 func (d *Diff) WriteHTML(to io.Writer) error {
 	before, after := d.Before.side(), d.After.side()
-	out := newHTML(d.Title, d.After.Period.Nanoseconds())
+	out := newHTML(d.Title, d.Report, d.After.Period.Nanoseconds())
 	out.Diff = &pageDiff{Before: before.of, After: after.of, Alpha: 1 - estimate.Level}
 	for i, s := range []side{before, after} {
 		for _, stack := range s.stacks {
-			frames := make([]Frame, len(stack.Frames))
-			for n, f := range stack.Frames {
-				frames[n] = d.frame(f)
-			}
 			var counts [][2]int64
 			for slice, n := range stack.Slices {
 				if n > 0 {
 					counts = append(counts, [2]int64{int64(slice), n})
 				}
 			}
-			one := out.stack(frames, 0, stack.Labels)
+			one := out.stack(d.frames(stack.Frames), 0, stack.Labels)
 			if i == 0 {
 				one.Before = counts
 			} else {
@@ -39,6 +35,14 @@ func (d *Diff) WriteHTML(to io.Writer) error {
 		}
 	}
 	return out.write(to)
+}
+
+func (d *Diff) frames(all []Frame) []Frame {
+	out := make([]Frame, len(all))
+	for i, f := range all {
+		out[i] = d.frame(f)
+	}
+	return out
 }
 
 // tree merges both profiles' stacks; the count of a node is that of after.
@@ -63,8 +67,8 @@ func (d *Diff) tree() (root *Node, seen map[*Node]pair, before, after side) {
 			}
 			at := root
 			count(at)
-			for _, f := range stack.Frames {
-				at = at.child(d.frame(f))
+			for _, f := range drawnOf(d.frames(stack.Frames)) {
+				at = at.child(f)
 				count(at)
 			}
 		}

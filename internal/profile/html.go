@@ -13,6 +13,10 @@ var (
 	flameHTML string
 	//go:embed assets/flame.css
 	flameCSS string
+	//go:embed assets/stacks.js
+	stacksJS string
+	//go:embed assets/functions.js
+	functionsJS string
 	//go:embed assets/flame.js
 	flameJS string
 	//go:embed assets/shares.js
@@ -24,17 +28,12 @@ type page struct {
 	Title  string      `json:"title"`
 	Unit   Unit        `json:"unit,omitempty"`
 	Period int64       `json:"period"` // ns
-	Frames []pageFrame `json:"frames"`
+	Frames []drawn     `json:"frames"`
 	Stacks []pageStack `json:"stacks"`
 	Diff   *pageDiff   `json:"diff,omitempty"`
 
-	index map[pageFrame]int
-}
-
-type pageFrame struct {
-	Name  string `json:"n"`
-	Kind  string `json:"k"`
-	Place string `json:"p,omitempty"`
+	index  map[drawn]int
+	report string
 }
 
 type pageStack struct {
@@ -56,12 +55,7 @@ type pageDiff struct {
 // stack makes a stack of frames, which are kept once.
 func (p *page) stack(frames []Frame, count int64, labels map[string]string) pageStack {
 	one := pageStack{Frames: []int{}, Count: count, Labels: labels}
-	for _, f := range frames {
-		kind := string(f.Kind)
-		if f.Compiled {
-			kind = "jit"
-		}
-		key := pageFrame{f.Name(), kind, f.File}
+	for _, key := range drawnOf(frames) {
 		n, ok := p.index[key]
 		if !ok {
 			n = len(p.Frames)
@@ -73,8 +67,21 @@ func (p *page) stack(frames []Frame, count int64, labels map[string]string) page
 	return one
 }
 
-func newHTML(title string, period int64) *page {
-	return &page{Title: title, Period: period, Frames: []pageFrame{}, Stacks: []pageStack{}, index: map[pageFrame]int{}}
+func newHTML(title, report string, period int64) *page {
+	return &page{Title: title, Period: period, Frames: []drawn{}, Stacks: []pageStack{}, index: map[drawn]int{}, report: report}
+}
+
+// beside is a report as the page has it: titles, which begin their line, stand out.
+func beside(report string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.ToValidUTF8(report, "\uFFFD")) {
+		text := html.EscapeString(line)
+		if !strings.HasPrefix(line, " ") && line != "\n" {
+			text = "<b>" + strings.TrimSuffix(text, "\n") + "</b>\n"
+		}
+		b.WriteString(text)
+	}
+	return b.String()
 }
 
 func (p *page) write(to io.Writer) error {
@@ -90,21 +97,20 @@ func (p *page) write(to io.Writer) error {
 		"{{title}}", html.EscapeString(strings.ToValidUTF8(p.Title, "\uFFFD")),
 		"{{css}}", flameCSS,
 		"{{data}}", string(encoded),
-		"{{shares}}", shares,
-		"{{js}}", flameJS,
+		"{{report}}", beside(p.report),
+		"{{js}}", shares+stacksJS+functionsJS+flameJS,
 	).WriteString(to, flameHTML)
 	return err
 }
 
-// WriteHTML writes a flame graph as one page that loads nothing: a click zooms in, the field
-// searches, the boxes choose by label (requests, states), let a label's values stand on the root,
-// and the other way up shows who called.
+// WriteHTML writes a flame graph as one page that loads nothing, with the report beside it. Its views are the graph, a table of all
+// functions, and one function between its callers and callees; its reader searches, zooms, and chooses by label.
 func (p *Profile) WriteHTML(to io.Writer) error {
 	period := p.Period.Nanoseconds()
 	if p.Unit == Time {
 		period = 1
 	}
-	out := newHTML(p.Title, period)
+	out := newHTML(p.Title, p.Report, period)
 	out.Unit = p.Unit
 	for _, s := range p.Stacks {
 		out.Stacks = append(out.Stacks, out.stack(s.Frames, s.Count, s.Labels))

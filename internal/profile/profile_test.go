@@ -142,7 +142,7 @@ func TestSVG(t *testing.T) {
 	}
 	for y, share := range level {
 		want := 1.0
-		if y == all[0].y-4*rowHeight {
+		if y == all[0].y+4*rowHeight {
 			want = 4.0 / 6 // format and write
 		}
 		if diff := share - want; diff > 0.01 || diff < -0.01 {

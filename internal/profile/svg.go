@@ -2,10 +2,16 @@ package profile
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"html"
 	"io"
 )
+
+// zoomJS has a picture zoom by clicks where a browser shows it by itself.
+//
+//go:embed assets/zoom.js
+var zoomJS string
 
 // Measures of the picture in pixels.
 const (
@@ -49,7 +55,7 @@ func colourOf(kind string) string {
 }
 
 // WriteSVG writes a flame graph as a picture: the width of a frame is its share of the samples, the
-// frames that it called stand on it. A frame tells its name and share when the pointer rests on it.
+// frames that it called hang on it. A click zooms in; one on the root shows all again. A frame tells its name and share when the pointer rests on it.
 func (p *Profile) WriteSVG(to io.Writer) error {
 	root := p.Tree()
 	legend := colours
@@ -75,7 +81,7 @@ type svg struct {
 }
 
 func (s svg) write(to io.Writer, root *Node) error {
-	height := headSpace + root.Depth()*rowHeight + 2*margin
+	height := headSpace + max(root.Depth(), 2)*rowHeight + 2*margin
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="monospace" font-size="11">
 <title>%s</title>
@@ -90,9 +96,11 @@ func (s svg) write(to io.Writer, root *Node) error {
 	}
 	if root.Count > 0 {
 		scale := float64(svgWidth-2*margin) / float64(root.Count)
-		s.draw(w, root, margin, float64(height-margin-rowHeight), scale)
+		s.draw(w, root, margin, headSpace+margin, scale)
+	} else {
+		fmt.Fprintf(w, `<text x="%d" y="%d">There is nothing to draw: nothing was seen of what this profile is about.</text>`+"\n", margin, headSpace+2*margin)
 	}
-	fmt.Fprintln(w, "</svg>")
+	fmt.Fprintf(w, "<script><![CDATA[\n%s]]></script>\n</svg>\n", zoomJS)
 	return w.Flush()
 }
 
@@ -101,18 +109,18 @@ func (s svg) draw(w io.Writer, n *Node, x, y, scale float64) {
 	if width < narrowest {
 		return
 	}
-	fmt.Fprintf(w, `<g><title>%s · %s · %s</title><rect x="%.1f" y="%.0f" width="%.1f" height="%d" fill="%s" rx="1"/>`,
+	fmt.Fprintf(w, `<g class="frame"><title>%s · %s · %s</title><rect x="%.1f" y="%.0f" width="%.1f" height="%d" fill="%s" rx="1"/>`,
 		text(n.Name), text(n.Place), s.describe(n), x, y, max(width-0.5, narrowest), rowHeight-1, s.colour(n))
-	if fits := int((width - 6) / charWidth); fits >= 3 {
-		name := []rune(n.Name)
-		if len(name) > fits {
-			name = append(name[:fits-1], '…')
-		}
-		fmt.Fprintf(w, `<text x="%.1f" y="%.0f">%s</text>`, x+3, y+12, text(string(name)))
+	name := []rune(n.Name)
+	if fits := int((width - 6) / charWidth); fits < 3 {
+		name = nil
+	} else if len(name) > fits {
+		name = append(name[:fits-1], '…')
 	}
+	fmt.Fprintf(w, `<text x="%.1f" y="%.0f">%s</text>`, x+3, y+12, text(string(name)))
 	fmt.Fprintln(w, "</g>")
 	for _, c := range n.Inner {
-		s.draw(w, c, x, y-rowHeight, scale)
+		s.draw(w, c, x, y+rowHeight, scale)
 		x += float64(c.Count) * scale
 	}
 }

@@ -13,7 +13,7 @@ type Node struct {
 	Count int64   `json:"c"`
 	Inner []*Node `json:"i,omitempty"`
 
-	index map[Frame]*Node
+	index map[drawn]*Node
 }
 
 // Tree merges the stacks from the outermost frame on. Siblings are sorted by name, as flame graphs
@@ -23,7 +23,7 @@ func (p *Profile) Tree() *Node {
 	for _, s := range p.Stacks {
 		root.Count += s.Count
 		at := root
-		for _, f := range s.Frames {
+		for _, f := range drawnOf(s.Frames) {
 			at = at.child(f)
 			at.Count += s.Count
 		}
@@ -32,21 +32,15 @@ func (p *Profile) Tree() *Node {
 	return root
 }
 
-func (n *Node) child(f Frame) *Node {
-	name := f.Name()
-	key := Frame{Function: name, File: f.File} // names are unique in a file only
-	if c, ok := n.index[key]; ok {
+func (n *Node) child(f drawn) *Node {
+	if c, ok := n.index[f]; ok {
 		return c
 	}
-	kind := string(f.Kind)
-	if f.Compiled {
-		kind = "jit"
-	}
-	c := &Node{Name: name, Kind: kind, Place: f.File}
+	c := &Node{Name: f.Name, Kind: f.Kind, Place: f.Place}
 	if n.index == nil {
-		n.index = map[Frame]*Node{}
+		n.index = map[drawn]*Node{}
 	}
-	n.index[key] = c
+	n.index[f] = c
 	n.Inner = append(n.Inner, c)
 	return c
 }

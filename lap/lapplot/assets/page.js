@@ -21,6 +21,10 @@ function setTheme() {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   document.querySelectorAll(".swatch").forEach(s => { s.style.borderTopColor = hue(+s.dataset.name); });
   plots.forEach(p => p.redraw(false));
+  for (const frame of document.querySelectorAll("iframe")) {
+    const inner = frame.contentDocument?.documentElement;
+    if (inner) inner.dataset.theme = document.documentElement.dataset.theme;
+  }
 }
 
 function swatch(parent, name) {
@@ -223,6 +227,6 @@ for (const frame of document.querySelectorAll("iframe")) {
     const shown = frame.contentDocument?.documentElement;
     if (shown) frame.style.height = Math.min(4000, shown.scrollHeight + 2) + "px";
   };
-  frame.addEventListener("load", fit);
+  frame.addEventListener("load", () => { setTheme(); fit(); });
   fit();
 }
