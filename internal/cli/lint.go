@@ -320,7 +320,7 @@ func (l *linting) why(sys Sys, name string) error {
 
 // fix prints what can be changed, as a diff, and changes it where it is asked to.
 func (l *linting) fix(sys Sys, report *lint.Report, write bool) error {
-	changes, err := lint.Fixes(report.Findings)
+	changes, err := lint.Fixes(l.luajit, report.Findings)
 	if err != nil {
 		return err
 	}

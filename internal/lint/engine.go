@@ -27,7 +27,7 @@ type answer struct {
 	Class    string          `json:"class"`
 	Loops    int             `json:"loops"`
 	Cold     bool            `json:"cold"`
-	Fix      *Fix            `json:"fix"`
+	Fix      Fix             `json:"fix"`
 	Settings json.RawMessage `json:"settings"`
 }
 

@@ -22,7 +22,7 @@ type Finding struct {
 	// PriceNS is what a call costs more than with what the rule advises.
 	PriceNS *record.Interval `json:"price_ns,omitempty"`
 	Price   *Price           `json:"price,omitempty"`
-	Fix     *Fix             `json:"fix,omitempty"`
+	Fix     Fix              `json:"fix,omitempty"`
 	text    string           // the line, for the baseline
 }
 
@@ -34,10 +34,13 @@ type Heat struct {
 	Cold  bool    `json:"cold,omitempty"`  // in a branch that reports a failure
 }
 
-// A Fix is text that may take the place of some bytes of the file.
-type Fix struct {
+// A Fix is edits that keep the meaning, all of them together.
+type Fix []Edit
+
+// An Edit is text that may take the place of some bytes of the file.
+type Edit struct {
 	From int    `json:"from"` // first byte, from 1
-	To   int    `json:"to"`   // last byte
+	To   int    `json:"to"`   // last byte; below From where the text is put in before it
 	Text string `json:"text"`
 }
 

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // A Change is a file with its fixes.
 type Change struct {
 	File     string
 	Old, New []byte
-	lines    []int // that change, from 1
+	edits    []Edit // in order
 }
 
 // Fixable is how many findings have a fix.
@@ -28,7 +29,8 @@ func Fixable(findings []Finding) (n int) {
 }
 
 // Fixes are the files that the fixes of findings change. Of two that overlap the first counts; another run finds the second.
-func Fixes(findings []Finding) (changes []Change, err error) {
+// A file that LuaJIT would not take any more stays as it is: it has too many locals, or a goto around a new one.
+func Fixes(luajit record.Runtime, findings []Finding) (changes []Change, err error) {
 	by := map[string][]Fix{}
 	var order []string
 	for _, f := range findings {
@@ -38,35 +40,48 @@ func Fixes(findings []Finding) (changes []Change, err error) {
 		if by[f.File] == nil {
 			order = append(order, f.File)
 		}
-		by[f.File] = append(by[f.File], *f.Fix)
+		by[f.File] = append(by[f.File], f.Fix)
 	}
 	slices.Sort(order)
+	w := worker{luajit: luajit}
+	defer w.close()
 	for _, file := range order {
 		old, err := files.Read(file, mostSource)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, change(file, old, by[file]))
+		c := change(file, old, by[file])
+		answers, err := w.ask(chunk{file: file, text: c.New, class: Test, line: 1, column: 1}.request(0))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(answers, func(a answer) bool { return a.Type == "fault" }) {
+			changes = append(changes, c)
+		}
 	}
 	return changes, nil
 }
 
 func change(file string, old []byte, fixes []Fix) Change {
-	slices.SortFunc(fixes, func(a, b Fix) int { return a.From - b.From })
 	shift := 0
 	if bytes.HasPrefix(old, []byte("\xef\xbb\xbf")) {
 		shift = 3 // the engine counts behind it
 	}
 	c := Change{File: file, Old: old}
-	at := 0
-	for _, f := range fixes {
-		from, to := f.From-1+shift, f.To+shift
-		if from < at || to > len(old) {
+	for _, fix := range fixes {
+		if slices.ContainsFunc(fix, func(e Edit) bool {
+			return e.To+shift > len(old) || slices.ContainsFunc(c.edits, func(o Edit) bool { return e.From <= o.To && o.From <= e.To })
+		}) {
 			continue
 		}
-		c.New = append(append(c.New, old[at:from]...), f.Text...)
-		c.lines = append(c.lines, 1+bytes.Count(old[:from], []byte("\n")))
-		at = to
+		c.edits = append(c.edits, fix...)
+	}
+	slices.SortStableFunc(c.edits, func(a, b Edit) int { return a.From - b.From })
+	at := 0
+	for i, e := range c.edits {
+		e.From, e.To = e.From+shift, e.To+shift
+		c.New = append(append(c.New, old[at:e.From-1]...), e.Text...)
+		at, c.edits[i] = e.To, e
 	}
 	c.New = append(c.New, old[at:]...)
 	return c
@@ -83,42 +98,94 @@ func (c Change) Write() error {
 
 const surrounding = 3 // lines around a change, as diff -u has them
 
-// Diff is the change as a unified diff. A fix keeps the number of lines, so both sides have the same ones.
-func (c Change) Diff() string {
-	old, now := strings.SplitAfter(string(c.Old), "\n"), strings.SplitAfter(string(c.New), "\n")
-	if len(old) != len(now) {
-		return fmt.Sprintf("Files %s and its change differ in their lines\n", c.File)
+// A hunk is lines of the old text and what takes their place; first counts from 0.
+type hunk struct {
+	first    int
+	old, now []string
+}
+
+// hunks are the lines that the edits change.
+func (c Change) hunks(lines []string) (all []hunk) {
+	starts := make([]int, 0, len(lines)) // bytes before each line
+	at := 0
+	for _, line := range lines {
+		starts = append(starts, at)
+		at += len(line)
 	}
-	changed := slices.Compact(slices.Clone(c.lines))
+	lineOf := func(offset int) int { // of a byte, from 0
+		i, exact := slices.BinarySearch(starts, offset)
+		if !exact {
+			i--
+		}
+		return min(i, len(lines)-1)
+	}
+	for i := 0; i < len(c.edits); {
+		first, last := lineOf(c.edits[i].From-1), lineOf(max(c.edits[i].From-1, c.edits[i].To-1))
+		k := i + 1
+		for ; k < len(c.edits) && lineOf(c.edits[k].From-1) <= last; k++ {
+			last = max(last, lineOf(max(c.edits[k].From-1, c.edits[k].To-1)))
+		}
+		end := starts[last] + len(lines[last])
+		var now strings.Builder
+		from := starts[first]
+		for _, e := range c.edits[i:k] {
+			now.Write(c.Old[from : e.From-1])
+			now.WriteString(e.Text)
+			from = e.To
+		}
+		now.Write(c.Old[from:end])
+		h := hunk{first, lines[first : last+1], strings.SplitAfter(strings.TrimSuffix(now.String(), "\n"), "\n")}
+		if strings.HasSuffix(now.String(), "\n") {
+			h.now[len(h.now)-1] += "\n"
+		}
+		for len(h.old) > 0 && len(h.now) > 0 && h.old[len(h.old)-1] == h.now[len(h.now)-1] {
+			h.old, h.now = h.old[:len(h.old)-1], h.now[:len(h.now)-1]
+		}
+		all = append(all, h)
+		i = k
+	}
+	return all
+}
+
+// Diff is the change as a unified diff.
+func (c Change) Diff() string {
+	lines := strings.SplitAfter(string(c.Old), "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	all := c.hunks(lines)
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", c.File, c.File)
-	for i := 0; i < len(changed); {
-		from := max(1, changed[i]-surrounding)
-		last := i
-		for last+1 < len(changed) && changed[last+1] <= changed[last]+2*surrounding {
-			last++
+	more := 0 // lines that the new text has more so far
+	for i := 0; i < len(all); {
+		k := i + 1
+		for k < len(all) && all[k].first-all[k-1].first-len(all[k-1].old) <= 2*surrounding {
+			k++
 		}
-		end := len(old)
-		if old[end-1] == "" {
-			end--
+		from := max(0, all[i].first-surrounding)
+		to := min(len(lines), all[k-1].first+len(all[k-1].old)+surrounding)
+		var body strings.Builder
+		at, added := from, 0
+		for _, h := range all[i:k] {
+			body.WriteString(marked(" ", lines[at:h.first]) + marked("-", h.old) + marked("+", h.now))
+			at = h.first + len(h.old)
+			added += len(h.now) - len(h.old)
 		}
-		to := min(end, changed[last]+surrounding)
-		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", from, to-from+1, from, to-from+1)
-		for line := from; line <= to; line++ {
-			if old[line-1] == now[line-1] {
-				b.WriteString(marked(" ", old[line-1]))
-			} else {
-				b.WriteString(marked("-", old[line-1]) + marked("+", now[line-1]))
-			}
-		}
-		i = last + 1
+		body.WriteString(marked(" ", lines[at:to]))
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n%s", from+1, to-from, from+1+more, to-from+added, body.String())
+		more += added
+		i = k
 	}
 	return b.String()
 }
 
-func marked(mark, line string) string {
-	if !strings.HasSuffix(line, "\n") {
-		line += "\n\\ No newline at end of file\n"
+func marked(mark string, lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(mark + line)
+		if !strings.HasSuffix(line, "\n") {
+			b.WriteString("\n\\ No newline at end of file\n")
+		}
 	}
-	return mark + line
+	return b.String()
 }

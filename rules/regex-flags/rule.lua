@@ -32,12 +32,12 @@ local function check(file, call)
     end
     local fix
     if given and given.tag == "String" then
-        fix = {from = given.offset, to = given.end_offset,
-            text = string.format("%q", options .. missing)}
+        fix = {{from = given.offset, to = given.end_offset,
+            text = string.format("%q", options .. missing)}}
     elseif not given and #call == at then
         local last = call[at]
         if last.tag == "String" or last.tag == "Id" then
-            fix = {from = last.offset, to = last.end_offset, text = file:text(last) .. ', "jo"'}
+            fix = {{from = last.end_offset + 1, to = last.end_offset, text = ', "jo"'}}
         end
     end
     file:report(call, string.format('ngx.re.%s without "%s": the pattern is compiled again, or '

@@ -209,10 +209,13 @@ func (s *Server) actions(uri string, in span) any {
 		if f.Fix == nil || f.Line-1 < in.Start.Line || f.Line-1 > in.End.Line {
 			continue
 		}
-		edit := object{"range": span{d.byteAt(f.Fix.From - 1 + shift), d.byteAt(f.Fix.To + shift)}, "newText": f.Fix.Text}
+		edits := []object{}
+		for _, e := range f.Fix {
+			edits = append(edits, object{"range": span{d.byteAt(e.From - 1 + shift), d.byteAt(e.To + shift)}, "newText": e.Text})
+		}
 		actions = append(actions, object{
 			"title": "moonlap: " + f.Rule, "kind": "quickfix",
-			"edit": object{"changes": object{uri: []object{edit}}},
+			"edit": object{"changes": object{uri: edits}},
 		})
 	}
 	return actions

@@ -21,7 +21,7 @@ func fake(_ string, text []byte) *lint.Report {
 		if at := strings.Index(line, "bad"); at >= 0 {
 			from := bytes.Index(text, []byte("bad")) + 1
 			r.Findings = append(r.Findings, lint.Finding{Rule: "bad", Line: i + 1, Column: at + 1, Message: "it is bad",
-				Fix: &lint.Fix{From: from, To: from + 2, Text: "good"}})
+				Fix: lint.Fix{{From: from, To: from + 2, Text: "good"}}})
 		}
 	}
 	if strings.Contains(string(text), "broken") {

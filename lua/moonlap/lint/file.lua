@@ -79,8 +79,8 @@ end
 -- @tparam table node where
 -- @tparam string message one sentence, without the price
 -- @tparam[opt] table more `loops`: iterations around it beyond those seen; `func`: its function
--- where that is not the current one; `fix`: {from, to, text} in bytes, where the meaning surely
--- stays
+-- where that is not the current one; `fix`: edits {from, to, text} in bytes, where the meaning
+-- surely stays
 function File:report(node, message, more)
     local func = more and more.func or self.func
     local line, column = self:place(node.line, node.offset)

@@ -4,7 +4,8 @@
 -- `file.loops` how many loops of that function are around it, `file.loop` the innermost of them,
 -- `file.cold` is above 0 in a branch that ends by reporting a failure, `file.guarded` in one whose
 -- condition asks for the level of logs, `file.branch` tells branches of an `if` apart, and a loop
--- has the one that it stands in as `branch`.
+-- has the one that it stands in as `branch`. `file.statement` is the statement of the chunk itself
+-- that all this is part of.
 -- @module moonlap.lint.walk
 local roles = require "moonlap.lint.roles"
 local rules = require "moonlap.lint.rules"
@@ -12,6 +13,7 @@ local rules = require "moonlap.lint.rules"
 local _M = {}
 
 local find = string.find
+local ipairs = ipairs
 
 local show, block
 
@@ -24,7 +26,14 @@ local function enter(file, node)
     }
     local loops, loop, cold, around = file.loops, file.loop, file.cold, file.branch
     file.func, file.loops, file.loop, file.cold, file.branch = func, 0, nil, 0, nil
-    block(file, node[2])
+    if node.chunk then
+        for _, statement in ipairs(node[2]) do
+            file.statement = statement
+            show(file, statement)
+        end
+    else
+        block(file, node[2])
+    end
     rules.call(file.rules.leave, file, func)
     file.func, file.loops, file.loop, file.cold, file.branch = outer, loops, loop, cold, around
 end
