@@ -17,20 +17,34 @@ type family struct {
 
 var families = []family{
 	{name: "arithmetic", once: "x = 1 / (x + 0.1)", start: "1"},
+	{name: "math functions", setup: "local floor, sqrt, max = math.floor, math.sqrt, math.max", once: "x = sqrt(max(floor(x), 1)) + 3", start: "1"},
 	{name: "table reads", setup: "local t = {} for n = 1, 64 do t[n] = n * 29 % 64 + 1 end", once: "x = t[x]", start: "1"},
+	{name: "table writes", setup: "local t = {} for n = 1, 64 do t[n] = n end", once: "t[x] = i x = x * 5 % 61 + 1", start: "1"},
 	{name: "fields", setup: "local o = { a = 1, b = 2 }", once: "o.a = o.b + x x = o.a - o.b", start: "1"},
 	{name: "strings", setup: "local s = ('12345678'):rep(4)", once: "x = s:byte(x) - 47", start: "1"},
-	{name: "FFI", setup: "local a = require('ffi').new('int[64]') for n = 0, 63 do a[n] = n * 29 % 64 end", once: "x = a[x]", start: "1"},
+	{name: "substrings", setup: "local s = ('0123456789'):rep(4)", once: "x = #s:sub(x, x + x % 7) + 3", start: "1"},
+	{name: "concatenation", once: "x = #('number' .. x) + x % 7", start: "1"},
+	{name: "FFI arrays", setup: "local a = require('ffi').new('int[64]') for n = 0, 63 do a[n] = n * 29 % 64 end", once: "x = a[x]", start: "1"},
+	{name: "FFI structs", setup: "local p = require('ffi').new('struct { double by; int n; }', 1.5, 0)", once: "p.n = p.n + 1 x = x / p.by + 1", start: "1"},
+	{name: "FFI calls", setup: "local ffi = require('ffi') ffi.cdef('int abs(int);') local C = ffi.C", once: "x = C.abs(3 - x)", start: "1"},
+	{name: "buffers", setup: "local b = require('string.buffer').new()", once: "x = #b:reset():put('a', x, 'b') + x % 7", start: "1"},
 	{name: "bits", setup: "local bit = require('bit')", once: "x = bit.bxor(bit.rol(x, 3), i)", start: "1"},
 	{name: "branches", once: "if x > 0.5 then x = x * 0.77 else x = x + 0.31 end", start: "1"},
+	{name: "side traces", once: "if i % 3 == 0 then x = x / 1.1 elseif i % 3 == 1 then x = 1 / (x + 0.1) else x = x * 0.9 + 1 end", start: "1"},
+	{name: "loops in lines", once: "for j = 1, 40 do x = 1 / (x + j) end", start: "1"},
+	{name: "ipairs", setup: "local t = {} for n = 1, 40 do t[n] = n end", once: "for j, v in ipairs(t) do x = v / (x + j) end", start: "1"},
 	{name: "inlined calls", setup: "local function f(v) return 1 / (v + 0.3) end", once: "x = f(x)", start: "1", calls: true},
 	{name: "nested calls", setup: "local function g(v) return v * 0.7 end local function f(v) return 1 / (g(v) + 0.3) end", once: "x = f(x)", start: "1", calls: true},
 	{name: "methods", setup: "local C = {} C.__index = C function C:f(v) return v / self.by + 1 end local o = setmetatable({ by = 1.5 }, C)",
 		once: "x = o:f(x)", start: "1", calls: true},
+	{name: "closures", setup: "local function counter() local n = 1 return function(v) n = n + 1 return v / n + 1 end end local f = counter()",
+		once: "x = f(x)", start: "1", calls: true},
+	{name: "varargs", setup: "local function f(...) local v, w = ... return v / w + 1 end", once: "x = f(x, 3)", start: "1", calls: true},
+	{name: "metamethods", setup: "local o = setmetatable({}, { __index = function(_, v) return 1 / (v + 0.3) end })", once: "x = o[x]", start: "1.5", calls: true},
 }
 
 // costs are how often each of a program's lines does its work.
-var costs = [][]int{{1, 2, 3, 4}, {4, 3, 2, 1}, {2, 4, 1, 3}}
+var costs = [][]int{{1, 2, 3, 4}, {4, 2, 3, 1}}
 
 // firstLine is where the lines of work begin.
 const firstLine = 5

@@ -73,6 +73,7 @@ type bytecodeSource struct {
 // Proto reads a prototype with its constants.
 func (s *bytecodeSource) Proto(address uint64) *jit.Proto {
 	const (
+		slots         = 0x0b // framesize
 		constants     = 0x20 // k
 		objects       = 0x30 // sizekgc
 		numbers       = 0x34 // sizekn
@@ -88,7 +89,7 @@ func (s *bytecodeSource) Proto(address uint64) *jit.Proto {
 	if !ok {
 		return nil
 	}
-	p := &jit.Proto{Address: address, First: address + protoSize, Code: c.plain, Vararg: c.flags&protoVararg != 0}
+	p := &jit.Proto{Address: address, First: address + protoSize, Code: c.plain, Vararg: c.flags&protoVararg != 0, Slots: int(r.U8(address + slots))}
 	k, nObjects, nNumbers := r.U64(address+constants), uint64(r.U32(address+objects)), uint64(r.U32(address+numbers))
 	if r.Err != nil || nObjects > mostConstants || nNumbers > mostConstants {
 		return nil

@@ -63,6 +63,9 @@ func (w *walker) overloaded(calls bool, all ...value) {
 		if i, ok := w.t.At(v.ref); ok && v.ref != 0 && i.kind() >= cdata && i.kind() <= userdata {
 			w.steps[len(w.steps)-1].may, w.may = everything, everything
 			w.steps[len(w.steps)-1].into = calls && i.kind() != cdata
+			if calls {
+				w.overload = overload{object: v, arguments: all}
+			}
 		}
 	}
 }

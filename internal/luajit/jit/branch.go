@@ -1,34 +1,7 @@
 package jit
 
-// compare records a comparison and the jump behind it. Its guard is left for the way that was not taken.
-func (w *walker) compare(ins uint32, n int) (uint64, bool) {
-	left, right := w.read(bcA(ins)), value{}
-	switch op := bcOp(ins); {
-	case op < bcISEQV+2:
-		right = w.read(bcD(ins))
-	case op < bcISEQV+4:
-		right = w.object(bcD(ins))
-	case op < bcISEQV+6:
-		right = w.numberOf(bcD(ins))
-	}
-	p := w.in.proto
-	if n+2 >= len(p.Code)+1 || n+1 >= len(p.Code) {
-		return 0, false
-	}
-	wanted := ops(EQ, NE)
-	if bcOp(ins) < bcISEQV {
-		wanted = ops(LT, GE, LE, GT, ULT, UGE, ULE, UGT)
-	}
-	return w.guardAt(n+2, n+2+bcJump(p.Code[n+1]), wanted, func(i Instruction) int { return w.pairEither(i, left, right) })
-}
-
-// pairEither is the evidence of a comparison's operands, which may have been swapped.
-func (w *walker) pairEither(i Instruction, left, right value) int {
-	return max(sumUp(w.is(i.Op1, left), w.is(i.Op2, right)), sumUp(w.is(i.Op1, right), w.is(i.Op2, left)))
-}
-
-// guardAt finds the guard of a branch between two instructions. Its snapshot leads to the one that was not taken.
-func (w *walker) guardAt(one, two int, wanted opSet, evidence func(Instruction) int) (uint64, bool) {
+// branch finds the guard of a branch between two instructions. Its snapshot leads to the one that was not taken.
+func (w *walker) branch(one, two int, wanted opSet, evidence func(Instruction) int) (uint64, bool) {
 	p := w.in.proto
 	if one < 0 || two < 0 || one >= len(p.Code) || two >= len(p.Code) {
 		return 0, false
@@ -54,7 +27,7 @@ func (w *walker) guardAt(one, two int, wanted opSet, evidence func(Instruction) 
 			}
 		}
 	}
-	return w.choose(one, two)
+	return 0, false
 }
 
 // explained tells that all up to an instruction can have been emitted.
@@ -79,14 +52,7 @@ func (w *walker) test(ins uint32, n int) (uint64, bool) {
 		return 0, false
 	}
 	one, two := n+2, n+2+bcJump(p.Code[n+1])
-	kind, known := uint8(0), false
-	if i, ok := w.t.At(v.ref); ok && v.ref != 0 {
-		kind, known = i.kind(), true
-	} else if c, ok := w.t.Constants[v.ref]; ok && v.ref != 0 {
-		kind, known = c.kind(), true
-	} else if v.number || v.object {
-		kind, known = typeNum, true
-	}
+	kind, known := w.kindOf(v)
 	if !known || one < 0 || two < 0 || one >= len(p.Code) || two >= len(p.Code) {
 		return w.choose(one, two)
 	}
@@ -100,17 +66,36 @@ func (w *walker) test(ins uint32, n int) (uint64, bool) {
 // loopStep records the head or the end of a numeric loop.
 func (w *walker) loopStep(ins uint32, n int) (uint64, bool) {
 	jump := bcJump(ins)
+	end := w.read(bcA(ins) + 1)
 	if op := bcOp(ins); op >= bcFORL {
 		idx := w.read(bcA(ins))
 		next := w.find(ops(ADD, ADDOV), idx, value{})
 		w.slots[w.in.base+bcA(ins)], w.slots[w.in.base+bcA(ins)+3] = next, next
-		return w.guardAt(n+1, n+1+jump, ops(LE, GE, LT, GT), func(i Instruction) int { return w.is(i.Op1, next) })
+		return w.loopGuard(n+1+jump, n+1, next, end, w.read(bcA(ins)+2))
 	}
 	idx := w.read(bcA(ins))
-	w.read(bcA(ins) + 1)
-	w.read(bcA(ins) + 2)
 	w.slots[w.in.base+bcA(ins)+3] = idx
-	return w.guardAt(n+1, n+1+jump, ops(LE, GE, LT, GT), func(i Instruction) int { return w.is(i.Op1, idx) })
+	return w.loopGuard(n+1, n+1+jump, idx, end, w.read(bcA(ins)+2))
+}
+
+// loopGuard finds whether a numeric loop goes on.
+func (w *walker) loopGuard(on, out int, idx, end, step value) (uint64, bool) {
+	if next, ok := w.branch(on, out, ops(LE, GE, LT, GT), func(i Instruction) int { return w.pairEither(i, idx, end) }); ok {
+		return next, true
+	}
+	by, ok := w.constant(step)
+	goes := less | equal
+	if by < 0 {
+		goes = greater | equal
+	}
+	if holds, decided := w.relation(idx, end).decides(goes); ok && decided {
+		next := out
+		if holds {
+			next = on
+		}
+		return w.in.proto.First + 4*uint64(int64(next)), next >= 0 && next < len(w.in.proto.Code)
+	}
+	return w.choose(on, out)
 }
 
 // loopStart records what a trace that begins with a numeric loop checks first: its index, end and step, which lie from a slot on.

@@ -3,6 +3,9 @@ package jit
 // Bytecode instructions (lj_bc.h), the same from 2019 on up to those of functions' heads.
 const (
 	bcISLT   = 0
+	bcISGE   = 1
+	bcISLE   = 2
+	bcISGT   = 3
 	bcISNEP  = 11
 	bcISEQV  = 4
 	bcISTC   = 12
@@ -74,6 +77,7 @@ type Proto struct {
 	Numbers []uint64 // bits of its number constants
 	Objects []uint64 // addresses of its other constants
 	Vararg  bool
+	Slots   int // that a frame of it has
 }
 
 func (p *Proto) contains(pc uint64) bool {

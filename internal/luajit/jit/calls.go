@@ -95,7 +95,8 @@ func (w *walker) builtin(arguments []value) value {
 	if w.steps[len(w.steps)-1].into {
 		return value{}
 	}
-	return w.findBy(computed, func(i Instruction) int {
+	from := w.cursor
+	result := w.findBy(computed, func(i Instruction) int {
 		for _, v := range arguments {
 			if v.ref != 0 && (w.is(i.Op1, v) == same || definitions[i.Op].refs[1] && w.is(i.Op2, v) == same) {
 				return same
@@ -103,6 +104,10 @@ func (w *walker) builtin(arguments []value) value {
 		}
 		return other
 	})
+	if !result.known() {
+		result.since = from
+	}
+	return result
 }
 
 // foreign tells that a call is one of C, through FFI.
@@ -156,23 +161,6 @@ func (w *walker) protoOf(f Frame) uint64 {
 		return w.guarded(f.Computed)
 	}
 	return w.source.Lua(f.Function)
-}
-
-// metamethod enters the function that an instruction has called which is no call.
-func (w *walker) metamethod() bool {
-	f, ok := w.deeper(w.pc)
-	if !ok {
-		return false
-	}
-	p := w.source.Proto(w.protoOf(f))
-	if p == nil {
-		return false
-	}
-	w.steps[len(w.steps)-1].may = everything
-	w.may = everything
-	w.in = &activation{proto: p, function: f.Function, base: f.Slot, caller: w.in, call: w.pc, depth: w.in.depth + 1}
-	w.forget(f.Slot)
-	return true
 }
 
 // guardOf is the function, or the prototype, that the trace has made sure a value is.

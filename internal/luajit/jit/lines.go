@@ -41,11 +41,12 @@ func NewMap(t *Trace, source Source, root uint64) *Map {
 	}
 	known := map[Span]uint16{}
 	for i, one := range c.list {
-		n, ok := known[c.spans[i]]
+		span := t.costly(c.spans[i])
+		n, ok := known[span]
 		if !ok {
 			n = uint16(len(m.places))
-			m.places = append(m.places, w.place(c.spans[i], loop, copies))
-			known[c.spans[i]] = n
+			m.places = append(m.places, w.place(span, loop, copies))
+			known[span] = n
 		}
 		m.ends, m.which = append(m.ends, uint32(one.end)), append(m.which, n)
 		to, ok := one.Args[0].(x86asm.Rel)
@@ -60,6 +61,18 @@ func NewMap(t *Trace, source Source, root uint64) *Map {
 		}
 	}
 	return m
+}
+
+// costly is what the time of a machine instruction goes to: of one that loads and converts at once, the load.
+func (t *Trace) costly(s Span) Span {
+	i, ok := t.At(s.From)
+	if !ok || s.From != s.To || i.Op != CONV {
+		return s
+	}
+	if load, ok := t.At(i.Op1); ok && load.Reg&noReg != 0 && (loading(load.Op) || load.Op == SLOAD) {
+		return Span{i.Op1, i.Op1}
+	}
+	return s
 }
 
 // index is that of the instruction that an offset lies in.

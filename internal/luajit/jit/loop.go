@@ -23,6 +23,13 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 			copied[r] = r
 			if ref, ok := end.Slots[int(i.Op1)]; ok {
 				copied[r] = ref
+				if last, ok := t.At(ref); ok && last.number() != i.number() {
+					if to := t.findCopy(Instruction{Op: CONV, Op1: ref}, [2]bool{true, false}, cursor, t.end()); to != 0 {
+						copied[r], sure[to] = to, r
+						cursor = to + 1
+						continue
+					}
+				}
 			}
 			if copied[r] != r || t.findCopy(i, [2]bool{true, true}, cursor, cursor+1) == 0 {
 				continue
@@ -42,6 +49,12 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 		if definitions[i.Op].mode&kinds == 0 && !changed {
 			copied[r] = r
 			continue
+		}
+		if !changed && loading(i.Op) {
+			if value, ok := t.storedBefore(loop, i); ok {
+				copied[r] = value
+				continue
+			}
 		}
 		limit := t.end()
 		if len(snaps) > 0 {
@@ -71,18 +84,41 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 	return from
 }
 
-// findCopy is the next instruction, where it is the wanted one, but for a conversion before it.
+// findCopy is the next instruction, where it is the wanted one, but for a conversion before it; or a later one, where its operands
+// leave no doubt.
 func (t *Trace) findCopy(want Instruction, known [2]bool, from, limit Ref) Ref {
+	next := true
 	for r := from; r < min(limit, t.end()); r++ {
 		i := t.IR[r-Bias]
-		if t.equal(i, want, known) {
+		if (next || known[0] && known[1]) && t.equal(i, want, known) {
 			return r
 		}
-		if i.Op != CONV && i.Op != NOP {
-			return 0
-		}
+		next = next && (i.Op == CONV || i.Op == NOP)
 	}
 	return 0
+}
+
+func loading(o Op) bool {
+	switch o {
+	case ALOAD, HLOAD, ULOAD, FLOAD, XLOAD:
+		return true
+	}
+	return false
+}
+
+// storedBefore is what a load at the loop's beginning has when the first pass is at its end: what was stored last where it loads
+// from. 0: something was, but it cannot be told what; false: nothing was.
+func (t *Trace) storedBefore(loop Ref, load Instruction) (value Ref, ok bool) {
+	store := map[Op]Op{ALOAD: ASTORE, HLOAD: HSTORE, ULOAD: USTORE, FLOAD: FSTORE, XLOAD: XSTORE}[load.Op]
+	for r := First; r < loop; r++ {
+		if i := t.IR[r-Bias]; i.Op == store && load.Op != FLOAD {
+			value, ok = 0, true
+			if i.Op1 == load.Op1 {
+				value = i.Op2
+			}
+		}
+	}
+	return value, ok
 }
 
 // earlierCopy is an instruction before that has the same result already; 0: there is none.

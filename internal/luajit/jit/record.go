@@ -73,7 +73,14 @@ func (w *walker) plain(ins uint32, op int) {
 				return
 			}
 		}
-		set(w.find(ops(FLOAD, ALEN), v, value{}))
+		if !v.known() { // it may be of whatever type
+			w.steps[len(w.steps)-1].may, w.may = everything, everything
+		}
+		length := w.find(ops(FLOAD, ALEN), v, value{})
+		if !length.known() {
+			length.since = v.since
+		}
+		set(length)
 	case op >= bcADDVN && op <= bcPOW:
 		set(w.arithmetic(ins, op))
 	case op == bcCAT:
@@ -84,11 +91,11 @@ func (w *walker) plain(ins uint32, op int) {
 	case op == bcUGET:
 		set(w.upvalue(bcD(ins)))
 	case op >= bcUSETV && op <= bcUSETP:
+		v := value{}
 		if op == bcUSETV {
-			w.find(ops(USTORE), value{}, w.read(bcD(ins)))
-		} else {
-			w.find(ops(USTORE), value{}, value{})
+			v = w.read(bcD(ins))
 		}
+		w.assign(bcA(ins), v)
 	case op == bcTNEW, op == bcTDUP:
 		set(w.find(ops(TNEW, TDUP), value{}, value{}))
 	case op == bcGGET:
@@ -194,7 +201,9 @@ const (
 func (w *walker) is(r Ref, v value) int {
 	c, constant := w.t.Constants[r]
 	switch {
-	case v == value{}:
+	case !v.known() && r > Bias && r < v.since:
+		return other
+	case !v.known():
 		return unsure
 	case v.ref != 0 && v.ref == r:
 		return same
@@ -217,12 +226,36 @@ func (w *walker) is(r Ref, v value) int {
 	if i, ok := w.t.At(r); ok && (i.Op == CONV || i.Op == STRTO || i.Op == TOSTR || i.Op == TOBIT) {
 		return w.is(i.Op1, v)
 	}
-	if v.ref != 0 {
-		if i, ok := w.t.At(v.ref); ok && i.Op == CONV && i.Op1 == r { // it was folded
+	if v.ref > Bias && r > Bias { // it was folded, or narrowed to an integer
+		if i, ok := w.t.At(v.ref); ok && i.Op == CONV && i.Op1 == r {
+			return same
+		}
+		root, plus := w.sum(r)
+		if of, and := w.sum(v.ref); root == of && plus == and {
 			return same
 		}
 	}
 	return other
+}
+
+// sum takes an instruction apart that adds constants to another one, whose type it may have changed.
+func (w *walker) sum(r Ref) (root Ref, plus float64) {
+	const most = 64 // such instructions in a row
+	for range most {
+		i, ok := w.t.At(r)
+		c, constant := w.t.Constants[i.Op2]
+		switch {
+		case ok && i.Op == CONV:
+		case ok && constant && (i.Op == ADD || i.Op == ADDOV):
+			plus += w.t.float(c)
+		case ok && constant && (i.Op == SUB || i.Op == SUBOV):
+			plus -= w.t.float(c)
+		default:
+			return r, plus
+		}
+		r = i.Op1
+	}
+	return r, plus
 }
 
 // specialize notes where the trace makes sure which function runs: where it first needs to know.
@@ -277,6 +310,14 @@ func sumUp(a, b int) int {
 }
 
 func (w *walker) findBy(wanted opSet, evidence func(Instruction) int) value {
+	if v := w.findNew(wanted, evidence); v.ref != 0 {
+		return v
+	}
+	return w.findOld(wanted, evidence)
+}
+
+// findNew looks among those that the current step can have emitted.
+func (w *walker) findNew(wanted opSet, evidence func(Instruction) int) value {
 	limit := w.limit()
 	for r := w.cursor; r < limit; r++ {
 		i := w.t.IR[r-Bias]
@@ -288,6 +329,11 @@ func (w *walker) findBy(wanted opSet, evidence func(Instruction) int) value {
 			break
 		}
 	}
+	return value{}
+}
+
+// findOld looks among those before, the latest first.
+func (w *walker) findOld(wanted opSet, evidence func(Instruction) int) value {
 	for r := w.cursor - 1; r >= First; r-- {
 		if i := w.t.IR[r-Bias]; wanted.has(i.Op) && evidence(i) > same-1 {
 			return value{ref: r}

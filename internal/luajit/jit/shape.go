@@ -29,7 +29,7 @@ func shapeOf(i Instruction) shape {
 	case LT, GE, LE, GT, ULT, UGE, ULE, UGT, EQ, NE, ABC:
 		return shape{main: compares, other: set(x86asm.SAR, x86asm.SHR, x86asm.ROR, x86asm.AND)}
 	case RETF:
-		return shape{main: set(x86asm.CMP), other: set(x86asm.ADD, x86asm.SUB)}
+		return shape{main: set(x86asm.CMP), other: set(x86asm.ADD, x86asm.SUB, x86asm.MOV)}
 	case BNOT:
 		return shape{main: set(x86asm.NOT)}
 	case BSWAP:

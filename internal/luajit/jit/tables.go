@@ -65,18 +65,26 @@ func (w *walker) get(object, key value) value {
 		w.overloaded(false, object)
 	}
 	at := field{object, key}
-	v := w.findBy(ops(ALOAD, HLOAD, XLOAD), func(i Instruction) int {
+	evidence := func(i Instruction) int {
+		if i.Op == ALOAD && key.object {
+			return other
+		}
 		if i.Op == XLOAD && key.ref > Bias && w.reaches(i.Op1, key.ref) {
 			return same
 		}
 		return w.into(i.Op1, object, key)
-	})
-	if v.ref == 0 {
-		v = w.fields[at]
 	}
-	if key != (value{}) {
+	v := w.findNew(ops(ALOAD, HLOAD, XLOAD), evidence)
+	if known, ok := w.fields[at]; v.ref == 0 && ok {
+		v = known
+	}
+	if !v.known() {
+		v = w.findOld(ops(ALOAD, HLOAD, XLOAD), evidence)
+	}
+	if key.known() {
 		w.fields[at] = v
 	}
+	w.overload = overload{object, []value{object, key}, v}
 	return v
 }
 
@@ -89,27 +97,59 @@ func (w *walker) put(object, key, v value) {
 			delete(w.fields, at)
 		}
 	}
-	if key != (value{}) {
+	if key.known() {
 		w.fields[field{object, key}] = v
 	}
-	w.findBy(ops(ASTORE, HSTORE, XSTORE, FSTORE), func(i Instruction) int {
-		if w.is(i.Op2, v) == other && !v.number {
+	stored := w.findBy(ops(ASTORE, HSTORE, XSTORE, FSTORE), func(i Instruction) int {
+		if i.Op == ASTORE && key.object || w.is(i.Op2, v) == other && !v.number {
 			return other
 		}
 		return w.into(i.Op1, object, key)
 	})
+	w.overload = overload{object, []value{object, key, v}, stored}
+}
+
+// outside tells whether an instruction loads or stores a variable outside, by its number, of the function that runs.
+func (w *walker) outside(i Instruction, n int) int {
+	const shift = 8
+	up, ok := w.t.At(i.Op1)
+	if !ok || int(up.Op2)>>shift != n {
+		return other
+	}
+	function, ok := w.t.Constants[up.Op1]
+	running := w.slots[w.in.base-2]
+	switch {
+	case ok && w.in.function != 0 && function.Value&pointerMask != w.in.function,
+		!ok && running.ref > Bias && running.ref != up.Op1:
+		return other
+	}
+	return same
+}
+
+// A variable outside of a function, by its number there.
+type variable struct {
+	function uint64
+	number   int
+}
+
+// assign records what is assigned to a variable outside. Another number, or another function, may have the same one.
+func (w *walker) assign(n int, v value) {
+	w.specialize()
+	w.findBy(ops(USTORE), func(i Instruction) int { return sumUp(w.outside(i, n), w.is(i.Op2, v)) })
+	clear(w.stored)
+	if w.in.function != 0 {
+		w.stored[variable{w.in.function, n}] = v
+	}
 }
 
 // upvalue is that of a function's variable outside, which is a constant where nothing assigns to it.
 func (w *walker) upvalue(n int) value {
 	w.specialize()
-	v := w.findBy(ops(ULOAD), func(i Instruction) int {
-		const shift = 8
-		if up, ok := w.t.At(i.Op1); ok && int(up.Op2)>>shift == n {
-			return same
-		}
-		return other
-	})
+	at := variable{w.in.function, n}
+	if v, ok := w.stored[at]; ok {
+		return v
+	}
+	v := w.findBy(ops(ULOAD), func(i Instruction) int { return w.outside(i, n) })
 	if v.ref != 0 || w.in.function == 0 {
 		return v
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // A vector is a trace as it lay in the memory of luajit2 2.1-20230119, with what that LuaJIT itself told of it: the assembler, from
-// which instruction of the IR each piece of machine code came (by a line of C that was added to lj_asm.c), and the recorder (by
-// jit.attach), in which line each instruction was emitted.
+// which instruction of the IR each piece of machine code came (by a line of C that was added to lj_asm.c), the recorder (by
+// jit.attach), in which line each instruction was emitted, and the loop optimization (by a line in lj_opt_loop.c), what it copied.
 type vector struct {
 	Name      string
 	Address   uint64
@@ -134,9 +134,10 @@ func (s score) check(t *testing.T, what string, wrong, ranges float64) {
 }
 
 // TestVectors holds the machine code and the lines of saved traces against what LuaJIT's own assembler and recorder told of them.
-// Each instruction counts once, however often it runs: most of the wrong lines are in what a loop does before it begins.
+// Each instruction counts once, however often it runs. What stays wrong is mostly arithmetic that the next line has narrowed to
+// integers: the recorder emits it there, and the walk finds it where the program has it.
 func TestVectors(t *testing.T) {
-	var code, lines, loops score
+	var code, heads, loops score
 	for _, v := range vectors(t) {
 		trace, err := Read(v, v.Address)
 		if err != nil {
@@ -164,21 +165,16 @@ func TestVectors(t *testing.T) {
 			case s.From != s.To:
 				code.ranges++
 			}
-			place, ok := places.At(m.at)
-			if loop != 0 && want > loop {
-				loops.all++
-				if !ok {
-					loops.wrong++
-				} else if first, last := v.lines(place[len(place)-1]); first != last {
-					loops.ranges++
-				}
-				continue
-			}
 			truth := v.Lines[int(want-Bias)]
 			if len(truth) == 0 {
 				continue
 			}
+			lines := &heads
+			if loop != 0 && want > loop {
+				lines = &loops
+			}
 			lines.all++
+			place, ok := places.At(m.at)
 			if !ok {
 				lines.ranges++
 				continue
@@ -199,7 +195,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	code.check(t, "machine instructions", 0.005, 0.12)
-	lines.check(t, "lines", 0.01, 0.09)
-	loops.check(t, "lines in loops", 0, 0.13)
+	code.check(t, "machine instructions", 0.002, 0.13)
+	heads.check(t, "lines before loops", 0.003, 0.08)
+	loops.check(t, "lines in loops", 0.005, 0.11)
 }

@@ -34,28 +34,34 @@ type value struct {
 	bits   uint64
 	number bool // bits are those of a number
 	object bool // bits are the address of an object
+	since  Ref  // of one that is unknown: what computes it comes from here on
 }
+
+func (v value) known() bool { return v.ref != 0 || v.number || v.object }
 
 // A walker goes the way that the recorder went, as far as it can be told.
 type walker struct {
-	t      *Trace
-	source Source
-	end    Ref // of the first copy of a loop, or of all
-	in     *activation
-	pc     uint64
-	slots  map[int]value
-	loads  map[int]Ref // of each slot from the stack
-	next   int         // snapshot
-	cursor Ref         // first instruction that may belong to what comes
-	may    opSet       // what may have been emitted since the last one that is known
-	steps  []step
-	known  map[Ref]int // step by instruction
-	least  map[Ref]int // snapshots: from this instruction on, this step or a later one
-	most   map[Ref]int // up to this instruction, this step or one before
-	fields map[field]value
-	nearby []between // by instruction, when the way is at its end
-	passed Ref       // what the last snapshot on the way lies before
-	gaveUp Ref       // from this instruction on the way is not known; 0: it is, up to its end
+	t         *Trace
+	source    Source
+	end       Ref // of the first copy of a loop, or of all
+	in        *activation
+	pc        uint64
+	slots     map[int]value
+	loads     map[int]Ref // of each slot from the stack
+	next      int         // snapshot
+	cursor    Ref         // first instruction that may belong to what comes
+	may       opSet       // what may have been emitted since the last one that is known
+	steps     []step
+	overload  overload
+	overloads map[field]uint64 // metamethods, by object and instruction
+	known     map[Ref]int      // step by instruction
+	least     map[Ref]int      // snapshots: from this instruction on, this step or a later one
+	most      map[Ref]int      // up to this instruction, this step or one before
+	fields    map[field]value
+	stored    map[variable]value // in variables outside
+	nearby    []between          // by instruction, when the way is at its end
+	passed    Ref                // what the last snapshot on the way lies before
+	gaveUp    Ref                // from this instruction on the way is not known; 0: it is, up to its end
 }
 
 // A field is a key of an object: what was read from it or put there is known from then on.
@@ -68,7 +74,7 @@ const mostSteps = 1 << 14
 func (t *Trace) walk(source Source, root uint64) *walker {
 	w := &walker{
 		t: t, source: source, end: t.end(), slots: map[int]value{}, loads: map[int]Ref{},
-		fields: map[field]value{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
+		fields: map[field]value{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
 	}
 	if loop := t.loop(); loop != 0 {
 		w.end = loop
@@ -211,6 +217,7 @@ func (w *walker) resync(s Snapshot) {
 // begin notes that an instruction is recorded.
 func (w *walker) begin(pc uint64) uint32 {
 	ins := w.in.proto.Code[w.in.proto.index(pc)]
+	w.overload = overload{}
 	w.steps = append(w.steps, step{in: w.in, pc: pc, may: emits(bcOp(ins))})
 	return ins
 }

@@ -1,0 +1,60 @@
+package jit
+
+// An overload is what an instruction that is no call may have called a metamethod for: the object, and the arguments.
+type overload struct {
+	object    value
+	arguments []value
+	result    value // what was found without one
+}
+
+// metamethod enters the function that an instruction has called which is no call.
+func (w *walker) metamethod() bool {
+	next := &activation{caller: w.in, call: w.pc, depth: w.in.depth + 1}
+	f, ok := w.deeper(w.pc)
+	if ok {
+		next.proto, next.function, next.base = w.source.Proto(w.protoOf(f)), f.Function, f.Slot
+	} else if next.function = w.overloader(); next.function != 0 {
+		const continuation, frame = 2, 2 // slots
+		next.proto, next.base = w.source.Proto(w.source.Lua(next.function)), w.in.base+w.in.proto.Slots+continuation+frame
+	}
+	if next.proto == nil || len(next.proto.Code) == 0 {
+		return false
+	}
+	if !ok && next.proto.Vararg {
+		return false
+	}
+	if ok { // whatever it took to find it
+		w.steps[len(w.steps)-1].may, w.may = everything, everything
+	}
+	w.in = next
+	w.forget(next.base)
+	for n, v := range w.overload.arguments {
+		w.slots[next.base+n] = v
+	}
+	w.overload = overload{}
+	return true
+}
+
+// overloader is the metamethod of the current step's object that the trace has made sure of: now, or earlier for the same object
+// and the same kind of instruction. 0: it calls none.
+func (w *walker) overloader() uint64 {
+	o := w.overload
+	if o.object.ref <= Bias || o.result.known() {
+		return 0
+	}
+	at := field{o.object, value{bits: uint64(bcOp(w.in.proto.Code[w.in.proto.index(w.pc)]))}}
+	limit := w.limit()
+	for r := w.cursor; r < limit; r++ {
+		i := w.t.IR[r-Bias]
+		c, ok := w.t.Constants[i.Op2]
+		if load, loaded := w.t.At(i.Op1); ok && loaded && i.Op == EQ && i.kind() == typeFunc && c.Op == KGC && load.Op == HLOAD {
+			w.anchor(r)
+			w.overloads[at] = c.Value & pointerMask
+			return w.overloads[at]
+		}
+		if !gotten.has(i.Op) {
+			break
+		}
+	}
+	return w.overloads[at]
+}
