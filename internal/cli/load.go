@@ -57,7 +57,7 @@ func newLoadOptions() loadOptions {
 	return loadOptions{
 		threads: 2, connections: 10, pipeline: 1, minEffect: 0.01,
 		duration: secondsFlag(10 * time.Second), timeout: secondsFlag(2 * time.Second),
-		slice: secondsFlag(100 * time.Millisecond), stepTime: secondsFlag(5 * time.Second),
+		stepTime: secondsFlag(5 * time.Second),
 	}
 }
 
@@ -73,8 +73,8 @@ requests that a slow answer kept from being sent. With a rate (-R) the load does
 wait for the server, and a latency counts from when the request was due.
 
 --ab URL_B, --ab-conf A.conf B.conf and --ab-header compare. All sides run in one
-process with warm connections, in slices of 0.1 s in balanced random order, until
-every metric is decided or -d is spent; looking often does not raise the rate of
+process with warm connections, in slices of 10 to 100 ms in balanced random order,
+until every metric is decided or -d is spent; looking often does not raise the rate of
 false alarms. The verdicts are those of 'moonlap compare'.
 
 --start runs nginx with your configuration for as long as the load lasts, on CPUs of
@@ -152,7 +152,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.metrics, "metrics", nil, "what sides are compared by, all corrected together: rate,\ncpu, mean, p50, p99.9 (default rate,cpu,p50,p99; with -R\ncpu,p50,p90,p99)")
 	f.Var(&o.minEffect, "min-effect", "the smallest difference that matters")
 	f.StringArrayVar(&o.slower, "fail-if-slower", nil, "exit with 4 when a side is proved to be slower than the\nfirst by more than this: `3%`, or p99=10% for one metric")
-	f.Var(&o.slice, "slice", "how long a side runs before the next takes over")
+	f.Var(&o.slice, "slice", "how long a side runs before the next takes over (default: four times\nas long as its last answers take, 10ms to 100ms)")
 	f.Uint64Var(&o.seed, "seed", 0, "every random choice follows from it (default: random)")
 
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "exit with 4 above a `LIMIT`: 'p99>10ms', 'rate<5000',\n'errors>0.1%', 'cpu>20us'")

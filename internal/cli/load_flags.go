@@ -122,7 +122,7 @@ func (o *loadOptions) check(flags *pflag.FlagSet, args []string, compared bool) 
 		return usageErrorf("-t %d threads need at least as many connections, and -c is %d", o.threads, o.connections)
 	case o.threads > 1024 || o.connections > 1<<20:
 		return usageErrorf("at most 1024 threads and 1048576 connections")
-	case o.duration <= 0 || o.timeout <= 0 || o.slice < secondsFlag(10*time.Millisecond):
+	case o.duration <= 0 || o.timeout <= 0 || flags.Changed("slice") && o.slice < secondsFlag(10*time.Millisecond):
 		return usageErrorf("-d and --timeout are above 0, and --slice is at least 10ms")
 	case o.requests < 0 || o.rate < 0:
 		return usageErrorf("-n and -R are above 0")
@@ -177,6 +177,10 @@ func (o *loadOptions) completeDefaults(flags *pflag.FlagSet, compared bool) {
 	}
 	if compared && !flags.Changed("warmup") {
 		o.warmup = secondsFlag(time.Second)
+	}
+	// What is counted of a side is fetched some milliseconds after its slice, so that must not be short.
+	if (!compared || o.profile) && !flags.Changed("slice") {
+		o.slice = secondsFlag(100 * time.Millisecond)
 	}
 	if compared && !flags.Changed("duration") {
 		o.duration = secondsFlag(30 * time.Second)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -20,6 +21,7 @@ func Join(records []*record.Record) (*record.Record, error) {
 	}
 	joined := &record.Record{Run: first.Run, Runtime: first.Runtime, Cases: first.Cases}
 	plan := *first.Load.Plan
+	plan.SliceNS = first.Load.SliceNS()
 	plan.Machines, plan.Connections, plan.Rate, plan.Requests = 0, 0, 0, 0
 	complete := true
 	for machine, r := range records {
@@ -76,6 +78,9 @@ func same(a, b *record.Record) error {
 	switch {
 	case len(a.Cases) > 1 && a.Run.Seed != b.Run.Seed:
 		return errors.New("records of comparisons are joined where the sides took turns in the same order: run all with the same --seed")
+	case len(a.Cases) > 1 && a.Load.SliceNS() != b.Load.SliceNS():
+		return fmt.Errorf("records of comparisons are joined where slices are equally long, and these are of %s and %s: run all with the same --slice",
+			time.Duration(a.Load.SliceNS()), time.Duration(b.Load.SliceNS()))
 	case p.SliceNS != q.SliceNS || p.Threads != q.Threads || p.Protocol != q.Protocol || (p.Rate > 0) != (q.Rate > 0):
 		return errors.New("the records were measured in different ways: slices, threads, protocol or rate differ")
 	}

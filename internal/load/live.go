@@ -2,12 +2,15 @@ package load
 
 import (
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/lap"
 )
 
-// liveNS is how much of a side's own time the live rate is over.
-const liveNS = 1e9
+const (
+	liveNS     = 1e9 // how much of a side's own time the live rate is over
+	quantileNS = 1e8 // how much of it the live quantiles are of
+)
 
-// live keeps the latest slices of each side. It reads a histogram only when it is drawn, and one a side.
+// live keeps the latest slices of each side. It reads histograms only when it is drawn, and few of them.
 type live struct {
 	options Options
 	recent  [][]record.LoadSlice
@@ -20,12 +23,18 @@ func newLive(o Options) *live {
 
 func (l *live) add(s record.LoadSlice) {
 	l.errors[s.Side] += s.Errors.Total()
-	kept := append(l.recent[s.Side], s)
-	most := int(liveNS/max(1, l.options.Plan.SliceNS)+1) * max(1, l.options.Plan.Threads)
-	if len(kept) > most {
-		kept = kept[len(kept)-most:]
+	l.recent[s.Side] = l.latest(append(l.recent[s.Side], s), liveNS)
+}
+
+// latest are the last slices of a list, of so much time or a little more, and one for each thread at least.
+func (l *live) latest(list []record.LoadSlice, ns float64) []record.LoadSlice {
+	threads := max(1, l.options.Plan.Threads)
+	from, sum := len(list), 0.0
+	for from > 0 && (sum < ns*float64(threads) || len(list)-from < threads) {
+		from--
+		sum += list[from].NS
 	}
-	l.recent[s.Side] = kept
+	return list[from:]
 }
 
 // sides are what the sides did lately.
@@ -40,7 +49,11 @@ func (l *live) sides() []Live {
 		}
 		if ns > 0 {
 			one.Rate = float64(responses) / (ns / float64(max(1, l.options.Plan.Threads))) * 1e9
-			if h := merge(nil, recent[len(recent)-1].Latency); h != nil {
+			var h *lap.Histogram
+			for _, s := range l.latest(recent, quantileNS) {
+				h = merge(h, s.Latency)
+			}
+			if h != nil {
 				one.P50, one.P99, one.Max = float64(h.Percentile(50)), float64(h.Percentile(99)), float64(h.Max())
 			}
 		}

@@ -15,6 +15,7 @@ func Summarize(rec *record.Record) *record.LoadResults {
 	if rec.Load.Plan != nil {
 		plan = *rec.Load.Plan
 	}
+	plan.SliceNS = rec.Load.SliceNS()
 	res := &record.LoadResults{
 		Results: &record.Results{
 			Schema: record.Schema, Kind: rec.Run.Kind, Environment: rec.Run.Environment, Runtime: rec.Runtime,

@@ -16,7 +16,7 @@ type Load struct {
 	Rate        float64     `json:"rate,omitempty"`     // requests a second of a side that runs; 0: closed loop
 	Arrivals    string      `json:"arrivals,omitempty"` // "constant", "poisson"
 	Stages      []LoadStage `json:"stages,omitempty"`
-	SliceNS     float64     `json:"slice_ns"`
+	SliceNS     float64     `json:"slice_ns"` // 0: the engine chooses, see LoadBegin
 	WarmupNS    float64     `json:"warmup_ns"`
 	TimeoutNS   float64     `json:"timeout_ns"`
 	Protocol    string      `json:"protocol"`
@@ -97,6 +97,7 @@ type LoadThread struct {
 // LoadBegin says when the first slice began, by CLOCK_MONOTONIC.
 type LoadBegin struct {
 	AtNS    float64 `json:"at_ns"`
+	SliceNS float64 `json:"slice_ns,omitempty"` // how long a slice is
 	Machine int     `json:"machine,omitempty"`
 }
 
@@ -206,6 +207,17 @@ type LoadRecord struct {
 	Errors  []LoadError
 	Scripts []LoadScript
 	Done    []LoadDone // one an engine
+}
+
+// SliceNS is how long a slice is: as planned, or as the engine chose; 0 where neither is known.
+func (r *LoadRecord) SliceNS() float64 {
+	switch {
+	case r.Plan != nil && r.Plan.SliceNS > 0:
+		return r.Plan.SliceNS
+	case len(r.Begun) > 0:
+		return r.Begun[0].SliceNS
+	}
+	return 0
 }
 
 // add files a line; false where it is none of load's.

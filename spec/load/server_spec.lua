@@ -116,6 +116,31 @@ describe("the load engine", function()
         assert.is_truthy(blocks[0])
     end)
 
+    it("gives them slices that are long for their drains, where the job does not say", function()
+        for _, pause_ns in ipairs { 0, 6e7 } do
+            local run
+            load.with_server(function(peer)
+                while peer:receive() do
+                    kernel.poll({}, 4, pause_ns / 1e6)
+                    peer:send(OK)
+                end
+            end, function(path)
+                local job = load.job(path, { duration_ns = 2e8, warmup_ns = 4e8 })
+                job.slice_ns = nil
+                job.sides[2] = { name = "B", url = "http://localhost/b", unix = path }
+                run = load.run(job)
+            end)
+            local chosen, drain = run:all("load_begin")[1].slice_ns, 0
+            for _, line in ipairs(run:all "load_slice") do
+                drain = line.warmup and math.max(drain, line.drain_ns) or drain
+            end
+            assert.equal(0, chosen % 1e7)
+            assert.is_true(chosen >= 1e7 and chosen <= 1e8)
+            assert.is_true(chosen >= math.min(1e8, 4 * drain), chosen .. " and " .. drain)
+            assert.is_true(pause_ns == 0 or chosen == 1e8)
+        end
+    end)
+
     it("tells refused from reset, from hung, from garbage", function()
         local run = load.run(load.job "/nonexistent/socket")
         assert.is_true(run:errors().connect > 0)

@@ -13,7 +13,14 @@ local _M = {}
 local now = kernel.now
 
 local LEAD = 5e5        -- ns from the order to begin until the beginning
-local SLICE = 1e8
+local SLICE = 1e8       -- ns, of a side that is alone
+
+-- Sides that are compared take over from each other as often as that costs little: the machine's
+-- noise from slice to slice is the same for short ones, and more of them average it out. But a
+-- slice begins with idle connections, and ends with a drain.
+local SHORTEST, LONGEST = 1e7, 1e8
+local OF_DRAIN = 4      -- times as long as the drain behind it
+local MOST_BLOCKS = 2000 -- that a comparison looks at one by one
 
 
 -- Requests that ask for a connection of their own.
@@ -37,7 +44,10 @@ local function complete(job)
     end
     job.threads, job.connections = job.threads or 1, job.connections or 1
     job.timeout_ns, job.seed = job.timeout_ns or 2e9, job.seed or 1
-    job.slice_ns, job.warmup_ns = job.slice_ns or SLICE, job.warmup_ns or 0
+    job.warmup_ns = job.warmup_ns or 0
+    if #job.sides == 1 then
+        job.slice_ns = job.slice_ns or SLICE
+    end
     if not job.duration_ns and job.stages then
         job.duration_ns = 0
         for _, stage in ipairs(job.stages) do
@@ -77,7 +87,7 @@ local function period(self, side, ns, cut_ns, warmup)
     local at = now() + LEAD
     if not warmup and not self.zero then
         self.zero = at
-        self.write { type = "load_begin", at_ns = at }
+        self.write { type = "load_begin", at_ns = at, slice_ns = self.job.slice_ns }
     end
     local answers = self.crew:ask_all {
         op = "go", side = side, slice = self.slice, block = self.block, at = at, ns = ns,
@@ -85,6 +95,7 @@ local function period(self, side, ns, cut_ns, warmup)
         zero = self.zero or at + ns, warmup = warmup,
     }
     local took = now() - at
+    self.drain = math.max(self.drain, took - ns)
     if not warmup then
         self.elapsed[side] = (self.elapsed[side] or 0) + took
         self.last = now()
@@ -118,9 +129,19 @@ local function all_spent(self)
 end
 
 
+-- How long slices are, where the job does not say: by the longest drain of the warm-up.
+local function length_of(self)
+    local job = self.job
+    local least = math.max(SHORTEST, OF_DRAIN * self.drain,
+        job.duration_ns / (2 * #job.sides * MOST_BLOCKS))
+    return job.warmup_ns == 0 and LONGEST or math.min(LONGEST, math.ceil(least / 1e7) * 1e7)
+end
+
+
 -- Sides take turns, slice by slice.
 local function run_sides(self)
     local job = self.job
+    job.slice_ns = job.slice_ns or length_of(self)
     local next_block = schedule.blocks(#job.sides, job.seed)
     self.slice, self.block = 0, 0
     local begin = now()
@@ -217,7 +238,7 @@ function _M.run(job)
     limits.apply(0)
     complete(job)
     local self = {
-        job = job, elapsed = {}, spent = {}, stage = "setup", slice = 0,
+        job = job, elapsed = {}, spent = {}, stage = "setup", slice = 0, drain = 0,
         write = function(line)
             if type(line) == "string" then
                 out:write_text(line .. "\n")

@@ -27,7 +27,8 @@
 --       arrivals = "constant",    -- or "poisson"
 --       stages = {{rate = 100, duration_ns = 1e9, from = 0}, …},  -- optional, in place of rate:
 --                                 -- steps; with `from` a ramp from there to `rate`
---       slice_ns = 100e6, warmup_ns = 0, timeout_ns = 2e9, seed = 1,
+--       slice_ns = 100e6,         -- optional: of several sides 10e6 to 100e6, by their drains
+--       warmup_ns = 0, timeout_ns = 2e9, seed = 1,
 --       protocol = "http1",       -- or "h2", "websocket"
 --       pipeline = 1,             -- requests a batch (http1), streams a connection (h2)
 --       keepalive = true,         -- false: each request asks for a connection of its own
@@ -50,7 +51,7 @@
 -- (jit.version), `connections` (per side), `compiled` (false where the JIT is off).
 --
 -- `load_begin`, one, when the first slice begins: `at_ns` (CLOCK_MONOTONIC; `at_ns` of slices
--- counts from here).
+-- counts from here), `slice_ns` (how long slices are).
 --
 -- `load_slice`, one a thread and slice:
 --
