@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/files"
@@ -15,6 +16,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -36,10 +38,10 @@ func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentile
 }
 
 // writePages writes the files that were asked for beside the report.
-func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
+func (o loadOptions) writePages(res *record.LoadResults, run record.Run) error {
 	if o.page != "" {
 		var b bytes.Buffer
-		figure, err := loadFigure(res)
+		figure, err := loadFigure(res, run)
 		if err != nil {
 			return err
 		}
@@ -63,8 +65,12 @@ func (o loadOptions) writePages(sys Sys, res *record.LoadResults) error {
 }
 
 // loadFigure draws results of load, with a flame graph of each side that has a profile, and what differs between these.
-func loadFigure(res *record.LoadResults, kinds ...string) (*lapplot.Figure, error) {
-	figure := plot.LoadFigure(res, kinds...)
+func loadFigure(res *record.LoadResults, run record.Run, kinds ...string) (*lapplot.Figure, error) {
+	var above strings.Builder
+	if err := report.AboveLoad(&above, res, run, ui.Options{}); err != nil {
+		return nil, err
+	}
+	figure := plot.LoadFigure(res, above.String(), kinds...)
 	var first *profile.Profile
 	add := func(title string, write func(io.Writer) error) error {
 		var b bytes.Buffer
@@ -140,7 +146,7 @@ func runLoadJoin(ctx context.Context, sys Sys, o loadOptions, paths []string) er
 	if err := writeLoadReport(sys, res, o.format, o.latency); err != nil {
 		return err
 	}
-	if err := o.writePages(sys, res); err != nil {
+	if err := o.writePages(res, rec.Run); err != nil {
 		return err
 	}
 	if partial != nil {

@@ -16,6 +16,9 @@ import (
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/plot"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -37,10 +40,11 @@ func newPlotCommand(sys Sys) *cobra.Command {
                that are not in the figures
   density      how often which times occur
   percentiles  the tail, on a scale where each further nine takes the same room
+  heatmap      of each case, which times its batches had over time
 
 Batches and single calls (bench --laps) have charts of their own. The cases of all
-records are drawn over each other; comparisons in a record are printed with their
-interval. The file's ending says the format. The HTML page zooms, tells values under
+records are drawn over each other. Above them stand the verdicts, the table of the
+cases and what was measured with, as in the report. The file's ending says the format. The HTML page zooms, tells values under
 the cursor, switches series on and off, and works offline.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap plot today.jsonl --out today.html
@@ -55,7 +59,7 @@ the cursor, switches series on and off, and works offline.`,
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "write the plot to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg or png, where the file's ending does not say")
-	f.StringSliceVar(&o.kinds, "kind", nil, "timeline, density or percentiles; several with commas (default all)")
+	f.StringSliceVar(&o.kinds, "kind", nil, "timeline, density, percentiles or heatmap; several with commas (default all)")
 	f.StringVar(&o.only, "case", "", "only cases whose name matches `RE`")
 	f.StringVar(&o.title, "title", "", "title of the plot (default the records' names)")
 	return cmd
@@ -110,13 +114,40 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 	isLoad := func(s plot.Source) bool { return s.Record.Run.Kind == record.KindLoad }
 	switch {
 	case !slices.ContainsFunc(sources, isLoad):
+		above, err := above(sources, options.Case)
+		if err != nil {
+			return nil, err
+		}
+		options.Report = above
 		return plot.Figure(sources, options)
 	case len(sources) > 1:
 		return nil, errors.New("a run of load is drawn alone: 'moonlap load --join' merges several into one page")
 	case options.Case != nil:
 		return nil, usageErrorf("--case is not for a run of load, whose sides are drawn together")
 	}
-	return loadFigure(load.Summarize(sources[0].Record), options.Kinds...)
+	return loadFigure(load.Summarize(sources[0].Record), sources[0].Record.Run, options.Kinds...)
+}
+
+// above is what stands above the plots: of each record its verdicts, and the table of the cases that are drawn.
+func above(sources []plot.Source, only *regexp.Regexp) (string, error) {
+	var b strings.Builder
+	left := func(name string) bool { return only != nil && !only.MatchString(name) }
+	for i, s := range sources {
+		results := stat.Summarize(s.Record)
+		results.Comparisons = slices.DeleteFunc(stat.CompareTurns(s.Record, results), func(c record.Comparison) bool { return left(c.A) || left(c.B) })
+		results.Cases = slices.DeleteFunc(results.Cases, func(c record.CaseResult) bool { return left(c.Name) })
+		name := ""
+		if len(sources) > 1 {
+			name = s.Name
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if err := report.AbovePlots(&b, results, s.Record.Run, name, ui.Options{}); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
 }
 
 // complete checks the flags.

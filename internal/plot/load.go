@@ -11,32 +11,12 @@ import (
 )
 
 // LoadFigure draws a run of load: rate and latency over time (timeline), the percentile curve (percentiles), and a heat map of
-// each side's latencies (density). Where kinds are named it draws these alone.
-func LoadFigure(res *record.LoadResults, kinds ...string) *lapplot.Figure {
+// each side's latencies (heatmap), below a report. Where kinds are named it draws these alone.
+func LoadFigure(res *record.LoadResults, report string, kinds ...string) *lapplot.Figure {
 	wanted := func(kind string) bool { return len(kinds) == 0 || slices.Contains(kinds, kind) }
-	f := &lapplot.Figure{Title: "moonlap load"}
+	f := &lapplot.Figure{Title: "moonlap load", Report: report}
 	if len(res.Sides) == 1 {
 		f.Title += " " + res.Sides[0].URL
-	}
-	for _, c := range res.Comparisons {
-		f.Ratios = append(f.Ratios, lapplot.Ratio{
-			A: c.A, B: c.B + ", by " + c.Metric, Estimate: c.Ratio.Estimate, Low: c.Ratio.Low, High: c.Ratio.High, Verdict: c.Verdict,
-		})
-	}
-	for _, p := range res.Problems {
-		text := p.Text
-		if p.Side != "" && len(res.Sides) > 1 {
-			text = p.Side + ": " + text
-		}
-		f.Notes = append(f.Notes, text)
-	}
-	for _, s := range res.Sides {
-		c := s.Client
-		note := fmt.Sprintf("%s: %.0f answers a second, X·R/N %.2f, client CPU %.0f %%", s.Name, s.Rate.Estimate, c.XROverN, 100*c.CPUShare)
-		if !c.Saturated { // else it is one of the problems
-			note += "; " + c.Verdict
-		}
-		f.Notes = append(f.Notes, note)
 	}
 	if wanted(Timeline) {
 		f.Charts = append(f.Charts, rates(res), overTime(res))
@@ -45,7 +25,7 @@ func LoadFigure(res *record.LoadResults, kinds ...string) *lapplot.Figure {
 		f.Charts = append(f.Charts, tails(res))
 	}
 	for _, s := range res.Sides {
-		if heat := heatMap(s); heat != nil && wanted(Density) {
+		if heat := heatMap(s); heat != nil && (wanted(Heatmap) || wanted(Density)) {
 			f.Charts = append(f.Charts, heat)
 		}
 	}
@@ -174,7 +154,7 @@ func heatMap(s record.LoadSide) *lapplot.Chart {
 		return nil
 	}
 	return &lapplot.Chart{
-		Title: "Latencies over time: " + s.Name, Notes: []string{"corrected; the darker, the more answers took so long"},
+		Title: "Latencies over time: " + s.Name, Notes: []string{"corrected; the stronger the colour, the more answers took so long"},
 		X: timeAxis(), Y: lapplot.Axis{Title: "latency", Unit: lapplot.Time, Scale: lapplot.Log}, Series: []lapplot.Series{series},
 	}
 }

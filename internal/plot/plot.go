@@ -20,10 +20,11 @@ const (
 	Timeline    = "timeline"
 	Density     = "density"
 	Percentiles = "percentiles"
+	Heatmap     = "heatmap"
 )
 
 // Kinds are all of them, in the order in which they are drawn.
-var Kinds = []string{Timeline, Density, Percentiles}
+var Kinds = []string{Timeline, Density, Percentiles, Heatmap}
 
 // A Source is a record, and what it is called beside others.
 type Source struct {
@@ -33,9 +34,10 @@ type Source struct {
 
 // Options say what is drawn of the records.
 type Options struct {
-	Title string
-	Kinds []string       // none: all
-	Case  *regexp.Regexp // only cases whose name matches; nil: all
+	Title  string
+	Report string         // stands above the charts
+	Kinds  []string       // none: all
+	Case   *regexp.Regexp // only cases whose name matches; nil: all
 }
 
 // ErrNoCase says that no case is to be drawn; the error that wraps it names those there are.
@@ -43,7 +45,7 @@ var ErrNoCase = errors.New("no case to plot")
 
 // Figure draws records. What is left out, the figure says.
 func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
-	f := &lapplot.Figure{Title: o.Title}
+	f := &lapplot.Figure{Title: o.Title, Report: o.Report}
 	all, err := linesOf(sources, o.Case)
 	if err != nil {
 		return nil, err
@@ -67,6 +69,9 @@ func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
 	if wanted(Percentiles) {
 		f.Charts = append(f.Charts, distributions("Percentiles", lapplot.Percentiles, batches, calls)...)
 	}
+	if wanted(Heatmap) {
+		f.Charts = append(f.Charts, heatMaps(lines)...)
+	}
 	for _, l := range lines {
 		if l.unreadable > 0 {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s: %d histograms of single calls can't be read, and are left out", l.name, l.unreadable))
@@ -78,7 +83,6 @@ func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
 	case len(f.Charts) == 0: // density and percentiles there are of everything
 		return nil, errors.New("calls were timed one by one only, so there is no timeline; use --kind density,percentiles")
 	}
-	f.Ratios = ratios(sources, lines)
 	return f, nil
 }
 
@@ -158,27 +162,4 @@ func nameOf(sources []Source, i int, name string) string {
 		return name
 	}
 	return name + " · " + sources[i].Name
-}
-
-// ratios are the comparisons of each record whose two sides are drawn. Cases of different
-// records are not compared: they did not take turns.
-func ratios(sources []Source, lines []line) []lapplot.Ratio {
-	drawn := func(name string) bool {
-		return slices.ContainsFunc(lines, func(l line) bool { return l.name == name })
-	}
-	var found []lapplot.Ratio
-	for i, s := range sources {
-		if s.Record.Run.Comparing == nil {
-			continue // a summary takes its time
-		}
-		for _, c := range stat.CompareTurns(s.Record, stat.Summarize(s.Record)) {
-			a, b := nameOf(sources, i, c.A), nameOf(sources, i, c.B)
-			if drawn(a) && drawn(b) {
-				found = append(found, lapplot.Ratio{
-					A: a, B: b, Estimate: c.Ratio.Estimate, Low: c.Ratio.Low, High: c.Ratio.High, Verdict: c.Verdict,
-				})
-			}
-		}
-	}
-	return found
 }

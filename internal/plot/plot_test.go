@@ -205,11 +205,12 @@ func TestOverlay(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"Timeline of batches", "Density of batches", "Density of single calls", "Percentiles of batches", "Percentiles of single calls",
+		"Batches over time: a · old", "Batches over time: a · new",
 	}, titles(f)); diff != "" {
 		t.Error(diff)
 	}
 	var names [][]string
-	for _, c := range f.Charts[1:] {
+	for _, c := range f.Charts[1:5] {
 		var of []string
 		for _, s := range c.Series {
 			of = append(of, s.Name)
@@ -225,26 +226,36 @@ func TestOverlay(t *testing.T) {
 	}
 	for _, c := range f.Charts {
 		for _, a := range []lapplot.Axis{c.X, c.Y} {
-			if a.Title == "" || a.Unit == lapplot.Time && a.Title != "time per call" {
+			if a.Title == "" || a.Unit == lapplot.Time && a.Title != "time per call" && a.Title != "time of all processes" {
 				t.Errorf("%s has an axis %+v", c.Title, a)
 			}
 		}
 	}
-	if len(f.Ratios) > 0 {
-		t.Errorf("records that did not take turns are compared: %v", f.Ratios)
-	}
 }
 
-// TestRatios are those of the record, of the cases that are drawn.
-func TestRatios(t *testing.T) {
-	rec := madeUp(8, map[string]float64{"a": 10, "b": 12, "c": 14})
-	rec.Run.Comparing = &record.Comparing{Level: 0.95, MinEffect: 0.01, Processes: 8}
-	f, err := Figure([]Source{{"r", rec}}, Options{Case: regexp.MustCompile("[ab]")})
+// TestHeatMap: each batch that counts is in one cell, and the shares of a column make one.
+func TestHeatMap(t *testing.T) {
+	f, err := Figure([]Source{{"r", madeUp(3, map[string]float64{"a": 10, "b": 12})}}, Options{Kinds: []string{Heatmap}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Ratios) != 1 || f.Ratios[0].A != "a" || f.Ratios[0].B != "b" || math.Abs(f.Ratios[0].Estimate-1.2) > 1e-9 {
-		t.Errorf("ratios %+v, want one of b over a, 1.2", f.Ratios)
+	if diff := cmp.Diff([]string{"Batches over time: a", "Batches over time: b"}, titles(f)); diff != "" {
+		t.Fatal(diff)
+	}
+	shares := map[float64]float64{}
+	for _, p := range f.Charts[0].Series[0].Points {
+		shares[p.X] += p.Weight * p.Weight
+		if p.Low > 10.6 || p.High < 9.4 || p.Low >= p.High {
+			t.Errorf("a cell from %g to %g ns of a case of 10 ns", p.Low, p.High)
+		}
+	}
+	for x, share := range shares {
+		if math.Abs(share-1) > 1e-9 {
+			t.Errorf("the column at %g has a share of %g", x, share)
+		}
+	}
+	if len(shares) < 3 {
+		t.Errorf("%d columns of three processes", len(shares))
 	}
 }
 

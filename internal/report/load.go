@@ -34,6 +34,17 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 		p.loadPercentiles(res)
 	}
 	p.Blank()
+	p.clients(res)
+	p.loadMeasuredWith(res)
+	if !res.Complete {
+		p.Blank()
+		p.Para("", "Partial result: the run did not end as planned.", p.Bad)
+	}
+	return p.Write(w)
+}
+
+// clients tells for each side whether the client had a share in its figures.
+func (p *page) clients(res *record.LoadResults) {
 	for _, s := range res.Sides {
 		text := p.client(s, res.Problems)
 		if len(res.Sides) > 1 {
@@ -41,12 +52,6 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 		}
 		p.Fact("client", text)
 	}
-	p.loadMeasuredWith(res)
-	if !res.Complete {
-		p.Blank()
-		p.Para("", "Partial result: the run did not end as planned.", p.Bad)
-	}
-	return p.Write(w)
 }
 
 // loadMeasuredWith says last what was asked of which server, and on which machine.

@@ -37,6 +37,7 @@ type face struct {
 	ink    ink
 	anchor anchor
 	bold   bool
+	mono   bool // all signs are as wide
 	upward bool // turned by a quarter, to be read from below
 }
 

@@ -3,6 +3,7 @@ package lapplot
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Sizes of a picture, px.
@@ -26,9 +27,20 @@ type page struct {
 	y      float64        // where the next part begins
 }
 
+// reportLine is the height of a line of a report.
+const reportLine = 16.0
+
+// report has the lines of the report, as they can be drawn.
+func (f *Figure) report() []string {
+	if f.Report == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(strings.ToValidUTF8(f.Report, "\uFFFD"), "\n"), "\n")
+}
+
 // height of the whole picture.
 func (f *Figure) height() float64 {
-	h := 16.0 + lineHeight*float64(len(f.Notes)+len(f.Ratios))
+	h := 16.0 + lineHeight*float64(len(f.Notes)+len(f.Ratios)) + reportLine*float64(len(f.report()))
 	if f.Title != "" {
 		h += 26
 	}
@@ -60,6 +72,10 @@ func (f *Figure) draw(to canvas) {
 		p.y += 10
 		to.text(20, p.y+6, clipText(f.Title, 18, pageWidth-40), face{size: 18, ink: text, bold: true})
 		p.y += 16
+	}
+	for _, line := range f.report() {
+		to.text(20, p.y+fontSize, shorten(line, 130), face{size: fontSize - 1, ink: text, mono: true})
+		p.y += reportLine
 	}
 	for _, note := range f.Notes {
 		p.note(note, 20, muted)

@@ -8,7 +8,8 @@ import (
 // A Figure is one or more charts, one below the other.
 type Figure struct {
 	Title  string
-	Notes  []string // lines below the title
+	Report string   // lines of fixed width below the title, a table perhaps
+	Notes  []string // lines below that
 	Ratios []Ratio
 	Charts []*Chart
 	Pages  []Page // below the charts; in HTML alone

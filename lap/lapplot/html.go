@@ -66,6 +66,7 @@ func (f *Figure) framed() string {
 type (
 	pageFigure struct {
 		Title  string      `json:"title"`
+		Report string      `json:"report,omitempty"`
 		Notes  []string    `json:"notes"`
 		Names  []string    `json:"names"`
 		Hues   int         `json:"hues"` // from here on lines are dashed
@@ -121,7 +122,7 @@ var (
 )
 
 func (f *Figure) pageData() pageFigure {
-	data := pageFigure{Title: f.Title, Notes: f.Notes, Names: f.names(), Hues: hues}
+	data := pageFigure{Title: f.Title, Report: strings.ToValidUTF8(f.Report, "\uFFFD"), Notes: f.Notes, Names: f.names(), Hues: hues}
 	for _, r := range f.Ratios {
 		data.Notes = append(data.Notes, r.String())
 	}

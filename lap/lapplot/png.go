@@ -149,12 +149,12 @@ func (p *pixels) text(x, y float64, s string, f face) {
 
 // face is a font at the size and weight of f.
 func (p *pixels) face(f face) font.Face {
-	key := face{size: f.size, bold: f.bold}
+	key := face{size: f.size, bold: f.bold, mono: f.mono}
 	if p.faces == nil {
 		p.faces = map[face]font.Face{}
 	}
 	if p.faces[key] == nil {
-		p.faces[key] = newFace(f.size*pixelsPerPX, f.bold)
+		p.faces[key] = newFace(f.size*pixelsPerPX, f)
 	}
 	return p.faces[key]
 }

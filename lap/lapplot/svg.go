@@ -105,6 +105,9 @@ func (s *svg) text(x, y float64, text string, f face) {
 	if f.bold {
 		more += ` font-weight="600"`
 	}
+	if f.mono {
+		more += ` style="font-family:ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre" xml:space="preserve"`
+	}
 	if f.upward {
 		more += fmt.Sprintf(` transform="rotate(-90 %s %s)"`, px(x), px(y))
 	}

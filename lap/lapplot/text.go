@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/font/sfnt"
@@ -14,8 +15,8 @@ import (
 )
 
 // parsedFonts are the Go fonts, which come with golang.org/x/image.
-var parsedFonts = sync.OnceValue(func() (f struct{ regular, bold *sfnt.Font }) {
-	f.regular, f.bold = mustParse(goregular.TTF), mustParse(gobold.TTF)
+var parsedFonts = sync.OnceValue(func() (f struct{ regular, bold, mono *sfnt.Font }) {
+	f.regular, f.bold, f.mono = mustParse(goregular.TTF), mustParse(gobold.TTF), mustParse(gomono.TTF)
 	return f
 })
 
@@ -28,9 +29,12 @@ func mustParse(ttf []byte) *sfnt.Font {
 }
 
 // newFace is a font at a size in px. A face is not safe for concurrent use.
-func newFace(size float64, bold bool) font.Face {
+func newFace(size float64, look face) font.Face {
 	f := parsedFonts().regular
-	if bold {
+	switch {
+	case look.mono:
+		f = parsedFonts().mono
+	case look.bold:
 		f = parsedFonts().bold
 	}
 	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: size, DPI: 72})
@@ -42,7 +46,7 @@ func newFace(size float64, bold bool) font.Face {
 
 var (
 	measuring   sync.Mutex
-	measureFace = sync.OnceValue(func() font.Face { return newFace(100, false) })
+	measureFace = sync.OnceValue(func() font.Face { return newFace(100, face{}) })
 )
 
 // textWidth is about how wide a text is, px: other fonts than ours come near.

@@ -43,7 +43,7 @@ func full() *Figure {
 		},
 	}
 	return &Figure{
-		Title: "Plots \x00 of \xff everything", Notes: []string{"made up"},
+		Title: "Plots \x00 of \xff everything", Report: "case   time\n  a<b> 31 ns \x00\n", Notes: []string{"made up"},
 		Ratios: []Ratio{{A: "old", B: "new", Estimate: 1.031, Low: 1.024, High: 1.038, Verdict: "slower"}},
 		Charts: []*Chart{Timeline(a, b), Density(a, b), Percentiles(a, b), history},
 	}

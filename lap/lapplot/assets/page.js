@@ -215,6 +215,8 @@ function addKeys() {
 
 document.querySelector("h1").textContent = figure.title;
 document.querySelector("h1").hidden = !figure.title;
+document.getElementById("report").textContent = figure.report ?? "";
+document.getElementById("report").hidden = !figure.report;
 for (const note of figure.notes ?? []) make("p", document.getElementById("notes"), note);
 addKeys();
 setTheme();
