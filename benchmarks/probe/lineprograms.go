@@ -46,28 +46,42 @@ var families = []family{
 // costs are how often each of a program's lines does its work.
 var costs = [][]int{{1, 2, 3, 4}, {4, 2, 3, 1}}
 
-// firstLine is where the lines of work begin.
+// firstLine is where the lines of work begin; the loop is the line before.
 const firstLine = 5
 
-// program is the source of one: it runs for the rounds of its argument and prints its CPU time. without is a line that is left out, -1: none.
-// Every second one runs in a coroutine.
+// Programs less than whole: a line left out by its number, or all of them.
+const (
+	whole = -1
+	empty = -2
+)
+
+// program is the source of one, which returns its function. without is a line that is left out. Every second one runs in a coroutine.
 func (f family) program(costs []int, without int, coroutine bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nlocal function work(n)\nlocal x = %s\nfor i = 1, n do\n", f.setup, f.start)
 	for n, cost := range costs {
-		if n != without {
+		if n != without && without != empty {
 			b.WriteString(strings.Repeat(f.once+" ", cost))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("end\nreturn x\nend\n")
 	if coroutine {
-		b.WriteString("work = coroutine.wrap(function(n) local w = work while true do n = coroutine.yield(w(n)) end end)\n")
-		return strings.Replace(b.String(), "work = coroutine", "local run = coroutine", 1) + loop("run")
+		b.WriteString("return coroutine.wrap(function(n) while true do n = coroutine.yield(work(n)) end end)\n")
+	} else {
+		b.WriteString("return work\n")
 	}
-	return b.String() + loop("work")
+	return b.String()
 }
 
-func loop(call string) string {
-	return fmt.Sprintf("local n = tonumber(arg[1])\n%s(1000)\nlocal before = os.clock()\nfor _ = 1, 20 do %s(n / 20) end\nio.stderr:write(os.clock() - before, '\\n')\n", call, call)
-}
+// driver runs the program of its first argument, so often, for a number of rounds.
+const driver = "local run, times = dofile(arg[1]), tonumber(arg[2]) for _ = 1, times do run(%d) end\n"
+
+// cases is a bench file of a program's parts in a folder.
+const cases = `local moonlap = require "moonlap"
+local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
+for _, part in ipairs { %s } do
+    local run = dofile(folder .. part .. ".lua")
+    moonlap.bench(part, function() return run(%d) end)
+end
+`

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"log"
 	"math"
 	"os"
 	"os/exec"
@@ -16,52 +16,70 @@ import (
 
 // A lineScore is how samples of one program went to its lines.
 type lineScore struct {
-	samples  int
-	right    float64 // samples whose line is right: of each line, as many as it may have
-	held     float64 // and those whose range holds a line that has too few
-	ranges   float64
-	compiled float64
+	samples int
+	right   float64 // samples whose line is right: of each line, as many as it may have
+	held    float64 // and those whose range holds a line that has too few
+	ranges  float64
 }
 
+// A lineTruth is what is known of a program: its lines' shares, and the most that its loop may take.
+type lineTruth struct {
+	lines []float64
+	loop  float64
+	ns    float64 // of a call
+}
+
+// rounds of a program's loop in one call.
+const rounds = 10_000
+
 // lines measures which line `moonlap profile` names in programs whose shares by line are known: by ablation, each line left out in turn,
-// in CPU time. Beside it stand LuaJIT's own -jp=l, and another moonlap, as it was before.
-func lines(moonlap, before string, length time.Duration) error {
+// timed by `moonlap bench`. Beside it stand LuaJIT's own -jp=l, and another moonlap, as it was before.
+func lines(moonlap, before, kinds string, length time.Duration) error {
+	which, err := regexp.Compile(kinds)
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "moonlap-lines.")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	fmt.Println("| family | samples | right | with ranges | ranges | -jp=l | before |")
+	fmt.Println("| kind | samples | line right | range holds it | ranges | -jp=l | before |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, f := range families {
+		if !which.MatchString(f.name) {
+			continue
+		}
 		var sum, jp, old lineScore
 		for n, cost := range costs {
-			rounds, truth, err := ablate(folder, f, cost, n%2 == 1, length)
+			truth, err := ablate(folder, moonlap, f, cost, n%2 == 1)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
-			file := filepath.Join(folder, "program.lua")
-			if err := os.WriteFile(file, []byte(f.program(cost, -1, n%2 == 1)), 0o644); err != nil {
-				return err
-			}
-			s, err := sampled(folder, moonlap, file, rounds, truth)
+			run := []string{"luajit", filepath.Join(folder, "driver.lua"), filepath.Join(folder, "whole.lua"),
+				strconv.Itoa(max(1, int(float64(length.Nanoseconds())/truth.ns)))}
+			s, err := sampled(folder, moonlap, run, truth)
 			if err != nil {
 				return err
 			}
 			sum.add(s)
 			if before != "" {
-				if s, err = sampled(folder, before, file, rounds, truth); err != nil {
+				if s, err = sampled(folder, before, run, truth); err != nil {
 					return err
 				}
 				old.add(s)
 			}
-			if s, err = byLuaJIT(file, rounds, truth); err != nil {
+			if s, err = byLuaJIT(run, truth); err != nil {
 				return err
 			}
 			jp.add(s)
 		}
-		fmt.Printf("| %s | %d | %s | %s | %s | %s | %s |\n", f.name, sum.samples, sum.part(sum.right), sum.part(sum.right+sum.held), sum.part(sum.ranges),
-			either(f.calls, jp), either(before == "", old))
+		held := "–"
+		if sum.ranges > 0 {
+			held = share(sum.held, sum.ranges)
+		}
+		fmt.Printf("| %s | %d | %s | %s | %s | %s | %s |\n", f.name, sum.samples, share(sum.right, float64(sum.samples)-sum.ranges), held,
+			share(sum.ranges, float64(sum.samples)), either(f.calls, jp), either(before == "", old))
 	}
 	return nil
 }
@@ -70,7 +88,7 @@ func either(not bool, s lineScore) string {
 	if not {
 		return "–"
 	}
-	return s.part(s.right)
+	return share(s.right, float64(s.samples))
 }
 
 func (s *lineScore) add(o lineScore) {
@@ -80,59 +98,72 @@ func (s *lineScore) add(o lineScore) {
 	s.ranges += o.ranges
 }
 
-func (s lineScore) part(n float64) string {
-	return fmt.Sprintf("%.1f %%", 100*n/math.Max(1, float64(s.samples)))
+func share(part, of float64) string {
+	if of <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*part/of)
 }
 
-// ablate times a program, and what it is without each of its lines, interleaved; it returns the rounds to sample, and the shares.
-func ablate(folder string, f family, cost []int, coroutine bool, length time.Duration) (rounds int, truth []float64, err error) {
-	const runs, sampled = 4, 8 // times the length of one
-	file := filepath.Join(folder, "part.lua")
-	clock := func(without, n int) (float64, error) {
-		if err := os.WriteFile(file, []byte(f.program(cost, without, coroutine)), 0o644); err != nil {
-			return 0, err
+// ablate writes a program, and what it is without each of its lines and without any, and has them timed, interleaved.
+func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth lineTruth, err error) {
+	var names []string
+	for without := empty; without < len(cost); without++ {
+		name := strconv.Itoa(without)
+		switch without {
+		case empty:
+			name = "empty"
+		case whole:
+			name = "whole"
 		}
-		var out bytes.Buffer
-		cmd := exec.Command("luajit", file, strconv.Itoa(n))
-		cmd.Stderr = &out
-		if err := cmd.Run(); err != nil {
-			return 0, fmt.Errorf("%w: %s", err, out.String())
+		names = append(names, strconv.Quote(name))
+		if err := os.WriteFile(filepath.Join(folder, name+".lua"), []byte(f.program(cost, without, coroutine)), 0o644); err != nil {
+			return truth, err
 		}
-		return strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
 	}
-	rounds = 100_000
-	took, err := clock(-1, rounds)
+	file := filepath.Join(folder, "cases.lua")
+	if err := os.WriteFile(file, fmt.Appendf(nil, cases, strings.Join(names, ", "), rounds), 0o644); err != nil {
+		return truth, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "driver.lua"), fmt.Appendf(nil, driver, rounds), 0o644); err != nil {
+		return truth, err
+	}
+	cmd := exec.Command(moonlap, "bench", "--runtime", "luajit", "--processes", "2", "--format", "json", file)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return 0, nil, err
+		return truth, err
 	}
-	rounds = int(float64(rounds) * length.Seconds() / math.Max(took, 1e-4))
-	best := make([]float64, len(cost)+1)
-	for range runs {
-		for n := range best {
-			took, err := clock(n-1, rounds)
-			if err != nil {
-				return 0, nil, err
-			}
-			if best[n] == 0 || took < best[n] {
-				best[n] = took
-			}
+	var result struct {
+		Cases []struct {
+			Name string
+			Ns   struct{ Estimate float64 } `json:"ns_per_call"`
 		}
 	}
+	if err := json.Unmarshal(out, &result); err != nil {
+		return truth, err
+	}
+	ns := map[string]float64{}
+	for _, c := range result.Cases {
+		ns[c.Name] = c.Ns.Estimate
+	}
+	truth.ns = ns["whole"]
 	all := 0.0
 	for n := range cost {
-		truth = append(truth, math.Max(0, best[0]-best[n+1]))
-		all += truth[n]
+		truth.lines = append(truth.lines, math.Max(0, ns["whole"]-ns[strconv.Itoa(n)]))
+		all += truth.lines[n]
 	}
-	for n := range truth {
-		truth[n] /= all
+	for n := range truth.lines {
+		truth.lines[n] /= all
 	}
-	return rounds * sampled, truth, nil
+	truth.loop = ns["empty"] / ns["whole"]
+	return truth, nil
 }
 
 // sampled has moonlap profile a program and compares the lines of work, also where those of a function that it has called are innermost.
-func sampled(folder, moonlap, file string, rounds int, truth []float64) (s lineScore, err error) {
+func sampled(folder, moonlap string, run []string, truth lineTruth) (s lineScore, err error) {
 	out := filepath.Join(folder, "profile.json")
-	cmd := exec.Command(moonlap, "profile", "--hz", "997", "--out", out, "--", "luajit", file, strconv.Itoa(rounds))
+	cmd := exec.Command(moonlap, append([]string{"profile", "--hz", "997", "--out", out, "--"}, run...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return s, fmt.Errorf("%w\n%s", err, text)
 	}
@@ -154,32 +185,23 @@ func sampled(folder, moonlap, file string, rounds int, truth []float64) (s lineS
 	if err := json.Unmarshal(b, &p); err != nil {
 		return s, err
 	}
-	count := make([]float64, len(truth))
+	count := map[int]float64{}
 	spans := map[[2]int]float64{}
 	for _, stack := range p.Stacks {
 		for _, f := range stack.Frames {
 			if f.Function != "work" || !f.Compiled {
 				continue
 			}
-			n := f.Line - firstLine
-			switch {
-			case f.Last > f.Line:
-				spans[[2]int{n, f.Last - firstLine}] += float64(stack.Count)
-			case n >= 0 && n < len(truth):
-				count[n] += float64(stack.Count)
-			case n == -1 || n == -2: // the loop itself, which ablation leaves
-				continue
-			}
 			s.samples += stack.Count
+			if f.Last > f.Line {
+				spans[[2]int{f.Line - firstLine, f.Last - firstLine}] += float64(stack.Count)
+			} else {
+				count[f.Line-firstLine] += float64(stack.Count)
+			}
 			break
 		}
 	}
-	left := make([]float64, len(truth))
-	for n, c := range count {
-		may := truth[n] * float64(s.samples)
-		s.right += math.Min(c, may)
-		left[n] = math.Max(0, may-c)
-	}
+	left := s.judge(count, truth)
 	for span, c := range spans {
 		s.ranges += c
 		for n := max(0, span[0]); n <= min(span[1], len(left)-1); n++ {
@@ -187,29 +209,41 @@ func sampled(folder, moonlap, file string, rounds int, truth []float64) (s lineS
 			left[n], c, s.held = left[n]-part, c-part, s.held+part
 		}
 	}
+	if os.Getenv("VERBOSE") != "" {
+		log.Printf("%v, loop %.3f: %v %v", truth.lines, truth.loop, count, spans)
+	}
 	return s, nil
+}
+
+// judge counts the samples whose line is right, and returns how many more each line may have.
+func (s *lineScore) judge(count map[int]float64, truth lineTruth) (left []float64) {
+	const loop = -1
+	ofLoop := math.Min(count[loop], truth.loop*float64(s.samples))
+	s.right += ofLoop
+	for n, part := range truth.lines {
+		may := part * (float64(s.samples) - ofLoop)
+		s.right += math.Min(count[n], may)
+		left = append(left, math.Max(0, may-count[n]))
+	}
+	return left
 }
 
 var jpLine = regexp.MustCompile(`(?m)^\s*(\d+)\s+\S+:(\d+)\s*$`)
 
 // byLuaJIT is what luajit -jp=l says of a program.
-func byLuaJIT(file string, rounds int, truth []float64) (s lineScore, err error) {
-	cmd := exec.Command("luajit", "-jp=lri1m0", file, strconv.Itoa(rounds))
+func byLuaJIT(run []string, truth lineTruth) (s lineScore, err error) {
+	cmd := exec.Command(run[0], append([]string{"-jp=lri1m0"}, run[1:]...)...)
 	out, err := cmd.Output()
 	if err != nil {
 		return s, err
 	}
-	count := make([]float64, len(truth))
+	count := map[int]float64{}
 	for _, m := range jpLine.FindAllStringSubmatch(string(out), -1) {
 		samples, _ := strconv.Atoi(m[1])
 		line, _ := strconv.Atoi(m[2])
-		if n := line - firstLine; n >= 0 && n < len(truth) {
-			count[n] += float64(samples)
-			s.samples += samples
-		}
+		count[line-firstLine] += float64(samples)
+		s.samples += samples
 	}
-	for n, c := range count {
-		s.right += math.Min(c, truth[n]*float64(s.samples))
-	}
+	s.judge(count, truth)
 	return s, nil
 }

@@ -26,6 +26,7 @@ func main() {
 	whole := flag.Duration("whole", 15*time.Second, "time of each tool for complete, of each way for locks, of each length for resumes")
 	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
 	before := flag.String("before", "", "for lines: another moonlap to compare with")
+	kinds := flag.String("kinds", "", "for lines: only the kinds of programs that match this `RE`")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	spill := flag.String("spill", "", "for heap: moonlap's --spill `DIR`")
@@ -64,7 +65,7 @@ func main() {
 	case "flat":
 		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
 	case "lines":
-		err = lines(*moonlap, *before, *length)
+		err = lines(*moonlap, *before, *kinds, *length)
 	case "heap":
 		if *spill != "" {
 			err = spills(*moonlap, *spill, numbers("objects", *objects), numbers("limits", *limits))
