@@ -2,6 +2,7 @@ package luajit
 
 import (
 	"debug/elf"
+	"errors"
 	"sync"
 
 	"github.com/moonlap/moonlap/internal/luajit/jit"
@@ -57,8 +58,11 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 		clear(vm.maps.traces)
 	}
 	one := traceMap{head: head}
-	if read, err := jit.Read(vm.Memory, t.address); err == nil {
+	switch read, err := jit.Read(vm.Memory, t.address); {
+	case err == nil:
 		one.code = jit.NewMap(read, &bytecodeSource{vm: vm, protos: map[uint64]*jit.Proto{}}, function)
+	case errors.Is(err, jit.ErrTrace): // it was damaged, or another one takes its place
+		one.code = &jit.Map{Unfit: true}
 	}
 	vm.maps.traces[t.address] = one
 	return one.code

@@ -69,7 +69,13 @@ func (vm *VM) traces(r *process.Reader) []trace {
 // it returns to. Where the trace's own instructions do not tell the line, its snapshots tell between which lines it is.
 func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
 	var frames []Frame
-	if code := vm.mapOf(t, function); code != nil {
+	code := vm.mapOf(t, function)
+	if code != nil && code.Unfit { // then its snapshots may be as wrong
+		f := vm.frame(r, function, 0)
+		f.Compiled = true
+		return []Frame{f}
+	}
+	if code != nil {
 		at := code.Sampled
 		if returns {
 			at = code.At

@@ -47,16 +47,21 @@ func (u Unit) amount(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Ranges is the share of what was counted whose innermost Lua line could not be told.
-func (p *Profile) Ranges() float64 {
-	var all, ranges int64
+// Lines are the shares of what was counted whose innermost Lua line could not be told: it is one of a range, or none is known.
+func (p *Profile) Lines() (ranges, none float64) {
+	var all, inRanges, without int64
 	for _, s := range p.Stacks {
 		all += s.Count
-		if f, ok := innermostLua(s.Frames); ok && f.Range() {
-			ranges += s.Count
+		switch f, ok := innermostLua(s.Frames); {
+		case !ok:
+		case f.Range():
+			inRanges += s.Count
+		case f.Line == 0 && f.Compiled:
+			without += s.Count
 		}
 	}
-	return float64(ranges) / float64(max(1, all))
+	of := float64(max(1, all))
+	return float64(inRanges) / of, float64(without) / of
 }
 
 // A Stack is one stack and how often it was seen.

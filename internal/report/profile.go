@@ -51,8 +51,12 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 	default:
 		p.stops(e)
 	}
-	if ranges := e.Ranges(); ranges > 0 {
+	ranges, none := e.Lines()
+	if ranges > 0 {
 		p.Fact("lines", ui.Percent(ranges)+" of the samples have a range of lines: compiled code whose line is not known")
+	}
+	if none > 0 {
+		p.Fact("no line", ui.Percent(none)+" of the samples: compiled code of which only the function is known")
 	}
 	if known {
 		if timed || allocated || e.By != "ebpf" { // else it stands beside the samples

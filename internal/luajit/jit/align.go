@@ -25,6 +25,14 @@ const (
 type code struct {
 	list  []machine
 	spans []Span // by machine instruction
+	cost  int    // of the alignments of all windows
+}
+
+// fits tells whether the machine code is one that the assembler can have made of the IR. Code of LuaJIT costs up to 4 an instruction;
+// that of another trace 9 and more.
+func (c code) fits() bool {
+	const most, slack = 6, 60
+	return c.cost <= most*len(c.list)+slack
 }
 
 // mostCells bounds the work of one window between two snapshots: LuaJIT's traces rarely have a hundred instructions between two.
@@ -41,7 +49,7 @@ func (t *Trace) align() code {
 		for to < len(c.list) && c.list[to].at < offset {
 			to++
 		}
-		t.window(c.list[from:to], c.spans[from:to], ref, end)
+		c.cost += t.window(c.list[from:to], c.spans[from:to], ref, end)
 		from, ref = to, end
 	}
 	loop := t.loop()
@@ -76,10 +84,10 @@ func (t *Trace) loop() Ref {
 	return 0
 }
 
-// window aligns the machine code between two snapshots with the instructions between them.
-func (t *Trace) window(list []machine, spans []Span, from, to Ref) {
+// window aligns the machine code between two snapshots with the instructions between them, and returns what the best alignment costs.
+func (t *Trace) window(list []machine, spans []Span, from, to Ref) (cost int) {
 	if len(list) == 0 {
-		return
+		return 0
 	}
 	var refs []Ref
 	for r := from; r < to; r++ {
@@ -91,7 +99,7 @@ func (t *Trace) window(list []machine, spans []Span, from, to Ref) {
 		for m := range spans {
 			spans[m] = Span{from, max(from, to-1)}
 		}
-		return
+		return 0
 	}
 	w := newWeights(t, list, refs)
 	defer joinJumps(list, spans)
@@ -104,6 +112,7 @@ func (t *Trace) window(list []machine, spans []Span, from, to Ref) {
 				best = min(best, ahead[m][i][s]+behind[m][i][s])
 			}
 		}
+		cost = best // the same for all
 		first := true
 		for i, r := range refs {
 			cost := min(ahead[m][i][0]+behind[m][i][0], ahead[m][i][1]+behind[m][i][1])
@@ -117,6 +126,7 @@ func (t *Trace) window(list []machine, spans []Span, from, to Ref) {
 			spans[m].To = r
 		}
 	}
+	return cost
 }
 
 // joinJumps gives a jump to what the comparison before it belongs to.

@@ -24,11 +24,16 @@ type Map struct {
 	which  []uint16    // of places
 	places []Place     // nil: it cannot be told
 	joined map[int]int // what ran before an instruction, where that is not the one before it
+	// Unfit tells that the machine code cannot have been made of the IR: nothing is known of its lines.
+	Unfit bool
 }
 
 // NewMap reads a trace's machine code, IR and bytecode. root is the function of the frame that it begins in, 0 where that is not known.
 func NewMap(t *Trace, source Source, root uint64) *Map {
 	c := t.align()
+	if !c.fits() {
+		return &Map{Unfit: true}
+	}
 	w := t.walk(source, root)
 	m := &Map{joined: map[int]int{0: 0}}
 	if len(w.steps) == 0 {
