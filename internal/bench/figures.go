@@ -62,6 +62,19 @@ func (r *run) locate(s *state, process, round int) {
 			s.located[i][round] = ns
 		}
 	}
+	r.yardsticks.Add(workers[0])
+	if ns, ok := stat.QuietLocation(workers[0], r.yardsticks.Best()); ok && workers[0].Finish != nil {
+		s.quiet[round] = ns
+	}
+}
+
+// figureOf are what the processes of a case found that its figure will be of: where yardsticks were timed, in quiet
+// moments alone, so that a run goes on while there are few. Workers that run at once disturb each other.
+func (r *run) figureOf(s *state) map[int]float64 {
+	if len(r.yardsticks.Best()) > 0 && s.Workers <= 1 {
+		return s.quiet
+	}
+	return s.located[0]
 }
 
 // open tells whether a comparison of a case needs more rounds, and whether it has one.

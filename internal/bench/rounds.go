@@ -116,7 +116,7 @@ func (r *run) precise(s *state) bool {
 	if r.count > 0 || s.processes < r.limits.least || s.twin != nil && s.processes%2 == 1 || s.processes > many && s.processes%10 > 0 {
 		return false
 	}
-	return stat.Precision(slices.Sorted(maps.Values(s.located[0]))) <= s.options.Precision
+	return stat.Precision(slices.Sorted(maps.Values(r.figureOf(s)))) <= s.options.Precision
 }
 
 // tell reports progress: the time left is what the cases may still spend, at most.

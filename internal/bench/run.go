@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
 // limits are the numbers of processes that a case gets: before its precision is looked at, although
@@ -76,6 +77,7 @@ func Run(ctx context.Context, m Measurement, opening record.Run, write func(reco
 	r := &run{
 		Measurement: m, write: write, progress: progress, started: time.Now(),
 		random: rand.New(rand.NewPCG(first.Seed, 0)), record: &record.Record{}, count: first.Processes, limits: ofCases,
+		yardsticks: quiet.Tracker{Before: opening.Yardsticks},
 	}
 	if first.Runtime.Kind == record.KindCommand {
 		r.limits = ofCommands
@@ -104,6 +106,8 @@ type run struct {
 	limits   limits
 	figures  []figure
 	process  int // number of the next process
+
+	yardsticks quiet.Tracker
 }
 
 // state is how far a case has come.
@@ -111,6 +115,7 @@ type state struct {
 	planned
 	options   *Options
 	located   []map[int]float64 // by figure, by round: ns per call
+	quiet     map[int]float64   // by round: the same in quiet moments
 	processes int
 	spent     time.Duration
 	failed    bool

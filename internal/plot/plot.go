@@ -101,13 +101,13 @@ type vm struct {
 	course []stat.Moment
 }
 
-func newLine(name string, plan record.Case, said []*record.ProcessRecord) line {
+func newLine(name string, plan record.Case, said []*record.ProcessRecord, course func(*record.ProcessRecord) []stat.Moment) line {
 	l := line{name: name, plan: plan, laps: map[string]*lap.Histogram{}}
 	for _, p := range said {
 		if p.Finish == nil || len(p.Faults) > 0 {
 			continue
 		}
-		l.vms = append(l.vms, vm{p, stat.Course(p)})
+		l.vms = append(l.vms, vm{p, course(p)})
 		for _, laps := range p.Laps {
 			if laps.Kind != record.LapEmpty {
 				l.addLaps(laps)
@@ -139,9 +139,10 @@ func linesOf(sources []Source, only *regexp.Regexp) ([]line, error) {
 	var lines []line
 	var others []string
 	for i, s := range sources {
+		course := stat.Courses(s.Record)
 		for _, c := range s.Record.Cases {
 			if only == nil || only.MatchString(c.Name) {
-				lines = append(lines, newLine(nameOf(sources, i, c.Name), c, s.Record.Of(c.Case)))
+				lines = append(lines, newLine(nameOf(sources, i, c.Name), c, s.Record.Of(c.Case), course))
 			} else if !slices.Contains(others, c.Name) {
 				others = append(others, c.Name)
 			}

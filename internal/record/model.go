@@ -36,6 +36,8 @@ type Run struct {
 	File        string      `json:"file,omitempty"`      // bench file, as the user named it
 	SavedAs     string      `json:"saved_as,omitempty"`  // name that the history keeps the run under
 	Comparing   *Comparing  `json:"comparing,omitempty"` // of a run that compares interleaved
+	// Yardsticks are the best times in ns, by kind, that were seen on the machine before the run.
+	Yardsticks map[string]float64 `json:"yardsticks,omitempty"`
 }
 
 // Comparing is how a run judges its comparisons. It stands in the record because when

@@ -81,6 +81,7 @@ type CaseResult struct {
 	// Bins are the pooled clean batches (or laps), for drawing.
 	Bins     []Bin      `json:"bins,omitempty"`
 	Batches  BatchTally `json:"batches"`
+	Quiet    *Quiet     `json:"quiet,omitempty"` // nil where no yardstick was timed
 	Faults   []Fault    `json:"faults,omitempty"`
 	Warnings []Warning  `json:"warnings"`
 	// Profile is where its time went; nil where that was not asked for.
@@ -125,6 +126,8 @@ type ProcessResult struct {
 	Seed    float64 `json:"seed"`
 	// Metrics are the medians of what its batches report, by unit.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Disturbed says that the machine had no quiet moment while it measured, as its yardsticks tell.
+	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // MetricResult is what a benchmark reports beside time and memory, over processes.
@@ -150,6 +153,16 @@ type BatchTally struct {
 	Switched int `json:"switched"` // involuntary context switch inside
 	Stolen   int `json:"stolen"`   // hypervisor steal around it
 	Unsteady int `json:"unsteady"` // before the steady state
+}
+
+// Quiet tells how much of the time nothing slowed the machine, as yardsticks beside the batches tell.
+type Quiet struct {
+	Share     float64 `json:"share"`     // of the clean batches
+	Disturbed bool    `json:"disturbed"` // too few processes had quiet batches, so the figure is of all
+	AllNS     float64 `json:"all_ns"`    // the figure as it would be of all batches
+	// SlowerLow to SlowerHigh is by how much the yardsticks took longer in the other batches, nine of ten: 0.08 is 8 %.
+	SlowerLow  float64 `json:"slower_low"`
+	SlowerHigh float64 `json:"slower_high"`
 }
 
 // Bin is one bar of a histogram: [Low, High) in ns.

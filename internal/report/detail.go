@@ -20,6 +20,7 @@ func (p *page) caseDetail(c record.CaseResult) {
 	if d := c.NSPerCall; d != nil {
 		p.Fact("time", p.Interval(d.Interval)+" per call"+p.taken(c))
 		p.Fact("batches", batches(c.Batches))
+		p.Fact("quiet", p.quiet(c.Quiet, d.Estimate))
 		p.Fact("spread", p.Join("min "+p.Time(d.Min), "p50 "+p.Time(d.P50), "p90 "+p.Time(d.P90),
 			"p99 "+p.Time(d.P99), "max "+p.Time(d.Max)))
 	} else {
@@ -102,6 +103,15 @@ func batches(b record.BatchTally) string {
 		s += ", left out: " + strings.Join(out, ", ")
 	}
 	return s
+}
+
+// quiet says how the figure would read with the disturbed batches, where that matters.
+func (p *page) quiet(q *record.Quiet, ns float64) string {
+	const same = 0.03
+	if q == nil || q.Disturbed || math.Abs(q.AllNS-ns) <= same*math.Abs(ns) {
+		return ""
+	}
+	return fmt.Sprintf("%s of the time, which the figure is of%s%s per call over all of it", ui.Percent(q.Share), p.Dot, p.Time(q.AllNS))
 }
 
 func (p *page) taken(c record.CaseResult) string {

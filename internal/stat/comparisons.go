@@ -52,7 +52,7 @@ func ofBoth(a, b *record.CaseResult) []record.Warning {
 // workers, as in [Summarize].
 func byRound(rec *record.Record, c record.Case) map[int]float64 {
 	located := map[int]float64{}
-	units, _ := unitsOf(rec.Of(c.Case))
+	units, _ := unitsOf(rec.Of(c.Case), nil)
 	for _, u := range measured(units) {
 		if u.class() != record.SteadyNone {
 			located[u.vms[0].said.Process.Round] = u.ns()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/steady"
 )
 
@@ -26,6 +27,17 @@ type Process struct {
 	Samples    []float64 // the batches that count, less the empty twin, in order of time
 	// Polluted says that hardly any batch was clean, so that polluted ones count too.
 	Polluted bool
+	Machine  Machine
+}
+
+// Machine is what the yardsticks tell of the machine while a process measured.
+type Machine struct {
+	Known     bool
+	Disturbed bool      // too few batches were quiet, so that others count too
+	Quiet     int       // clean batches in quiet moments
+	Clean     int       // all clean batches
+	Slower    []float64 // by how much the yardsticks took longer than their best, beside the others of them
+	NS        float64   // the location over all clean batches, disturbed ones too, less the empty twin
 }
 
 // Figure tells whether the process measured anything that counts.
@@ -35,9 +47,10 @@ func (p Process) Figure() bool { return len(p.Samples) > 0 }
 // be left out.
 const leastClean = 0.1
 
-// Locate makes a process's own figure from its batches.
-func Locate(p *record.ProcessRecord) Process {
-	sequence := batchesOf(p, record.Warmup, record.Measure)
+// Locate makes a process's own figure from its batches. Those in quiet moments carry it where there are enough, as
+// the best that is known of the yardsticks tells; with none known all moments are alike.
+func Locate(p *record.ProcessRecord, best quiet.Best) Process {
+	sequence := batchesOf(p, best, record.Warmup, record.Measure)
 	l := Process{Steadiness: steady.FindSteady(sequence), GCShare: math.NaN()}
 
 	for i, b := range sequence {
@@ -58,7 +71,7 @@ func Locate(p *record.ProcessRecord) Process {
 			samples = append(samples, b.NS)
 		}
 	}
-	twin := twinOf(p)
+	twin := twinOf(p, best)
 	l.HasTwin = twin.Estimate > 0
 	l.EmptyNS = twin.Estimate
 	if len(samples) == 0 {
@@ -66,14 +79,16 @@ func Locate(p *record.ProcessRecord) Process {
 	}
 	gross, _ := estimate.MedianInterval(samples, estimate.Level)
 	l.NS = gross.Estimate - twin.Estimate
-	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(sequence, l.Steadiness)), halfWidth(twin))
+	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(sequence, counts)), halfWidth(twin))
 	l.MinNS = slices.Min(samples) - twin.Estimate
 	l.FloorNS = estimate.Quantile(samples, 0.10) - twin.Estimate
 	l.Samples = make([]float64, len(samples))
 	for i, ns := range samples {
 		l.Samples[i] = ns - twin.Estimate
 	}
-	if stopped := cleanTimes(batchesOf(p, record.GCStopped)); len(stopped) > 0 && l.NS > 0 {
+	l.Machine = machineOf(sequence, l.Steadiness, counts)
+	l.Machine.NS -= twin.Estimate
+	if stopped := quietTimes(batchesOf(p, best, record.GCStopped)); len(stopped) > 0 && l.NS > 0 {
 		l.GCShare = (gross.Estimate - estimate.Median(stopped)) / l.NS
 	}
 	return l
@@ -82,10 +97,10 @@ func Locate(p *record.ProcessRecord) Process {
 // betweenSeries is ± of a process's location from what its series differ by: twice the
 // standard error over their medians. Batches of one series are not independent, as they
 // share where memory was dealt out.
-func betweenSeries(sequence []steady.Batch, steady steady.Steadiness) float64 {
+func betweenSeries(sequence []steady.Batch, counts []bool) float64 {
 	bySeries := map[int][]float64{}
 	for i, b := range sequence {
-		if !b.Warmup && b.Clean() && steady.Counts(i) {
+		if counts[i] && b.Clean() {
 			bySeries[b.Series] = append(bySeries[b.Series], b.NS)
 		}
 	}
@@ -118,9 +133,31 @@ func (l *Process) count(p *record.ProcessRecord) {
 	}
 }
 
+// machineOf tells what the yardsticks say of the batches that may count, of which some do.
+func machineOf(sequence []steady.Batch, state steady.Steadiness, counts []bool) Machine {
+	var m Machine
+	var all []float64
+	for i, b := range sequence {
+		if b.Warmup || !b.Clean() || !state.Measures(i) {
+			continue
+		}
+		all = append(all, b.NS)
+		m.Known = m.Known || b.Timed
+		m.Disturbed = m.Disturbed || b.Disturbed && counts[i]
+		switch {
+		case b.Quiet():
+			m.Quiet++
+		case b.Disturbed:
+			m.Slower = append(m.Slower, b.Slower)
+		}
+	}
+	m.Clean, m.NS = len(all), estimate.Median(all)
+	return m
+}
+
 // twinOf is the empty twin's location in ns per turn, 0 ± 0 where none was measured.
-func twinOf(p *record.ProcessRecord) record.Interval {
-	times := cleanTimes(batchesOf(p, record.Empty))
+func twinOf(p *record.ProcessRecord, best quiet.Best) record.Interval {
+	times := quietTimes(batchesOf(p, best, record.Empty))
 	if len(times) == 0 {
 		return record.Interval{}
 	}
@@ -128,24 +165,30 @@ func twinOf(p *record.ProcessRecord) record.Interval {
 	return twin
 }
 
-// cleanTimes are the times of the clean batches, or of all where none is clean.
-func cleanTimes(batches []steady.Batch) []float64 {
-	var clean, all []float64
+// quietTimes are the times of the quiet batches; where too few are, of the clean ones, or of all.
+func quietTimes(batches []steady.Batch) []float64 {
+	var quietOnes, clean, all []float64
 	for _, b := range batches {
 		all = append(all, b.NS)
 		if b.Clean() {
 			clean = append(clean, b.NS)
 		}
+		if b.Quiet() {
+			quietOnes = append(quietOnes, b.NS)
+		}
 	}
-	if len(clean) == 0 {
-		return all
+	switch {
+	case quiet.Enough(len(quietOnes), len(all)):
+		return quietOnes
+	case len(clean) > 0:
+		return clean
 	}
-	return clean
+	return all
 }
 
 // batchesOf returns a process's batches of these kinds, in order of time. A batch
 // without calls or with a time that is no positive number says nothing and is left out.
-func batchesOf(p *record.ProcessRecord, kinds ...string) []steady.Batch {
+func batchesOf(p *record.ProcessRecord, best quiet.Best, kinds ...string) []steady.Batch {
 	lines := slices.Clone(p.Batches)
 	slices.SortStableFunc(lines, func(a, b record.Batches) int { return cmp.Compare(a.AtNS, b.AtNS) })
 	marked := func(marks []int, i int) bool { return i < len(marks) && marks[i] > 0 }
@@ -163,13 +206,17 @@ func batchesOf(p *record.ProcessRecord, kinds ...string) []steady.Batch {
 			if i >= len(l.Calls) || l.Calls[i] <= 0 || !(ns > 0) || math.IsInf(ns, 1) {
 				continue
 			}
+			slower, calm, timed := best.Slower(l, i)
 			batches = append(batches, steady.Batch{
-				AtNS:     began,
-				NS:       ns / float64(l.Calls[i]),
-				Warmup:   l.Kind == record.Warmup,
-				Series:   l.Series,
-				Traced:   marked(l.Traces, i),
-				Polluted: marked(l.Switches, i) || marked(l.Steal, i),
+				AtNS:      began,
+				NS:        ns / float64(l.Calls[i]),
+				Warmup:    l.Kind == record.Warmup,
+				Series:    l.Series,
+				Traced:    marked(l.Traces, i),
+				Polluted:  marked(l.Switches, i) || marked(l.Steal, i),
+				Timed:     timed,
+				Disturbed: timed && !calm,
+				Slower:    slower,
 			})
 		}
 	}

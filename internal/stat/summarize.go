@@ -9,6 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/modes"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
 // Summarize turns a record into results: all that can be said of it, with warnings for
@@ -37,8 +38,9 @@ func Summarize(rec *record.Record) *record.Results {
 			res.Clock = &p.Process.Clock
 		}
 	}
+	best := quiet.BestOf(rec)
 	for _, c := range rec.Cases {
-		r := summarizeCase(rec, c)
+		r := summarizeCase(rec, c, best)
 		res.Cases = append(res.Cases, r)
 		if r.Failed > 0 || len(r.Faults) > 0 || r.Processes == 0 {
 			res.Complete = false
@@ -49,9 +51,9 @@ func Summarize(rec *record.Record) *record.Results {
 }
 
 // summarizeCase makes the result of one case of the plan.
-func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
+func summarizeCase(rec *record.Record, c record.Case, best quiet.Best) record.CaseResult {
 	said := rec.Of(c.Case)
-	units, failed := unitsOf(said)
+	units, failed := unitsOf(said, best)
 	r := record.CaseResult{
 		Name: c.Name, Params: c.Params, Case: c,
 		Failed: failed, Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),
@@ -66,7 +68,8 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 		}
 	}
 	timed := measured(units)
-	f.steady = classify(&r, timed)
+	carrying, enough := quietOf(timed)
+	f.steady = classify(&r, carrying)
 	if len(timed) == 0 {
 		f.steady = nil
 		r.Processes = len(units)
@@ -83,6 +86,8 @@ func summarizeCase(rec *record.Record, c record.Case) record.CaseResult {
 		}
 		r.Modes = modesOf(f.steady, f.found.Count)
 		r.NSPerCall, f.few = distributionOf(f.steady)
+		r.Quiet = machineWas(timed, enough)
+		widen(r.NSPerCall, r.Quiet)
 		r.GCShare = gcShareOf(f.steady, r.BytesPerCall)
 	}
 	r.EmptyNS = emptyOf(timed)
@@ -217,7 +222,7 @@ func perProcess(timed, steady []unit) []record.ProcessResult {
 			list = append(list, record.ProcessResult{
 				Process: u.process, Worker: v.said.Process.Worker, NS: v.own.NS, MinNS: v.own.MinNS,
 				Mode: modes[u.process], Steady: v.own.Steadiness.Class, Seed: v.said.Process.Seed,
-				Metrics: metricMedians(v.said),
+				Metrics: metricMedians(v.said), Disturbed: v.own.Machine.Disturbed,
 			})
 		}
 	}

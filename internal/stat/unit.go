@@ -4,6 +4,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/modes"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
 // A vm is one VM of a case: what it said, and its own figure.
@@ -57,9 +58,12 @@ func (u unit) seed() float64 { return u.vms[0].said.Process.Seed }
 // unitsOf groups the healthy VMs that measured something into processes, in order of
 // start, and counts the processes that failed. A process that was cut off with the
 // record, or by an interrupt, neither counts nor failed.
-func unitsOf(said []*record.ProcessRecord) (units []unit, failed int) {
+func unitsOf(said []*record.ProcessRecord, best quiet.Best) (units []unit, failed int) {
 	bad := map[int]bool{}
 	for _, p := range said {
+		if p.Process.Worker > 0 {
+			best = nil // workers that run at once disturb each other, and that is part of the figure
+		}
 		if len(p.Faults) > 0 || p.Finish == nil && p.Exit != nil {
 			bad[p.Process.Process] = true
 		}
@@ -70,7 +74,7 @@ func unitsOf(said []*record.ProcessRecord) (units []unit, failed int) {
 		if bad[number] || p.Finish == nil {
 			continue
 		}
-		own := Locate(p)
+		own := Locate(p, best)
 		if !own.Figure() && len(p.Laps) == 0 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
 // A Batch is what the search for the steady state knows of a batch.
@@ -15,7 +16,14 @@ type Batch struct {
 	Series   int     // of the measured batches: a full collection comes before each
 	Traced   bool    // a trace event fell inside
 	Polluted bool    // a context switch or steal fell inside
+	// What the yardsticks beside it tell, where they were timed: whether something slowed the machine, and by how much
+	// they took longer than their best.
+	Timed, Disturbed bool
+	Slower           float64
 }
+
+// Quiet tells whether nothing but the case ran in the batch, and nothing slowed the machine as its yardsticks tell.
+func (b Batch) Quiet() bool { return b.Timed && !b.Disturbed && b.Clean() }
 
 // Clean tells whether nothing but the case ran in the batch.
 func (b Batch) Clean() bool { return !b.Traced && !b.Polluted }
@@ -179,21 +187,27 @@ func (f *finding) begin() (from int, level segment, before []segment) {
 	return from, level, w[:first]
 }
 
-// usable returns the indices of the batches to judge by: the clean ones; where they
-// are too few, all but the polluted. What is left of a process that was disturbed all the
+// usable returns the indices of the batches to judge by: the quiet ones; where they are too few,
+// the clean ones, or all but the polluted. What is left of a process that was disturbed all the
 // time may be too little to judge by, and then says nothing against the case.
 func usable(batches []Batch) []int {
-	var clean, undisturbed []int
+	var calm, clean, undisturbed []int
 	for i, b := range batches {
 		if b.Polluted {
 			continue
 		}
 		undisturbed = append(undisturbed, i)
-		if !b.Traced {
+		if b.Clean() {
 			clean = append(clean, i)
 		}
+		if b.Quiet() {
+			calm = append(calm, i)
+		}
 	}
-	if len(clean) >= max(LeastBatches, len(undisturbed)/5) {
+	switch {
+	case len(calm) > 0 && quiet.Enough(len(calm), len(undisturbed)):
+		return calm
+	case len(clean) >= max(LeastBatches, len(undisturbed)/5):
 		return clean
 	}
 	return undisturbed

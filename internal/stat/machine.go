@@ -1,0 +1,74 @@
+package stat
+
+import (
+	"fmt"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+)
+
+// leastQuiet processes carry a figure.
+const leastQuiet = 3
+
+// quietOf are the units that had quiet moments. Where they are fewer than half, and too few, enough is false and all are
+// given back.
+func quietOf(units []unit) (carrying []unit, enough bool) {
+	for _, u := range units {
+		if !u.vms[0].own.Machine.Disturbed {
+			carrying = append(carrying, u)
+		}
+	}
+	if 2*len(carrying) >= len(units) || len(carrying) >= leastQuiet {
+		return carrying, true
+	}
+	return units, false
+}
+
+// machineWas tells what the yardsticks say of the machine while a case was measured; nil where there were none.
+func machineWas(units []unit, enough bool) *record.Quiet {
+	quietOnes, clean := 0, 0
+	var slower, locations []float64
+	for _, u := range units {
+		m := u.vms[0].own.Machine
+		if !m.Known {
+			continue
+		}
+		quietOnes, clean = quietOnes+m.Quiet, clean+m.Clean
+		slower = append(slower, m.Slower...)
+		if u.class() != record.SteadyNone {
+			locations = append(locations, m.NS)
+		}
+	}
+	if len(locations) == 0 {
+		return nil
+	}
+	q := &record.Quiet{
+		Share: float64(quietOnes) / float64(clean), Disturbed: !enough, AllNS: estimate.Median(locations),
+	}
+	if len(slower) > 0 {
+		q.SlowerLow, q.SlowerHigh = estimate.Quantile(slower, 0.05), estimate.Quantile(slower, 0.95)
+	}
+	return q
+}
+
+// widen makes room in the interval of a figure that the machine disturbed: the case may suffer as much as the yardsticks
+// did, or not at all.
+func widen(d *record.Distribution, q *record.Quiet) {
+	if q != nil && q.Disturbed && d.Low > 0 {
+		d.Low /= 1 + q.SlowerHigh
+	}
+}
+
+// warnDisturbed is about a figure that quiet batches could not carry.
+func warnDisturbed(f *facts) *record.Warning {
+	q := f.r.Quiet
+	if q == nil || !q.Disturbed {
+		return nil
+	}
+	return &record.Warning{
+		Code: "disturbed",
+		Text: fmt.Sprintf("something else slowed the machine, by %+.0f to %+.0f %% of what it can do; only %.0f %% of the time was quiet, "+
+			"and the interval leaves room for as much", 100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
+		Advice: "measure again at another time, or for longer with --time; compare interleaved, which this leaves valid",
+	}
+}

@@ -1,0 +1,116 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/stattest"
+)
+
+// A neighbour comes and goes while processes measure. In its stretches the yardstick takes 1.5 times as long, and a
+// call of 20 ns, which suffers by share of that.
+type neighbour struct {
+	stretch float64 // batches, on average
+	busy    float64 // share of the time
+	share   float64
+}
+
+// process adds one process of 200 batches, from 0 to all of which the neighbour disturbed.
+func (n neighbour) process(rng *rand.Rand, rec *record.Record) {
+	here := rng.Float64() < n.busy
+	core := []float64{}
+	var ns []float64
+	look := func() {
+		level := 1430.0
+		if here {
+			level *= 1.5
+		}
+		core = append(core, level*(1+0.003*rng.NormFloat64()))
+	}
+	look()
+	for range 200 {
+		if rng.Float64() < 1/n.stretch {
+			here = rng.Float64() < n.busy
+		}
+		x := 21 * (1 + 0.005*rng.NormFloat64())
+		if here {
+			x = 1 + (x-1)*(1+0.5*n.share*rng.Float64()*2)
+		}
+		ns = append(ns, x)
+		look()
+	}
+	measured := batches(record.Measure, ns...)
+	measured.Yardsticks = map[string][]float64{"core": core}
+	add(rec, measured, batches(record.Empty, stattest.Around(20, 1)...))
+}
+
+func (n neighbour) run(seed uint64, known float64) record.CaseResult {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	rec := newRecord()
+	if known > 0 {
+		rec.Run.Yardsticks = map[string]float64{"core": known}
+	}
+	for range 17 {
+		n.process(rng, rec)
+	}
+	return Summarize(rec).Cases[0]
+}
+
+// What is chosen by yardsticks gives the figure of a quiet machine, whatever share of the time was quiet, and neither
+// modes nor processes that were never steady. For a case that does not suffer the choice changes nothing.
+func TestFigureOfQuietMoments(t *testing.T) {
+	const runs = 40
+	for _, n := range []neighbour{{30, 0.3, 1}, {30, 0.7, 1}, {300, 0.5, 1}, {300, 0.7, 0.4}, {60, 0.5, 0}} {
+		t.Run(fmt.Sprintf("%+v", n), func(t *testing.T) {
+			held, modes, never, disturbed, off := 0, 0, 0, 0, []float64{}
+			for seed := range uint64(runs) {
+				r := n.run(seed, 1430)
+				if r.NSPerCall == nil {
+					never++
+					continue
+				}
+				if r.Quiet == nil || r.Quiet.Share > 0.99 {
+					t.Fatalf("%+v of the machine", r.Quiet)
+				}
+				if r.Quiet.Disturbed {
+					disturbed++
+				} else {
+					off = append(off, math.Abs(r.NSPerCall.Estimate-20)/20)
+				}
+				if r.NSPerCall.Low <= 20 && 20 <= r.NSPerCall.High {
+					held++
+				}
+				if len(r.Modes) > 1 {
+					modes++
+				}
+				never += r.SteadyCounts[record.SteadyNone]
+			}
+			t.Logf("held %d of %d, modes %d, never steady %d, disturbed %d, else off by %.4f at most", held, runs, modes, never, disturbed, slices.Max(off))
+			if held < runs*9/10-1 || modes > 0 || never > runs*17/50 || disturbed > runs/10 || slices.Max(off) > 0.01 {
+				t.Error("that is not the figure of quiet moments")
+			}
+		})
+	}
+}
+
+// A whole run without a quiet moment says so where the machine's best is known, and its interval holds the truth.
+func TestDisturbedAllTheTime(t *testing.T) {
+	r := neighbour{30, 1, 0.8}.run(1, 1430)
+	if !r.Quiet.Disturbed || !slices.Contains(stattest.Codes(r.Warnings), "disturbed") {
+		t.Errorf("%+v, warnings %v", r.Quiet, stattest.Codes(r.Warnings))
+	}
+	if iv := r.NSPerCall.Interval; iv.Low > 20 || iv.High < 20 || iv.Estimate < 24 {
+		t.Errorf("%+v does not hold 20 ns", iv)
+	}
+	if q := r.Quiet; q.Share > 0.01 || math.Abs(q.SlowerLow-0.5) > 0.03 || math.Abs(q.SlowerHigh-0.5) > 0.03 {
+		t.Errorf("%+v, and the neighbour slowed by half", q)
+	}
+	// Where nothing better was ever seen, nothing can be said.
+	if r := (neighbour{30, 1, 0.8}).run(1, 0); r.Quiet.Disturbed {
+		t.Errorf("%+v without anything to compare with", r.Quiet)
+	}
+}

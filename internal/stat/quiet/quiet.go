@@ -1,0 +1,115 @@
+// Package quiet tells the batches that ran while nothing disturbed the machine from the others, by yardsticks alone.
+//
+// A yardstick is a fixed piece of work, timed before and after a batch. A neighbour on the host who shares the core
+// slows it, and leaves no trace in any counter of the guest. As the batch's own time has no say, what is chosen is a
+// fair sample of what the case does in quiet moments.
+package quiet
+
+import (
+	"slices"
+
+	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
+)
+
+// near says for each kind that judges how far from its best it may be in a quiet moment. The kind "memory" does not
+// judge: it varies by 20 % on an idle machine, and hardly goes with what cases take (benchmarks/truth/quiet).
+var near = map[string]float64{"core": 1.03, "cache": 1.06}
+
+// A Best is the time of each yardstick when nothing disturbs it, in ns, by kind. The zero value knows none.
+type Best map[string]float64
+
+const (
+	lowest    = 0.02 // quantile of a process's times: below it lie errors of the clock
+	leastSeen = 50   // times of a process that has one
+)
+
+// A Tracker finds the best while a run goes on. The zero value knows of nothing before the run.
+type Tracker struct {
+	Before map[string]float64   // the best seen on the machine before the run, by kind
+	lows   map[string][]float64 // of each process
+}
+
+// Add takes what a process said.
+func (t *Tracker) Add(p *record.ProcessRecord) {
+	if t.lows == nil {
+		t.lows = map[string][]float64{}
+	}
+	for kind := range near {
+		if ns, ok := low(p, kind); ok {
+			t.lows[kind] = append(t.lows[kind], ns)
+		}
+	}
+}
+
+// Seen is the best of the run alone. Of its processes the second best counts, so that one whose clock was wrong says
+// nothing.
+func (t *Tracker) Seen() Best {
+	best := Best{}
+	for kind, lows := range t.lows {
+		slices.Sort(lows)
+		best[kind] = lows[min(1, len(lows)-1)]
+	}
+	return best
+}
+
+// Best is the best of the run and before it.
+func (t *Tracker) Best() Best {
+	best := t.Seen()
+	for kind := range near {
+		if before := t.Before[kind]; before > 0 && (best[kind] == 0 || before < best[kind]) {
+			best[kind] = before
+		}
+	}
+	return best
+}
+
+// BestOf is the best that a record knows of.
+func BestOf(rec *record.Record) Best { return track(rec).Best() }
+
+// Seen is the best that was seen in a record's own processes.
+func Seen(rec *record.Record) Best { return track(rec).Seen() }
+
+func track(rec *record.Record) *Tracker {
+	t := &Tracker{Before: rec.Run.Yardsticks}
+	for _, p := range rec.Processes {
+		t.Add(p)
+	}
+	return t
+}
+
+// low is a process's best time of a yardstick.
+func low(p *record.ProcessRecord, kind string) (ns float64, ok bool) {
+	var times []float64
+	for _, b := range p.Batches {
+		for _, ns := range b.Yardsticks[kind] {
+			if ns > 0 {
+				times = append(times, ns)
+			}
+		}
+	}
+	if len(times) < leastSeen {
+		return 0, false
+	}
+	return estimate.Quantile(times, lowest), true
+}
+
+// Slower is by how much of their best the yardsticks took longer around batch i, by the one that suffered most for what
+// it allows: 0.4 is 40 %. It is false where no yardstick was timed.
+func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
+	quiet = true
+	for kind, allowed := range near {
+		times := line.Yardsticks[kind]
+		if b[kind] == 0 || i+1 >= len(times) {
+			continue
+		}
+		ok = true
+		ratio := max(times[i], times[i+1]) / b[kind]
+		by = max(by, ratio-1)
+		quiet = quiet && ratio <= allowed
+	}
+	return by, quiet, ok
+}
+
+// Enough tells whether so many quiet batches of all carry a process's figure.
+func Enough(quiet, all int) bool { return quiet >= max(3, min(10, all/10)) }

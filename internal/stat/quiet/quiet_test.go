@@ -1,0 +1,58 @@
+package quiet
+
+import (
+	"testing"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// steadily is a process whose yardsticks took these times, a hundred times each.
+func steadily(core, cache float64) *record.ProcessRecord {
+	b := record.Batches{Kind: record.Measure, Yardsticks: map[string][]float64{}}
+	for range 100 {
+		b.Yardsticks["core"] = append(b.Yardsticks["core"], core)
+		b.Yardsticks["cache"] = append(b.Yardsticks["cache"], cache)
+	}
+	return &record.ProcessRecord{Batches: []record.Batches{b}}
+}
+
+func TestBestOf(t *testing.T) {
+	rec := &record.Record{}
+	if best := BestOf(rec); len(best) != 0 {
+		t.Errorf("of nothing: %v", best)
+	}
+	rec.Processes = []*record.ProcessRecord{steadily(2200, 1300), steadily(1000, 500), steadily(1430, 1080), steadily(1440, 1070)}
+	if best := BestOf(rec); best["core"] != 1430 || best["cache"] != 1070 {
+		t.Errorf("%v; the one whose clock was wrong says nothing", best)
+	}
+	rec.Run.Yardsticks = map[string]float64{"core": 1400, "cache": 1100, "unknown": 1}
+	if best := BestOf(rec); best["core"] != 1400 || best["cache"] != 1070 || len(best) != 2 {
+		t.Errorf("%v; what is better of before and now holds", best)
+	}
+	rec.Processes = []*record.ProcessRecord{{Batches: []record.Batches{{Yardsticks: map[string][]float64{"core": {0, 0, 1500}}}}}}
+	rec.Run.Yardsticks = nil
+	if best := BestOf(rec); len(best) != 0 {
+		t.Errorf("%v of a process with a single time", best)
+	}
+}
+
+func TestSlower(t *testing.T) {
+	best := Best{"core": 1000, "cache": 1000}
+	line := record.Batches{Yardsticks: map[string][]float64{
+		"core": {1000, 1010, 1400, 1020}, "cache": {1050, 1050, 1100, 1050}, "memory": {9000, 9000, 9000, 9000},
+	}}
+	for i, want := range []struct {
+		by    float64
+		quiet bool
+	}{{0.05, true}, {0.4, false}, {0.4, false}} {
+		if by, quiet, ok := best.Slower(line, i); !ok || quiet != want.quiet || by < want.by-1e-9 || by > want.by+1e-9 {
+			t.Errorf("batch %d: slower by %g, quiet %t, known %t; want %+v", i, by, quiet, ok, want)
+		}
+	}
+	if _, _, ok := best.Slower(record.Batches{}, 0); ok {
+		t.Error("without yardsticks something is known")
+	}
+	if _, _, ok := (Best)(nil).Slower(line, 0); ok {
+		t.Error("without a best something is known")
+	}
+}
