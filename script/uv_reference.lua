@@ -14,43 +14,59 @@ libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv) 1.44.2. Pro
 unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. It makes no
 FFI callbacks: [how, and what that saves](../explanation/no-callbacks.md).
 
-It needs LuaJIT, libuv.so.1 from 1.44 on, and `libmoonlap_uvshim.so`, which `make build` puts in
-`bin/`. The shim is the file that `MOONLAP_UVSHIM` names, else the one beside the Lua files, in the
-checkout's `bin/`, or in the system's folders. `moonlap bench` and `moonlap run` set the variable.
-Without a shim, timers, idle, prepare and check work, and functions without a callback or a handle,
-such as `uv.fs_stat "x"`. The others raise an error; `uv.shim_missing()` says why.
+It needs LuaJIT, libuv.so.1 from 1.44 on
+([tested with](../explanation/no-callbacks.md#what-it-was-tested-with)), and `libmoonlap_uvshim.so`,
+which `make build` puts in `bin/`. That file is looked for under the name in `MOONLAP_UVSHIM`, which
+`moonlap bench` and `moonlap run` set, then beside the Lua files, in the checkout's `bin/`, in the
+system's folders. Without it, timers, idle, prepare, check and functions without callback or handle
+work; the others raise an error.
 
-The order of a turn is that of the libuv that is loaded. Up to 1.44 timers come first; from 1.45 on
-they come last, and once before the first turn.
-[What it was tested with](../explanation/no-callbacks.md#what-it-was-tested-with).
+In the tables:
 
-**Errors.** What fails returns `nil`, a message such as `ENOENT: no such file or directory: x`, and
-the error's name. Wrong arguments raise errors. Callbacks get an error first, its name or nil.
+- What fails returns nil, a message such as `ENOENT: no such file or directory: x`, and the
+  error's name. Wrong arguments raise errors.
+- `[x=1]` may be left out, and is 1 then. An argument is what it is called, and described once a
+  table. Paths, names and addresses are strings; descriptors, ports, counts and ids are numbers;
+  `data` is a string or a list of strings; signals are numbers or names such as `"sigterm"`.
+- A callback gets an error's name or nil first. That of functions of files and names then gets
+  what they return without it; with it they return the request, as do connecting, writing and
+  shutting down.
+- → tells what is returned. Without it a question returns a boolean, a noun what it names, and
+  everything else 0 or true.
+- `uv.timer_start(timer, …)` is `timer:start(…)`, too. (libuv 1.45): it needs that version.
 
-**Arguments** that are not described are what they are called. Paths, names and addresses are
-strings; `data` is a string or a list of strings. `on`, `enable` and `blocking` are booleans.
-Descriptors, ports, counts and ids are numbers. Signals are numbers or names such as `"sigterm"`.
+As with luv, writing to a pipe that nobody reads raises SIGPIPE.
 
-**Returns.** Where none is listed, a question returns a boolean, what is described in a noun returns
-that, and everything else returns 0 or true. What connects, writes, sends or shuts down returns its
-request; so do functions of files and names that are given a callback.
+What differs from luv, apart from extensions:
 
-**Methods.** Functions of handles are methods, too: `uv.timer_start(timer, …)` is `timer:start(…)`.
-
-As with luv, writing to a pipe that nobody reads raises SIGPIPE. An error in a callback ends the
-process, unless `uv.set_error_handler` says otherwise.
-
-What differs from luv, apart from the extensions that say so:
-
-- a timer that is started while timers run waits for the next turn, as in libuv from 1.48 on;
-- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv from 1.50 on;
-- the busiest functions (`timer_start`, `write`, …) say "got nil" of a missing argument,
-  not "got no value";
+- the order of a turn is that of the libuv that is loaded: timers first up to 1.44; from 1.45 on
+  last, and once before the first turn;
+- a timer that is started while timers run waits for the next turn, as in libuv 1.48;
+- `uv.run` inside a callback returns `nil, "loop already running"`, as in luv 1.50;
+- the busiest functions (`timer_start`, `write`, …) say "got nil" of a missing argument, not "got no
+  value";
 - a closed timer forgets its interval and due time, and `ref` has no effect on a closed handle;
 - a handle that has had write callbacks for 1 MiB in a turn gets the others in the next one;
 - while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most,
   unless something was begun meanwhile.
 ]]
+
+-- The page's sections and the modules that each shows.
+local SECTIONS = {
+    { "Errors", "errors fault" },
+    { "The loop", "turn loop_state" },
+    { "All handles, and requests", "handle_functions req" },
+    { "Timers, idle, prepare, check", "timer watcher" },
+    { "Streams: TCP, pipes, terminals", "stream reading writing tcp pipe fd_pair tty" },
+    { "UDP", "udp udp_multicast" },
+    { "async, poll, signals", "async poll signal" },
+    { "Processes", "process" },
+    { "Files and folders", "fs_file fs_attributes fs_links fs_dir fs_event fs_poll" },
+    { "Names of hosts and services", "dns" },
+    { "Threads and work", "thread thread_settings semaphore work" },
+    { "The system and this process", "system os random conversion constants" },
+    { "Extensions", "go zero_copy leaks shimless" },
+}
 
 local function lines_of(path)
     local lines = {}
@@ -58,15 +74,6 @@ local function lines_of(path)
         lines[#lines + 1] = line
     end
     return lines
-end
-
--- The modules in the order in which functions.lua names them.
-local function modules()
-    local names = {}
-    for _, line in ipairs(lines_of(folder .. "uv/functions.lua")) do
-        names[#names + 1] = line:match '^    ([%w_]+) = ["%[]'
-    end
-    return names
 end
 
 -- A comment's lines as paragraphs and tags: a tag goes on where a line is indented.
@@ -132,16 +139,18 @@ local function without_failure(about)
         :gsub("[;,] or nil and `", "; fails with `"))
 end
 
--- How a callback is called, where the heading can say it: "callback(err, fd)".
+-- How a callback is called, where the heading can say it: "callback(err)". What those of files and
+-- names get is what the function returns.
 local function called(p)
     if p.name ~= "callback" then
         return nil
+    elseif p.about:match "^`callback%(err, .*%)`$" then
+        return "callback"
     elseif p.about == "without arguments" then
         return "callback()"
     elseif p.about == "of an error's name or nil" then
         return "callback(err)"
     end
-    return p.about:match "^`(callback%(.*%))`$"
 end
 
 -- What the introduction says of returns in general: success, requests, what the text calls them.
@@ -153,38 +162,46 @@ local function says_more(kind, about)
         and not (kind == "boolean" and about == "true")
 end
 
-local function print_function(name, doc)
-    local names, items = {}, {}
+-- A type is said where there is a choice, and where nothing else is.
+local function typed(kind, about)
+    local has_choice = kind and kind:match "|" and not kind:match "nil" and not about:match "^`"
+    return joined((has_choice or about == "") and italic(kind) or nil, about)
+end
+
+-- A row of a table. What that has said of an argument of the same name is not said again.
+local function print_function(name, doc, said)
+    local text = table.concat(doc.text, " "):gsub("; libuv ([%d.]+) and later", " (libuv %1)")
+    local names, words, returns = {}, { text }, {}
     for _, tag in ipairs(doc.tags) do
         if tag.tag:match "param" then
             local p = parameter(tag)
-            local default = p.default and "(" .. p.default .. " when left out)"
             local heading = called(p)
-            names[#names + 1] = (p.optional and "[%s]" or "%s"):format(heading or p.name)
-            if not heading and (p.about ~= "" or default) then
-                items[#items + 1] = ("- `%s`: "):format(p.name)
-                    .. joined(italic(p.kind), p.about, default)
+            names[#names + 1] = (p.optional and "[%s%s]" or "%s%s"):format(heading or p.name,
+                p.default and "=" .. p.default or "")
+            if not heading and p.about ~= "" and said[p.name] ~= p.about then
+                said[p.name] = p.about
+                local about = typed(p.kind, p.about)
+                words[#words + 1] = ("`%s`: %s"):format(p.name, about:gsub("([^?])$", "%1."))
             end
         elseif tag.tag:match "return" then
             local kind, about = returned(tag)
             about = without_failure(about)
             kind = kind and kind:gsub(";$", "")
             if says_more(kind or "", about) then
-                items[#items + 1] = "- returns " .. joined(italic(kind), about)
+                returns[#returns + 1] = typed(kind, about)
             end
         end
     end
-    local arguments = doc.is_field and "" or "(" .. table.concat(names, ", ") .. ")"
-    print(("\n### uv.%s%s\n"):format(name, arguments))
-    print(table.concat(doc.text, "\n"))
-    if #items > 0 then
-        print("\n" .. table.concat(items, "\n"))
+    if #returns > 0 then
+        words[#words + 1] = "→ " .. table.concat(returns, ", ")
     end
+    local arguments = doc.is_field and "" or "(" .. table.concat(names, ", ") .. ")"
+    print(("`uv.%s%s`|%s"):format(name, arguments, table.concat(words, " ")))
 end
 
-local function print_module(name)
+local function print_module(name, said)
     local lines = lines_of(folder .. "uv/" .. name .. ".lua")
-    local title, printed_title
+    local is_title = true
     local i = 1
     while i <= #lines do
         local first = lines[i]:match "^%-%-%-%s?(.*)$"
@@ -195,17 +212,13 @@ local function print_module(name)
                 comment[#comment + 1] = lines[i]:match "^%-%-%s?(.*)$"
             end
             local code = lines[i + 1] or ""
-            if not title then
-                title = first
+            if is_title then
+                is_title = false
             else
                 local doc = parse(comment)
                 local found = doc.name or code:match "^function api%.([%w_]+)"
                 if found and not code:match "^_M%.[^a]" then
-                    if not printed_title then
-                        printed_title = true
-                        print("\n## " .. (title:match "^(.-)[:;.]%s" or title:gsub("%.$", "")))
-                    end
-                    print_function(found, doc)
+                    print_function(found, doc, said)
                 end
             end
         end
@@ -214,6 +227,10 @@ local function print_module(name)
 end
 
 io.write(INTRODUCTION)
-for _, name in ipairs(modules()) do
-    print_module(name)
+for _, section in ipairs(SECTIONS) do
+    print("\n## " .. section[1] .. "\n\ncall|meaning\n---|---")
+    local said = {}
+    for name in section[2]:gmatch "%S+" do
+        print_module(name, said)
+    end
 end

@@ -15,7 +15,7 @@ describe("docs/reference/uv.md", support.with_uv(function(uv)
     it("names everything there is", function()
         local text = child.read "docs/reference/uv.md"
         for name, value in pairs(uv) do
-            local heading = "### uv." .. name .. (type(value) == "table" and "\n" or "(")
+            local heading = "`uv." .. name .. (type(value) == "table" and "`" or "(")
             assert.is_true(text:find(heading, 1, true) ~= nil, name .. " is not documented")
         end
     end)

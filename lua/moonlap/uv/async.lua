@@ -145,7 +145,7 @@ local new_record = handle.record_maker
     [[ptr = false, id = 0, closed_in_c = false, callback = false, box = false,
     arguments = false, first = false, second = false]]
 
---- A handle that calls back after `send`; several sends before may make one call.
+--- A handle that calls back after `send`; several may make one call.
 -- @tparam function callback of what was sent last
 -- @treturn userdata; or nil, message and name of the error
 function api.new_async(callback)
@@ -216,11 +216,10 @@ local function send_away(box, ...)
     return errors.result(C.uvshim_mailbox_send(box, text, #text))
 end
 
---- Wakes the loop that the handle belongs to, from any thread. Callbacks are not counted: of what
--- is sent before the loop gets to it, only the last comes.
+--- Wakes the handle's loop, from any thread. Of what is sent before the loop gets to it, only the
+-- last comes.
 -- @tparam userdata async
--- @param ... at most nine values for the callback: nil, boolean, number, string or userdata; to
---   another thread of userdata only async handles and threads
+-- @param ... up to nine values for the callback; to another thread as for `uv.new_thread`
 -- @treturn number 0, or nil, message and name of the error: `EINVAL` when it is closed
 function api.async_send(userdata, ...)
     local box = userdata ~= nil and boxes[userdata]

@@ -33,15 +33,15 @@ end
 local api = {}
 _M.api = api
 
---- How long UTF-16 is as WTF-8; libuv 1.49 and later.
--- @tparam string utf16 two bytes a unit, in the machine's order
+--- UTF-16's length as WTF-8; libuv 1.49 and later.
+-- @tparam string utf16 two bytes a unit, machine's order
 -- @treturn number bytes
 function api.utf16_length_as_wtf8(...)
     return (tonumber(C.uv_utf16_length_as_wtf8(units(...))))
 end
 
 --- UTF-16 as WTF-8; libuv 1.49 and later.
--- @tparam string utf16 two bytes a unit, in the machine's order
+-- @tparam string utf16 two bytes a unit, machine's order
 -- @treturn string; or nil, message and name of the error
 function api.utf16_to_wtf8(...)
     local text, n = units(...)
@@ -55,16 +55,16 @@ function api.utf16_to_wtf8(...)
     return (ffi.string(memory, size[0]))
 end
 
---- How long WTF-8 is as UTF-16; libuv 1.49 and later.
+--- WTF-8's length as UTF-16; libuv 1.49 and later.
 -- @tparam string wtf8
--- @treturn number units of two bytes; below 0 when it is no WTF-8
+-- @treturn number units; below 0: no WTF-8
 function api.wtf8_length_as_utf16(...)
     return (count_units(...)) - 1
 end
 
 --- WTF-8 as UTF-16; libuv 1.49 and later.
 -- @tparam string wtf8
--- @treturn string two bytes a unit, in the machine's order; or nil, message and name of the error
+-- @treturn string two bytes a unit, machine's order; or nil, message and name of the error
 function api.wtf8_to_utf16(...)
     local n, text = count_units(...)
     if n < 0 then

@@ -123,9 +123,9 @@ function api.strerror(...)
 end
 
 
---- The libuv error that a system's error number means.
+--- A system's error number as libuv's error.
 -- @tparam number errno the system's number, positive on Unix
--- @treturn string|nil the error's name and words; nothing when the number is no error
+-- @treturn string|nil name and words; nothing when it is no error
 -- @treturn string the error's name
 function api.translate_sys_error(...)
     local code = C.uv_translate_sys_error(check.int(1, ...))

@@ -68,10 +68,10 @@ end
 local api = {}
 _M.api = api
 
---- Sets what is called when a callback raises an error; an extension of luv's API. The loop goes
--- on with the next callback, unless the handler raises an error in its turn: then uv.run ends with
--- that. Without a handler the error goes to stderr and the process exits with 255, as with luv.
--- @tparam[opt] function callback of the error, with a traceback if it is a string; nil: luv's way
+--- Sets what is called when a callback raises an error; luv has no such function. The loop goes on,
+-- unless the handler raises an error, with which `uv.run` then ends. Without a handler the error
+-- goes to stderr and the process exits with 255.
+-- @tparam[opt] function callback of the error, with a traceback if it is a string
 function api.set_error_handler(callback)
     if callback ~= nil and type(callback) ~= "function" then
         error("bad argument #1 to 'set_error_handler' (function expected)", 2)

@@ -47,10 +47,10 @@ local function access_mode(position, ...)
 end
 
 
---- Whether this process may use a file. A file that is not there is no error: false.
+--- May this process use a file? One that is not there is no error: false.
 -- @function fs_access
 -- @tparam string path
--- @tparam string|number mode letters of `"rwx"`, or the sum of 4, 2 and 1; 0: is it there?
+-- @tparam string|number mode letters of `"rwx"`, or 4, 2 and 1 added up; 0: is it there?
 -- @param[opt] callback `callback(err, permission)`
 -- @treturn boolean
 api.fs_access = define("uv_fs_access", { check.string, access_mode }, {
@@ -79,10 +79,10 @@ api.fs_chmod = define("uv_fs_chmod", { check.string, check.int }, { result = don
 api.fs_fchmod = define("uv_fs_fchmod", { check.int, check.int }, { result = done })
 
 
---- Sets a file's times; of a link, those of what it points to.
+--- Sets a file's times, links followed.
 -- @function fs_utime
 -- @tparam string path
--- @tparam number atime last access, in seconds since 1970
+-- @tparam number atime last access, seconds since 1970
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
@@ -93,17 +93,17 @@ api.fs_utime = define("uv_fs_utime", { check.string, check.number, check.number 
 --- Sets an open file's times.
 -- @function fs_futime
 -- @tparam number fd
--- @tparam number atime last access, in seconds since 1970
+-- @tparam number atime last access, seconds since 1970
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 api.fs_futime = define("uv_fs_futime", { check.int, check.number, check.number }, { result = done })
 
 
---- Sets a file's times; of a link, its own.
+--- Sets a link's own times.
 -- @function fs_lutime
 -- @tparam string path
--- @tparam number atime last access, in seconds since 1970
+-- @tparam number atime last access, seconds since 1970
 -- @tparam number mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
@@ -111,11 +111,11 @@ api.fs_lutime = define("uv_fs_lutime", { check.string, check.number, check.numbe
     { result = done })
 
 
---- Gives a file to an owner; of a link, what it points to.
+--- Gives a file to an owner, links followed.
 -- @function fs_chown
 -- @tparam string path
--- @tparam number uid -1 leaves it as it is
--- @tparam number gid -1 leaves it as it is
+-- @tparam number uid -1: as it is
+-- @tparam number gid -1: as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 api.fs_chown = define("uv_fs_chown", { check.string, check.int, check.int }, { result = done })
@@ -124,18 +124,18 @@ api.fs_chown = define("uv_fs_chown", { check.string, check.int, check.int }, { r
 --- Gives an open file to an owner.
 -- @function fs_fchown
 -- @tparam number fd
--- @tparam number uid -1 leaves it as it is
--- @tparam number gid -1 leaves it as it is
+-- @tparam number uid -1: as it is
+-- @tparam number gid -1: as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 api.fs_fchown = define("uv_fs_fchown", { check.int, check.int, check.int }, { result = done })
 
 
---- Gives a file to an owner; of a link, the link itself.
+--- Gives a link itself to an owner.
 -- @function fs_lchown
 -- @tparam string path
--- @tparam number uid -1 leaves it as it is
--- @tparam number gid -1 leaves it as it is
+-- @tparam number uid -1: as it is
+-- @tparam number gid -1: as it is
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 api.fs_lchown = define("uv_fs_lchown", { check.string, check.int, check.int }, { result = done })

@@ -42,7 +42,7 @@ local KIND = { "file", "directory", "link", "fifo", "socket", "char", "block" }
 --- Makes a folder.
 -- @function fs_mkdir
 -- @tparam string path
--- @tparam number mode its permissions, such as `tonumber("755", 8)`
+-- @tparam number mode such as `tonumber("755", 8)`
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 api.fs_mkdir = define("uv_fs_mkdir", { check.string, check.int }, { result = done })
@@ -56,11 +56,11 @@ api.fs_mkdir = define("uv_fs_mkdir", { check.string, check.int }, { result = don
 api.fs_rmdir = define("uv_fs_rmdir", { check.string }, { result = done })
 
 
---- Makes a new folder for temporary files.
+--- Makes a temporary folder.
 -- @function fs_mkdtemp
--- @tparam string template a path that ends in `XXXXXX`
+-- @tparam string template ends in `XXXXXX`
 -- @param[opt] callback `callback(err, path)`
--- @treturn string the folder's path
+-- @treturn string its path
 api.fs_mkdtemp = define("uv_fs_mkdtemp", { check.string }, {
     result = function(req)
         return (ffi.string(C.uv_fs_get_path(req)))
@@ -68,12 +68,12 @@ api.fs_mkdtemp = define("uv_fs_mkdtemp", { check.string }, {
 })
 
 
---- Makes and opens a new temporary file.
+--- Opens a new temporary file.
 -- @function fs_mkstemp
--- @tparam string template a path that ends in `XXXXXX`
+-- @tparam string template ends in `XXXXXX`
 -- @param[opt] callback `callback(err, fd, path)`
--- @treturn number the file's descriptor
--- @treturn string the file's path
+-- @treturn number a descriptor
+-- @treturn string its path
 api.fs_mkstemp = define("uv_fs_mkstemp", { check.string }, {
     result = function(req)
         return outcome(req), ffi.string(C.uv_fs_get_path(req))
@@ -135,7 +135,7 @@ message.kinds.L = {
 }
 
 
---- Reads a folder whole. Work may return what this returns, and pass it on.
+--- Reads a folder. Work may return this, and pass it on.
 -- @tparam string path
 -- @param[opt] callback `callback(err, listing)`
 -- @treturn userdata the listing, for `fs_scandir_next`
@@ -162,10 +162,10 @@ function api.fs_scandir(...)
 end
 
 
---- The next entry of a folder that was read.
+--- The next entry.
 -- @tparam userdata listing of `fs_scandir`
--- @treturn string|nil its name; nothing behind the last
--- @treturn string|nil its type: `"file"`, `"directory"`, `"link"` …; nil when not known
+-- @treturn string|nil name; nothing behind the last
+-- @treturn string|nil type, such as `"directory"`; nil when not known
 function api.fs_scandir_next(...)
     local listing = (...)
     local entries = listings[listing]
@@ -230,7 +230,7 @@ local OPENDIR = {
 -- @function fs_opendir
 -- @tparam string path
 -- @param[opt] callback `callback(err, dir)`
--- @tparam[opt=1] number entries how many `fs_readdir` returns at most
+-- @tparam[opt=1] number entries at most, for `fs_readdir`
 -- @treturn userdata the open folder, with methods `readdir` and `closedir`
 function api.fs_opendir(...)
     local path, callback = check.string(1, ...), check.opt_callback(2, ...)

@@ -44,7 +44,7 @@ queue.on[queue.KIND.fs_event] = function(id, result, extra, data)
     return h.callback, errors.status(result), name, events
 end
 
---- A handle for changes in the file system.
+--- Watches files and folders.
 -- @function new_fs_event
 -- @treturn userdata; or nil, message and name of the error
 
@@ -52,8 +52,8 @@ end
 -- @tparam userdata fs_event
 -- @tparam string path
 -- @tparam table flags `{watch_entry, stat, recursive}`, all optional
--- @tparam function callback of an error's name or nil, the name in the folder or nil, and
---   `{rename, change}`, where what happened is true
+-- @tparam function callback `err`, the name in the folder or nil, and what happened: `{rename,
+--   change}`
 -- @treturn number 0, or nil, message and name of the error
 function api.fs_event_start(userdata, path, flags, callback)
     local h = handle.check(userdata, class)

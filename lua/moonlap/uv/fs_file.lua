@@ -84,11 +84,11 @@ end
 --- Opens a file.
 -- @function fs_open
 -- @tparam string path
--- @tparam string|number flags `"r" "r+" "w" "w+" "a" "a+"`, also with `s` (write through) or `x`
--- (the file must be new); or the sum of `O_*`
--- @tparam number mode the permissions of a new file, such as `tonumber("644", 8)`
+-- @tparam string|number flags `"r" "r+" "w" "w+" "a" "a+"`, with `s` (write through) or `x` (must
+--   be new); or `O_*` added up
+-- @tparam number mode a new file's permissions, such as `tonumber("644", 8)`
 -- @param[opt] callback `callback(err, fd)`
--- @treturn number the file's descriptor
+-- @treturn number a descriptor
 api.fs_open = define("uv_fs_open", { check.string, open_flags, check.int }, { result = outcome })
 
 
@@ -119,7 +119,7 @@ local READ = {
 --- Reads from a file.
 -- @tparam number fd
 -- @tparam number length bytes, at most
--- @tparam[opt=-1] number offset from the file's start; below 0: where the file stands
+-- @tparam[opt=-1] number offset -1: where the file stands
 -- @param[opt] callback `callback(err, data)`
 -- @treturn string empty at the file's end
 function api.fs_read(...)
@@ -139,9 +139,9 @@ local WRITE = {
 --- Writes to a file.
 -- @tparam number fd
 -- @tparam string|table data a string or a list of strings
--- @tparam[opt=-1] number offset from the file's start; below 0: where the file stands
+-- @tparam[opt=-1] number offset -1: where the file stands
 -- @param[opt] callback `callback(err, bytes)`
--- @treturn number how many bytes were written
+-- @treturn number bytes written
 function api.fs_write(...)
     local file = check.int(1, ...)
     local offset, callback = offset_and_callback(...)
@@ -162,12 +162,12 @@ api.fs_unlink = define("uv_fs_unlink", { check.string }, { result = done })
 local AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = -100, 0x100, 0x1000
 
 
---- A file's statistics; of a link, those of what it points to.
+--- A file's statistics, links followed.
 -- @function fs_stat
 -- @tparam string path
 -- @param[opt] callback `callback(err, stat)`
--- @treturn table numbers `dev mode nlink uid gid rdev ino size blksize blocks flags gen`; times
--- `atime mtime ctime birthtime` as `{sec, nsec}`; `type`, such as `"file"`
+-- @treturn table `dev mode nlink uid gid rdev ino size blksize blocks flags gen`; `atime mtime
+--   ctime birthtime`: `{sec, nsec}`; `type`, such as `"file"`
 api.fs_stat = define("uv_fs_stat", { check.string }, {
     result = fs_stat.stat_result,
     now = function(path)
@@ -202,7 +202,7 @@ api.fs_lstat = define("uv_fs_lstat", { check.string }, {
 })
 
 
---- The statistics of the file system that a path is on.
+--- The file system that a path is on.
 -- @function fs_statfs
 -- @tparam string path
 -- @param[opt] callback `callback(err, statfs)`
@@ -245,14 +245,14 @@ api.fs_fdatasync = define("uv_fs_fdatasync", { check.int }, { result = done })
 api.fs_ftruncate = define("uv_fs_ftruncate", { check.int, check.number }, { result = done })
 
 
---- Copies from one open file to another without passing through this process.
+--- Has the kernel copy from one open file to another.
 -- @function fs_sendfile
 -- @tparam number out_fd
 -- @tparam number in_fd
 -- @tparam number in_offset from the start of `in_fd`
 -- @tparam number size bytes, at most
 -- @param[opt] callback `callback(err, bytes)`
--- @treturn number how many bytes were copied
+-- @treturn number bytes copied
 api.fs_sendfile = define("uv_fs_sendfile", { check.int, check.int, check.number, check.number },
     { result = outcome })
 

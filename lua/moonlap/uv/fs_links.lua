@@ -87,8 +87,8 @@ local COPYFILE = {
 --- Copies a file.
 -- @tparam string path
 -- @tparam string new_path
--- @tparam[opt] table|number flags `excl`: the copy must be new; `ficlone`: share the data where
--- the file system can; `ficlone_force`: or fail
+-- @tparam[opt] table|number flags `excl`: the copy must be new; `ficlone`: share the data if
+--   possible; `ficlone_force`: or fail
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
 function api.fs_copyfile(...)
@@ -99,7 +99,7 @@ function api.fs_copyfile(...)
 end
 
 
---- What a symbolic link points to.
+--- Where a symbolic link points.
 -- @function fs_readlink
 -- @tparam string path
 -- @param[opt] callback `callback(err, path)`

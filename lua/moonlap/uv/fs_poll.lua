@@ -43,7 +43,7 @@ queue.on[queue.KIND.fs_poll] = function(id, result, _, data)
     return h.callback, errors.status(result), before, after
 end
 
---- A handle for the changes of a file's stat.
+--- Polls a file's stat.
 -- @function new_fs_poll
 -- @treturn userdata; or nil, message and name of the error
 
@@ -51,7 +51,7 @@ end
 -- @tparam userdata fs_poll
 -- @tparam string path
 -- @tparam number interval ms
--- @tparam function callback of an error's name or nil, and the stats before and after
+-- @tparam function callback `err`, the stats before and after
 -- @treturn number 0, or nil, message and name of the error
 function api.fs_poll_start(userdata, path, interval, callback)
     local h = handle.check(userdata, class)

@@ -20,12 +20,11 @@ local park, check_running = parking.park, parking.check_running
 local api = {}
 _M.api = api
 
---- Runs a function in a coroutine, up to the first request that it waits for; `uv.run` does the
--- rest. In it, a function of luv's that makes a request and is called without its callback waits
--- for the end of that. It returns what the callback would have got. These are functions of files,
--- names and random bytes, and connecting, writing, sending, shutting down. What starts a handle (a
--- timer, a server, a reader, a child by `uv.spawn`) returns at once as ever. An error before the
--- first wait is raised here, a later one is like an error in a callback.
+--- Runs a function in a coroutine, up to its first wait; `uv.run` does the rest. In it, a request
+-- that is made without its callback waits, and returns what the callback would have got: files,
+-- names, random bytes, connecting, writing, sending, shutting down. What starts a handle (timer,
+-- server, reader, child) returns at once. An error before the first wait is raised here, a later
+-- one is like one in a callback.
 -- @tparam function fn
 -- @param ... its arguments
 -- @treturn thread the coroutine
@@ -49,10 +48,10 @@ function api.wait(ms)
     pause:close()
 end
 
---- Inside `uv.go`: waits for the next bytes of a stream. Between two calls nothing is read.
+--- Inside `uv.go`: waits for a stream's next bytes. Between two calls nothing is read.
 -- @tparam userdata stream
 -- @treturn string|nil the bytes, or nil at the end
--- @treturn string|nil the error's name, nil at the end
+-- @treturn string|nil the error's name
 function api.read(userdata)
     check_running()
     return park(function(callback)

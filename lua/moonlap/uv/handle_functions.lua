@@ -33,7 +33,7 @@ end
 local api = {}
 _M.api = api
 
---- Is it doing something: a timer waiting, a stream reading, …?
+--- Does it do something: wait, read, …?
 -- @tparam userdata handle
 -- @treturn boolean
 function api.is_active(userdata)
@@ -59,8 +59,7 @@ function api.is_closing(userdata)
     return h.closing
 end
 
---- Closes a handle; `callback` comes in the loop's closing phase. Raises an error when it is
--- closing already.
+--- Closes a handle. Raises an error when it is closing already.
 -- @tparam userdata handle
 -- @tparam[opt] function callback without arguments
 function api.close(userdata, callback)
@@ -77,7 +76,7 @@ function api.close(userdata, callback)
     closing.close(h, callback or false)
 end
 
---- Lets an active handle keep the loop alive; so it is from the start.
+--- Lets an active handle keep the loop alive, as from the start.
 -- @tparam userdata handle
 function api.ref(userdata)
     local h = check_handle(userdata)
@@ -140,19 +139,19 @@ local function buffer_size(call, userdata, size, ...)
     return asked and box[0] or status
 end
 
---- The size of the socket's send buffer.
+--- The socket's send buffer.
 -- @tparam userdata handle
--- @tparam[opt=0] number size bytes to set it to; 0 asks
--- @treturn number bytes when asked, else 0
+-- @tparam[opt=0] number size bytes; 0 asks
+-- @treturn number its bytes when asked
 function api.send_buffer_size(...)
     local size, err, name = buffer_size(C.uv_send_buffer_size, ...)
     return size, err, name
 end
 
---- The size of the socket's receive buffer.
+--- The socket's receive buffer.
 -- @tparam userdata handle
--- @tparam[opt=0] number size bytes to set it to; 0 asks
--- @treturn number bytes when asked, else 0
+-- @tparam[opt=0] number size bytes; 0 asks
+-- @treturn number its bytes when asked
 function api.recv_buffer_size(...)
     local size, err, name = buffer_size(C.uv_recv_buffer_size, ...)
     return size, err, name
@@ -186,7 +185,7 @@ function api.handle_get_type(userdata)
     return class.name, class.type
 end
 
---- Calls a function with every handle that is not closed, in the order of their creation.
+--- Calls it with every handle that is not closed, in the order of creation.
 -- @tparam function callback of the handle
 function api.walk(callback)
     if type(callback) ~= "function" then

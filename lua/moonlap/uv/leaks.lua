@@ -14,15 +14,15 @@ local _M = {}
 local api = {}
 _M.api = api
 
---- Notes where handles are made, from now on, for `uv.leaks`. It costs several microseconds each.
+--- Notes where handles are made, for `uv.leaks`; several microseconds each.
 -- @tparam boolean on
 function api.trace_handles(on)
     handle.traced = on and true or false
 end
 
---- The handles that are not closed, in the order of their creation.
--- @treturn {table,…} of each: `handle`; `type`, such as `"timer"`; `active`, `referenced` and
---   `closing`, booleans; `made`, where it was made, when `uv.trace_handles` was on
+--- The handles that are not closed, in the order of creation.
+-- @treturn {table,…} of each: `handle`; `type`; `active`, `referenced`, `closing`: booleans;
+--   `made`: where, if `uv.trace_handles` was on
 function api.leaks()
     local list = {}
     ask.walk(function(userdata)
@@ -49,7 +49,7 @@ local function words(leak)
     return table.concat(line, ", ")
 end
 
---- The same for people, with the number of requests under way: one line a handle.
+--- The same for people, and the number of requests under way.
 -- @treturn string
 function api.leak_report()
     local list = api.leaks()

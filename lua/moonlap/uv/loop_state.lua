@@ -28,8 +28,8 @@ _M.api = api
 local OPTIONS = { block_signal = 0, metrics_idle_time = 1 }
 
 --- Sets an option of the loop.
--- @tparam string option `"block_signal"`: no such signal while polling, which libuv grants for
---   SIGPROF alone; `"metrics_idle_time"`: measure what `uv.metrics_idle_time` tells
+-- @tparam string option `"block_signal"`: no such signal while polling, SIGPROF alone;
+--   `"metrics_idle_time"`: measure `uv.metrics_idle_time`
 -- @tparam[opt] number|string signum for `"block_signal"`
 -- @treturn number 0, or nil, message and name of the error
 function api.loop_configure(...)
@@ -44,14 +44,14 @@ function api.loop_configure(...)
 end
 
 --- How long the loop has waited for events.
--- @treturn number nanoseconds; 0 unless `uv.loop_configure "metrics_idle_time"` was called
+-- @treturn number ns; 0 unless `uv.loop_configure` has switched it on
 function api.metrics_idle_time()
     return (tonumber(C.uv_metrics_idle_time(loop)))
 end
 
 --- What the loop has done; libuv 1.45 and later.
--- @treturn table `loop_count`: turns of libuv's; `events`: those it has called back;
---   `events_waiting`: those that were there when it asked
+-- @treturn table `loop_count`: libuv's turns; `events`: called back; `events_waiting`: there when
+--   it asked
 function api.metrics_info()
     local metrics = metrics_t()
     local status = C.uv_metrics_info(loop, metrics)
@@ -64,10 +64,9 @@ function api.metrics_info()
     }
 end
 
---- Ends the loop, which needs no such call: it ends with the Lua state. Here it only tells
--- whether it could; whoever goes on using the loop is not harmed.
--- @treturn number 0; or nil, message and name of the error: `EBUSY` as long as there are handles
---   that are not closed, or requests under way
+--- Tells whether the loop could end. It ends with the Lua state, and can be used on.
+-- @treturn number 0; or nil, message and name of the error: `EBUSY` while handles are open or
+--   requests under way
 function api.loop_close()
     local is_busy = req.count > 0
     handle_functions.api.walk(function()
@@ -84,7 +83,7 @@ local function print_handle(userdata)
         userdata:is_active() and "A" or "-", (userdata:get_type()), userdata))
 end
 
---- Lists all handles on stderr: R with a reference, A active; type and address.
+--- Lists all handles on stderr: R referenced, A active.
 function api.print_all_handles()
     handle_functions.api.walk(print_handle)
 end

@@ -112,7 +112,7 @@ function api.setgid(...)
 end
 
 
---- A process's scheduling priority.
+--- A process's priority.
 -- @tparam number pid 0 for this one
 -- @treturn number from -20, first served, to 19
 function api.os_getpriority(...)
@@ -125,7 +125,7 @@ function api.os_getpriority(...)
 end
 
 
---- Sets a process's scheduling priority.
+--- Sets a process's priority.
 -- @tparam number pid 0 for this one
 -- @tparam number priority from -20, first served, to 19
 -- @treturn boolean true
@@ -176,14 +176,14 @@ function api.chdir(...)
 end
 
 
---- The folder for temporary files: `TMPDIR` and its like, else `/tmp`.
+--- `TMPDIR` and its like, else `/tmp`.
 -- @treturn string
 function api.os_tmpdir()
     return out.text(C.uv_os_tmpdir, PATH_SIZE)
 end
 
 
---- The user's home folder: `HOME`, else from the list of users.
+--- `HOME`, else from the list of users.
 -- @treturn string
 function api.os_homedir()
     return out.text(C.uv_os_homedir, PATH_SIZE)
@@ -197,7 +197,7 @@ function api.os_gethostname()
 end
 
 
---- The user that this process runs as.
+--- This process's user.
 -- @treturn table `{username, uid, gid, shell, homedir}`
 function api.os_get_passwd()
     local passwd = passwd_t()
@@ -214,9 +214,9 @@ function api.os_get_passwd()
 end
 
 
---- A variable of the environment.
+--- An environment variable.
 -- @tparam string name
--- @tparam[opt=8192] number size of the buffer, in bytes; `ENOBUFS` when the value needs more
+-- @tparam[opt=8192] number size bytes; `ENOBUFS` when it needs more
 -- @treturn string
 function api.os_getenv(...)
     local name, size = check.string(1, ...), check.opt_number(2, ENV_SIZE, ...)
@@ -227,7 +227,7 @@ function api.os_getenv(...)
 end
 
 
---- Sets a variable of the environment.
+--- Sets an environment variable.
 -- @tparam string name
 -- @tparam string value
 -- @treturn boolean true
@@ -236,9 +236,9 @@ function api.os_setenv(...)
 end
 
 
---- Removes a variable of the environment.
+--- Removes an environment variable.
 -- @tparam string name
--- @treturn boolean true, also when there was none
+-- @treturn boolean true
 function api.os_unsetenv(...)
     return done(C.uv_os_unsetenv(check.string(1, ...)))
 end

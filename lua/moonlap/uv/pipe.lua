@@ -57,8 +57,8 @@ end
 local api = {}
 _M.api = api
 
---- A new pipe handle, which has no descriptor yet.
--- @tparam[opt=false] boolean ipc can handles be sent over it?
+--- A pipe handle without a descriptor.
+-- @tparam[opt=false] boolean ipc may handles be sent over it?
 -- @treturn userdata
 function api.new_pipe(ipc)
     if ipc ~= nil and type(ipc) ~= "boolean" then
@@ -91,7 +91,7 @@ function api.pipe_bind(userdata, name)
     return errors.result(ptr and C.uv_pipe_bind(ptr, name) or EBADF)
 end
 
---- Connects. The callback gets every error, also one that comes at once.
+--- Connects; every error goes to the callback.
 -- @tparam userdata pipe
 -- @tparam string name path
 -- @tparam[opt] function callback of an error's name or nil
@@ -120,11 +120,11 @@ local function flags_of(...)
     return flags and flags.no_truncate and NO_TRUNCATE or 0
 end
 
---- Binds to a path, or where it begins with a zero byte to a name outside of the file system; libuv
+--- Binds to a path, or to an abstract name, which begins with a zero byte; libuv
 -- 1.46 and later.
 -- @tparam userdata pipe
 -- @tparam string name
--- @tparam[opt] table flags `{no_truncate = true}`: a name that is too long is an error
+-- @tparam[opt] table flags `{no_truncate = true}`: a name too long is an error
 -- @treturn number 0, or nil, message and name of the error
 function api.pipe_bind2(userdata, name, flags)
     local _, ptr = open_pipe(userdata)
@@ -190,7 +190,7 @@ function api.pipe_pending_instances(userdata, count)
     end
 end
 
---- How many handles have arrived and wait for `uv.accept`.
+--- How many handles have come and wait for `uv.accept`.
 -- @tparam userdata pipe
 -- @treturn number
 function api.pipe_pending_count(userdata)

@@ -59,7 +59,7 @@ local new_record = handle.c_record_maker "mask = 0"
 local api = {}
 _M.api = api
 
---- Watches a descriptor, which the caller keeps open and closes after the handle.
+--- Watches a descriptor, which has to outlive the handle.
 -- @tparam number fd
 -- @treturn userdata; or nil, message and name of the error
 function api.new_poll(fd)
@@ -83,7 +83,7 @@ api.new_socket_poll = api.new_poll
 -- @tparam userdata poll
 -- @tparam[opt="rw"] string events letters of `rwdp` in this order: readable, writable,
 --   disconnected, prioritised
--- @tparam function callback of an error's name or nil, and the events that came
+-- @tparam function callback `err`, the events that came
 -- @treturn number 0, or nil, message and name of the error
 function api.poll_start(userdata, events, callback)
     local h = handle.check(userdata, class)

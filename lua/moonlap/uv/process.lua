@@ -194,13 +194,13 @@ _M.api = api
 
 --- Starts a program.
 -- @function spawn
--- @tparam string file its path, or its name to be looked for in `PATH`
--- @tparam table options `args`: list of strings; `stdio`: from descriptor 0 on, each a number (a
---   descriptor that the child inherits), a stream (it inherits it, or gets a pipe to it when it is
---   not open) or nil (`/dev/null`); `env`: list of `"NAME=value"`; `cwd`; `uid`; `gid`; `detached`;
+-- @tparam string file a path, or a name in `PATH`
+-- @tparam table options `args`: list of strings; `stdio`: from descriptor 0 on, each a descriptor,
+--   a stream (one that is not open gets a pipe to the child) or nil (`/dev/null`); `env`: list of
+--   `"NAME=value"`; `cwd`; `uid`; `gid`; `detached`;
 --   Windows' `verbatim`, `hide`, `hide_console`, `hide_gui`
--- @tparam[opt] function callback of the exit status and the number of the signal that ended it or 0
--- @treturn userdata the process, to be closed after its end; or nil, message and name of the error
+-- @tparam[opt] function callback the exit status, and the number of the signal that ended it or 0
+-- @treturn userdata the process, to be closed; or nil, message and name of the error
 -- @treturn number its id
 local function spawn(...)
     local file, options = check.string(1, ...), check.table(2, ...)
@@ -254,7 +254,7 @@ function api.kill(...)
     return errors.result(C.uv_kill(check.int(1, ...), words.signal((select(2, ...)))))
 end
 
---- Keeps children from inheriting the descriptors that this process has inherited itself.
+--- Keeps children from inheriting what this process has inherited.
 function api.disable_stdio_inheritance()
     C.uv_disable_stdio_inheritance()
 end

@@ -140,14 +140,14 @@ _M.api = api
 
 --- Starts to read.
 -- @tparam userdata stream
--- @tparam function callback of an error's name or nil, and the bytes; without arguments at the end
+-- @tparam function callback `err`, the bytes; nothing at the end
 -- @treturn number 0, or nil, message and name of the error
 function api.read_start(userdata, callback)
     local status, err, name = _M.start(userdata, callback, deliver_string)
     return status, err, name
 end
 
---- Stops reading; what has been read already comes when it starts again.
+--- Stops; what has been read comes with the next start.
 -- @tparam userdata stream
 -- @treturn number 0
 function api.read_stop(userdata)

@@ -168,9 +168,9 @@ end
 local api = {}
 _M.api = api
 
---- Asks to cancel a request of the thread pool; its callback then gets `ECANCELED`.
+--- Cancels a request of the thread pool, whose callback gets `ECANCELED`.
 -- @tparam userdata req
--- @treturn number 0, or nil and an error: `EBUSY` when it has begun or ended
+-- @treturn number 0, or nil and an error: `EBUSY` when it has begun
 function api.cancel(userdata)
     local r = check_req(userdata)
     if not IN_POOL[r.kind] then

@@ -39,7 +39,7 @@ end
 local api = {}
 _M.api = api
 
---- A new semaphore. Threads and work may get it as an argument; it is the same one there.
+--- A semaphore, which threads and work may get as an argument.
 -- @tparam[opt=0] number value from 0
 -- @treturn userdata; or nil, message and name of the error
 function api.new_sem(...)
@@ -55,13 +55,13 @@ function api.new_sem(...)
     return new(sem)
 end
 
---- Adds one to a semaphore, which wakes one that waits for it.
+--- Adds one to a semaphore.
 -- @tparam userdata sem
 function api.sem_post(...)
     C.uvshim_sem_post(check_sem(...))
 end
 
---- Takes one from a semaphore; this thread waits until there is one, and its loop with it.
+--- Takes one from a semaphore; blocks this thread until there is one.
 -- @tparam userdata sem
 function api.sem_wait(...)
     C.uvshim_sem_wait(check_sem(...))

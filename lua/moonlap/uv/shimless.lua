@@ -116,10 +116,8 @@ end
 local api = {}
 _M.api = api
 
---- Why only a part of this library works here: the shim is missing. Then timers, idle, prepare,
--- check, and every function that is called without a callback and needs no handle of libuv's work;
--- what does not raises an error with these words.
--- @treturn string|nil nil where everything works
+--- Why the shim is missing, so that only a part of this library works.
+-- @treturn string|nil nil when it is there
 function api.shim_missing()
     return _M.reason
 end

@@ -149,7 +149,7 @@ _M.api = api
 --- Listens for connections.
 -- @tparam userdata server
 -- @tparam number backlog
--- @tparam function callback of an error's name or nil; it should call `uv.accept`
+-- @tparam function callback `err`; it should call `uv.accept`
 -- @treturn number 0, or nil, message and name of the error
 function api.listen(userdata, backlog, callback)
     local h = check_stream(userdata)
@@ -163,7 +163,7 @@ function api.listen(userdata, backlog, callback)
     return errors.result(C.uv_listen(pointer(h), backlog, on_connection))
 end
 
---- Takes a connection that has arrived, also a handle that arrived over a pipe.
+--- Takes a connection, or a handle that came over a pipe.
 -- @tparam userdata server
 -- @tparam userdata client a new handle
 -- @treturn number 0, or nil and an error: `EAGAIN` when there is none

@@ -93,7 +93,7 @@ function api.uptime()
 end
 
 
---- The memory that this process holds in RAM.
+--- This process's memory in RAM.
 -- @treturn number bytes
 function api.resident_set_memory()
     local rss = ffi.new("size_t[1]")
@@ -105,28 +105,28 @@ function api.resident_set_memory()
 end
 
 
---- The memory that is free on this machine.
+--- Free memory.
 -- @treturn number bytes
 function api.get_free_memory()
     return (tonumber(C.uv_get_free_memory()))
 end
 
 
---- The memory of this machine.
+--- The machine's memory.
 -- @treturn number bytes
 function api.get_total_memory()
     return (tonumber(C.uv_get_total_memory()))
 end
 
 
---- The memory that this process may use, by its control group.
+--- The control group's bound.
 -- @treturn number bytes; 0 when no bound is known
 function api.get_constrained_memory()
     return (tonumber(C.uv_get_constrained_memory()))
 end
 
 
---- The memory that this process may still get: by its control group, else what is free; libuv 1.45
+--- What this process may still get; libuv 1.45
 -- and later.
 -- @treturn number bytes
 function api.get_available_memory()
@@ -159,7 +159,7 @@ function api.clock_gettime(...)
 end
 
 
---- How many threads can run at once; libuv 1.44 and later.
+--- Threads that can run at once; libuv 1.44 and later.
 -- @treturn number at least 1
 function api.available_parallelism()
     return (C.uv_available_parallelism())
@@ -189,8 +189,8 @@ local function usage_by(call)
 end
 
 
---- What this process has used: getrusage(2).
--- @treturn table `utime` and `stime` as `{sec, usec}`; `maxrss` in KiB; and the counts
+--- What this process has used.
+-- @treturn table `utime`, `stime`: `{sec, usec}`; `maxrss`: KiB; counts, as getrusage(2)
 function api.getrusage()
     local usage, err, name = usage_by(C.uv_getrusage)
     return usage, err, name
@@ -219,8 +219,7 @@ end
 
 
 --- The machine's CPUs.
--- @treturn table a list of `{model, speed, times}`: speed in MHz, times in ms as
--- `{user, nice, sys, idle, irq}`
+-- @treturn table a list of `{model, speed, times}`: MHz; ms, `{user, nice, sys, idle, irq}`
 function api.cpu_info()
     return out.list(C.uv_cpu_info, C.uv_free_cpu_info, cpu_info_ptr, add_cpu)
 end
@@ -246,9 +245,8 @@ local function add_interface(interfaces, interface)
 end
 
 
---- The machine's network interfaces.
--- @treturn table by interface name a list of `{ip, netmask, family, internal, mac}`; `mac`
--- holds 6 raw bytes
+--- Network interfaces.
+-- @treturn table by name a list of `{ip, netmask, family, internal, mac}`; `mac`: 6 raw bytes
 function api.interface_addresses()
     return out.list(C.uv_interface_addresses, C.uv_free_interface_addresses, interface_ptr,
         add_interface)
@@ -264,26 +262,26 @@ local function interface_index(...)
 end
 
 
---- The name of a network interface.
--- @tparam number index as luv counts: one more than the system's
+--- An interface's name.
+-- @tparam number index one more than the system's, as in luv
 -- @treturn string such as `"eth0"`
 function api.if_indextoname(...)
     return out.text_of(C.uv_if_indextoname, interface_index(...), INTERFACE_SIZE)
 end
 
 
---- The identifier of a network interface, fit for an IPv6 address's scope.
--- @tparam number index as luv counts: one more than the system's
--- @treturn string on Linux the interface's name
+--- An interface, for an IPv6 scope.
+-- @tparam number index one more than the system's, as in luv
+-- @treturn string on Linux its name
 function api.if_indextoiid(...)
     return out.text_of(C.uv_if_indextoiid, interface_index(...), INTERFACE_SIZE)
 end
 
 
 --- The machine's load averages.
--- @treturn number over 1 minute
--- @treturn number over 5 minutes
--- @treturn number over 15 minutes
+-- @treturn number 1 minute
+-- @treturn number 5
+-- @treturn number 15
 function api.loadavg()
     local averages = ffi.new("double[3]")
     C.uv_loadavg(averages)
@@ -318,9 +316,9 @@ local GUESSED = {
 }
 
 
---- What kind of handle a file descriptor wants.
+--- The handle that a descriptor wants.
 -- @tparam number fd
--- @treturn string|nil `"tcp"`, `"pipe"`, `"tty"`, `"udp"`, `"file"`; nothing when it is none
+-- @treturn string|nil `"tcp"`, `"pipe"`, `"tty"`, `"udp"`, `"file"` or nothing
 function api.guess_handle(...)
     local kind = GUESSED[C.uv_guess_handle(check.int(1, ...))]
     if kind then

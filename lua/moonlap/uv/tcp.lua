@@ -64,8 +64,8 @@ end
 local api = {}
 _M.api = api
 
---- A new TCP handle, which has no socket yet.
--- @tparam[opt] string|number family `"inet"` and its like: makes the socket now
+--- A TCP handle without a socket.
+-- @tparam[opt] string|number family such as `"inet"`: makes the socket now
 -- @treturn userdata; or nil, message and name of the error
 function api.new_tcp(family)
     local flags
@@ -100,9 +100,9 @@ function api.tcp_open(userdata, fd)
     return errors.result(ptr and C.uv_tcp_open(ptr, fd) or EBADF)
 end
 
---- Switches Nagle's algorithm off or on.
+--- Switches Nagle's algorithm off (`true`) or on.
 -- @tparam userdata tcp
--- @tparam boolean enable true: send small pieces at once
+-- @tparam boolean enable
 -- @treturn number 0, or nil, message and name of the error
 function api.tcp_nodelay(userdata, enable)
     local _, ptr = open_tcp(userdata)
@@ -184,7 +184,7 @@ function api.tcp_connect(userdata, host, port, callback)
     return req.userdata(r)
 end
 
---- How many bytes wait to be written; `uv.stream_get_write_queue_size` is the newer name.
+--- The older name of `uv.stream_get_write_queue_size`.
 -- @tparam userdata tcp
 -- @treturn number
 function api.tcp_write_queue_size(userdata)

@@ -75,12 +75,12 @@ end
 local api = {}
 _M.api = api
 
---- Runs a function in a new thread and Lua state, where the module `luv` is this library. It has no
--- upvalues there. An error in it ends the process.
+--- Runs a function in a new thread and Lua state, without upvalues; the module `luv` is this
+-- library there. An error ends the process.
 -- @function new_thread
 -- @tparam[opt] table options `stack_size`: bytes
 -- @tparam function|string entry a function or its code
--- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
+-- @param ... nil, booleans, numbers, strings, async handles, threads, semaphores
 -- @treturn userdata the thread; or nil, message and name of the error
 local function new_thread(...)
     local at, stack_size = 1, -1
@@ -104,7 +104,7 @@ end
 jit.off(new_thread)
 api.new_thread = barrier.of(new_thread)
 
---- Waits until a thread that was started here has ended.
+--- Waits for its end.
 -- @tparam userdata thread
 -- @treturn boolean true; or nil, message and name of the error
 function api.thread_join(...)
@@ -119,7 +119,7 @@ function api.thread_join(...)
     return true
 end
 
---- Lets a thread that was started here go: nobody will wait for its end.
+--- Nobody will join it.
 -- @tparam userdata thread
 -- @treturn boolean true; or nil, message and name of the error
 function api.thread_detach(...)
@@ -134,13 +134,13 @@ function api.thread_detach(...)
     return true
 end
 
---- The thread that this runs in.
+--- This thread.
 -- @treturn userdata
 function api.thread_self()
     return new(C.uvshim_thread_id(nil), false)
 end
 
---- Are two the same thread? `==` tells it too.
+--- The same as `==`.
 -- @tparam userdata thread
 -- @tparam userdata other
 -- @treturn boolean

@@ -40,7 +40,7 @@ end
 local api = {}
 _M.api = api
 
---- The CPUs that a thread may run on; libuv 1.45 and later.
+--- A thread's CPUs; libuv 1.45 and later.
 -- @tparam userdata thread
 -- @tparam[opt] number size of the mask, at least `uv.cpumask_size()`
 -- @treturn {boolean,…} the first one is CPU 1; or nil, message and name of the error
@@ -62,10 +62,10 @@ function api.thread_getaffinity(...)
     return flags_of(mask, size)
 end
 
---- Sets the CPUs that a thread may run on; libuv 1.45 and later.
+--- Sets a thread's CPUs; libuv 1.45 and later.
 -- @tparam userdata thread
--- @tparam {boolean,…} mask the first one is CPU 1; what is missing is false
--- @tparam[opt=false] boolean get_old return those that were set before?
+-- @tparam {boolean,…} mask from CPU 1 on; missing: false
+-- @tparam[opt=false] boolean get_old return the old mask?
 -- @treturn boolean|table true, or the old mask; or nil, message and name of the error
 function api.thread_setaffinity(...)
     local id, list, get_old = thread.id(1, ...), check.table(2, ...), (select(3, ...))

@@ -204,7 +204,7 @@ function api.timer_stop(userdata)
     return 0
 end
 
---- Starts a repeating timer anew with its interval; does nothing for one that does not repeat.
+--- Starts a repeating timer anew with its interval.
 -- @tparam userdata timer
 -- @treturn number 0, or nil and `EINVAL` when it was never started
 function api.timer_again(userdata)
@@ -219,7 +219,7 @@ function api.timer_again(userdata)
     return 0
 end
 
---- Sets the interval, from the next time that the timer is started or fires.
+--- Sets the interval, from its next start or firing on.
 -- @tparam userdata timer
 -- @tparam number interval ms
 function api.timer_set_repeat(userdata, interval)
@@ -237,9 +237,9 @@ function api.timer_get_repeat(userdata)
     return records[place(userdata) + INTERVAL]
 end
 
---- How long until it fires, or would have fired if it had not been stopped.
+--- How long until it fires, or would have fired.
 -- @tparam userdata timer
--- @treturn number ms, 0 when it is due, was never started or is closed
+-- @treturn number ms; 0 when due, never started or closed
 function api.timer_get_due_in(userdata)
     return (max(0, records[place(userdata) + DUE] - loop.now()))
 end

@@ -62,7 +62,7 @@ function api.tty_set_mode(userdata, mode)
     return errors.result(ptr and C.uv_tty_set_mode(ptr, mode) or EBADF)
 end
 
---- Puts the terminal's first mode back, for the end of the program.
+--- Puts the terminal's first mode back.
 -- @treturn number 0, or nil, message and name of the error
 function api.tty_reset_mode()
     return errors.result(C.uv_tty_reset_mode())
@@ -84,7 +84,7 @@ end
 
 local STATES = { supported = 0, unsupported = 1 }
 
---- Windows only: says whether the console understands ANSI sequences.
+--- Windows only: are ANSI sequences understood?
 -- @tparam string state `"supported"` or `"unsupported"`
 function api.tty_set_vterm_state(state)
     state = check.string(1, state)
@@ -94,7 +94,7 @@ function api.tty_set_vterm_state(state)
     C.uv_tty_set_vterm_state(STATES[state])
 end
 
---- Windows only: does the console understand ANSI sequences?
+--- Windows only: are ANSI sequences understood?
 -- @treturn string; or nil, message and name of the error (`ENOTSUP` elsewhere)
 function api.tty_get_vterm_state()
     local state = ffi.new "int[1]"

@@ -403,15 +403,15 @@ local function run(how)
     return loop.refs > 0 or is_alive()
 end
 
---- Runs the loop, in the state's main coroutine as luv does.
+--- Runs the loop, in the state's main coroutine.
 -- @function run
 -- @tparam[opt="default"] string how `"default"`: until nothing keeps it alive, or `uv.stop`;
 --   `"once"`: one turn, which may wait; `"nowait"`: one turn
--- @treturn boolean is the loop still alive? or nil and an error when it is running already
+-- @treturn boolean is the loop still alive? Fails when it is running already
 api.run = barrier.on_main(run)
 
 --- How the loop is being run.
--- @treturn string|nil the argument of `uv.run`; nil when it does not run
+-- @treturn string|nil as given to `uv.run`, or nil
 function api.loop_mode()
     return mode or nil
 end

@@ -96,9 +96,9 @@ local new_record = handle.c_record_maker "receiving = false, done = false, udp =
 local api = {}
 _M.api = api
 
---- A new UDP handle, which has no socket yet.
+--- A UDP handle without a socket.
 -- @tparam[opt] string|number|table family `"inet"`, its number, or `{family, mmsgs}`: a family
---   makes the socket now; `mmsgs` above 1 lets that many datagrams be received by one system call
+--   makes the socket now; `mmsgs`: datagrams that one system call may receive
 -- @treturn userdata; or nil, message and name of the error
 function api.new_udp(family)
     local flags, mmsgs = 0, 1
@@ -232,7 +232,7 @@ local sent = 0 -- what udp_send returns
 --- Sends a datagram.
 -- @tparam userdata udp
 -- @tparam string|{string,…} data
--- @tparam[opt] string host nil, as the port, when the handle is connected
+-- @tparam[opt] string host nil, as the port, when connected
 -- @tparam[opt] number port
 -- @tparam[opt] function callback of an error's name or nil
 -- @treturn number 0; or nil, message and name of the error
@@ -259,10 +259,10 @@ function api.udp_send(userdata, data, host, port, callback)
     return sent
 end
 
---- Sends a datagram if the kernel takes it at once.
+--- Sends a datagram, or fails when the kernel does not take it at once.
 -- @tparam userdata udp
 -- @tparam string|{string,…} data
--- @tparam[opt] string host nil, as the port, when the handle is connected
+-- @tparam[opt] string host nil, as the port, when connected
 -- @tparam[opt] number port
 -- @treturn number bytes; or nil, message and name of the error
 function api.udp_try_send(userdata, data, host, port)
@@ -301,11 +301,10 @@ local function datagrams(messages)
     return n, lists, counts, to, keep
 end
 
---- Sends several datagrams, as many as the kernel takes at once; libuv 1.50 and later.
+--- Sends the datagrams that the kernel takes at once; libuv 1.50 and later.
 -- @tparam userdata udp
--- @tparam {table,…} messages each `{data, addr}`; `addr`: `{ip, port}`, or nil when the handle is
---   connected
--- @tparam[opt] number flags 0, or a table, which libuv has no use for yet
+-- @tparam {table,…} messages each `{data, addr}`; `addr`: `{ip, port}`, or nil when connected
+-- @tparam[opt] number flags not used yet
 -- @treturn number how many were sent; or nil, message and name of the error
 function api.udp_try_send2(...)
     local _, ptr = open_udp((...))
@@ -325,9 +324,8 @@ end
 
 --- Starts to receive.
 -- @tparam userdata udp
--- @tparam function callback of an error's name or nil, the datagram, its sender as
---   `{family, ip, port}`, and flags `{partial, mmsg_chunk}`; without datagram and sender when
---   there is nothing more for now
+-- @tparam function callback `err`, the datagram, its sender `{family, ip, port}`, flags `{partial,
+--   mmsg_chunk}`; datagram and sender are nil when there is nothing more for now
 -- @treturn number 0, or nil, message and name of the error
 function api.udp_recv_start(userdata, callback)
     local h, ptr = open_udp(userdata)

@@ -54,7 +54,7 @@ function api.udp_set_membership(userdata, group, interface_addr, how)
     return errors.result(ptr and C.uv_udp_set_membership(ptr, group, interface_addr, how) or EBADF)
 end
 
---- The same for one sender.
+--- For one sender.
 -- @tparam userdata udp
 -- @tparam string group its address
 -- @tparam[opt] string interface_addr

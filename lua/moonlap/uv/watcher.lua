@@ -134,11 +134,11 @@ local function define(name)
     api[name .. "_start"], api[name .. "_stop"] = methods.start, methods.stop
 end
 
---- A handle that is called in every turn before the poll; the poll then does not wait.
+--- Called in every turn before the poll, which then does not wait.
 -- @function new_idle
 -- @treturn userdata
 
---- Starts it, or gives one that is started another callback.
+--- Starts it, or changes its callback.
 -- @function idle_start
 -- @tparam userdata idle
 -- @tparam function callback without arguments
@@ -150,11 +150,11 @@ end
 -- @treturn number 0
 define "idle"
 
---- A handle that is called in every turn right before the poll.
+--- Called in every turn right before the poll.
 -- @function new_prepare
 -- @treturn userdata
 
---- Starts it, or gives one that is started another callback.
+--- Starts it, or changes its callback.
 -- @function prepare_start
 -- @tparam userdata prepare
 -- @tparam function callback without arguments
@@ -166,11 +166,11 @@ define "idle"
 -- @treturn number 0
 define "prepare"
 
---- A handle that is called in every turn right after the poll.
+--- Called in every turn right after the poll.
 -- @function new_check
 -- @treturn userdata
 
---- Starts it, or gives one that is started another callback.
+--- Starts it, or changes its callback.
 -- @function check_start
 -- @tparam userdata check
 -- @tparam function callback without arguments

@@ -71,13 +71,12 @@ end
 local api = {}
 _M.api = api
 
---- Something for the thread pool to do, as often as it is queued. An error in it goes to stderr,
--- and `after_work` is called without arguments. Of results that cannot go to another state only
--- those before come.
--- @tparam function|string work a function or its code; it runs in a Lua state of the pool, without
---   upvalues, and the module `luv` is this library there
--- @tparam function after_work runs in the loop, with what `work` returned: nil, booleans, numbers,
---   strings, async handles, threads, semaphores and what `uv.fs_scandir` returns
+--- Work for the thread pool. After an error, which goes to stderr, `after_work` is called without
+-- arguments. Of results that cannot go to another state only those before come.
+-- @tparam function|string work a function or its code; runs in a Lua state of the pool, as an
+--   `entry` of `uv.new_thread` does
+-- @tparam function after_work runs in the loop, with what `work` returned: values as for a thread,
+--   and what `uv.fs_scandir` returns
 -- @treturn userdata
 function api.new_work(...)
     local code = thread.code(1, ...)
@@ -92,10 +91,10 @@ function api.new_work(...)
     return userdata
 end
 
---- Has work done once by the thread pool.
+--- Queues work once.
 -- @function queue_work
 -- @tparam userdata context
--- @param ... arguments: nil, booleans, numbers, strings, async handles and threads
+-- @param ... nil, booleans, numbers, strings, async handles, threads, semaphores
 -- @treturn boolean true; or nil, message and name of the error
 api.queue_work = functions()
 

@@ -111,7 +111,7 @@ function api.write(userdata, data, callback)
     return write(h, list, n, size, keep, callback)
 end
 
---- Writes, and sends a handle along, over a pipe that was made for that.
+--- Writes, and sends a handle along over a pipe with `ipc`.
 -- @tparam userdata stream
 -- @tparam string|{string,…} data
 -- @tparam userdata send_handle a stream

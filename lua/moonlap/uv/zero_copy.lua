@@ -37,17 +37,17 @@ _M.api = api
 
 --- Starts to read, without making strings.
 -- @tparam userdata stream
--- @tparam function callback of an error's name or nil, a `const char *` and the number of bytes
---   there, which stay until the callback returns; without arguments at the end
+-- @tparam function callback `err`, a `const char *` and how many bytes are there, until the
+--   callback returns; nothing at the end
 -- @treturn number 0, or nil, message and name of the error
 function api.read_start_pointer(userdata, callback)
     local status, err, name = reading.start(userdata, callback, reading.deliver_pointer)
     return status, err, name
 end
 
---- Writes memory, which has to stay as it is until the callback comes.
+--- Writes memory, which must not change until the callback comes.
 -- @tparam userdata stream
--- @tparam cdata memory a pointer or an array; it is kept alive until then
+-- @tparam cdata memory pointer or array, kept alive until then
 -- @tparam number length bytes
 -- @tparam[opt] function callback of an error's name or nil
 -- @treturn userdata the request; or nil, message and name of the error
@@ -58,9 +58,9 @@ function api.write_pointer(userdata, memory, length, callback)
     return writing.write(h, list, 1, size, memory, callback)
 end
 
---- Writes as much of memory as the kernel takes at once.
+--- Writes what the kernel takes at once.
 -- @tparam userdata stream
--- @tparam cdata memory a pointer or an array
+-- @tparam cdata memory pointer or array
 -- @tparam number length bytes
 -- @treturn number bytes written; or nil, message and name of the error: `EAGAIN` when none
 function api.try_write_pointer(userdata, memory, length)
