@@ -9,12 +9,22 @@
 
 typedef struct uvshim_block {
     struct uvshim_block *next, **link;
-    uint32_t is_handle, is_work;
+    uint16_t is_handle, is_work, is_process;
+    uint32_t mmsgs;          /* udp: datagrams in one recvmmsg, 0 without */
     uvshim_mailbox *mailbox; /* async: made when another Lua state is to have it */
-    uint32_t unclaimed; /* server: accepted handles that Lua has not taken over */
-    uint32_t drain;     /* stream: since which it has read */
-    uint32_t mmsgs;     /* udp: datagrams in one recvmmsg, 0 without */
-    char *received;     /* udp: where the buffer lies that libuv reads into */
+    union {
+        struct {
+            uint32_t unclaimed; /* server: accepted handles that Lua has not taken over */
+            uint32_t drain;     /* stream: since which it has read */
+        };
+        struct {
+            int pid, pidfd; /* process: the child, and a descriptor of it until its end */
+        };
+    };
+    union {
+        char *received;                  /* udp: where the buffer lies that libuv reads into */
+        struct uvshim_block *next_ended; /* process: the next one in the queue's list */
+    };
 } uvshim_block;
 
 /* What a message may hold begins with what lets go of it. */
@@ -30,6 +40,9 @@ void *uvshim_block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uin
 
 /* Lua has used what the records showed. */
 void uvshim_empty_slab(uvshim_queue *queue);
+/* Appends the records of children that have ended in this poll: behind all others, where libuv has them. */
+void uvshim_record_ended(uvshim_queue *queue);
+void uvshim_record_exit(uvshim_queue *queue, uv_handle_t *process, int status, int signal);
 
 static inline uvshim_block *block_of(void *p) { return (uvshim_block *)((char *)p - HEADER); }
 static inline void *inside(uvshim_block *block) { return (char *)block + HEADER; }

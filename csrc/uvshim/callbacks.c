@@ -22,12 +22,10 @@ static int32_t id_of(const void *data) { return (int32_t)(uintptr_t)data; }
 
 /* -- records ---------------------------------------------------------------------------------- */
 
-/* A record that finds no memory is counted, and Lua raises an error after the poll. libuv must not wait
- * for more before Lua has it: what is put off comes before the poll. */
-static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, int32_t kind, void *data) {
+/* A record that finds no memory is counted, and Lua raises an error after the poll. */
+static uvshim_event *add(uvshim_queue *queue, uvshim_vector *vector, int32_t kind, void *data) {
     uvshim_event *event;
 
-    uv_stop(queue->loop);
     if (vector->count == vector->capacity) {
         int32_t capacity = vector->capacity ? vector->capacity * 2 : 256;
         uvshim_event *at = realloc(vector->at, (size_t)capacity * sizeof *at);
@@ -45,6 +43,12 @@ static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, int32_t 
     event->extra = 0;
     event->data = NULL;
     return event;
+}
+
+/* libuv must not wait for more before Lua has it: what is put off comes before the poll. */
+static uvshim_event *append(uvshim_queue *queue, uvshim_vector *vector, int32_t kind, void *data) {
+    uv_stop(queue->loop);
+    return add(queue, vector, kind, data);
 }
 
 static void record(uv_handle_t *handle, int32_t kind, int64_t result, uint32_t extra, void *data) {
@@ -267,6 +271,16 @@ void uvshim_on_async(uv_async_t *handle) { record((uv_handle_t *)handle, UVSHIM_
 
 void uvshim_on_exit(uv_process_t *handle, int64_t status, int signal) {
     record((uv_handle_t *)handle, UVSHIM_EXIT, status, (uint32_t)signal, NULL);
+}
+
+/* The same after the poll, where a loop that is told to stop would do so in the next one. */
+void uvshim_record_exit(uvshim_queue *queue, uv_handle_t *process, int status, int signal) {
+    uvshim_event *event = add(queue, &queue->events, UVSHIM_EXIT, process->data);
+
+    if (event != NULL) {
+        event->result = status;
+        event->extra = (uint32_t)signal;
+    }
 }
 
 /* What libuv shows only during the callback is copied: into the slab, or when that is full into

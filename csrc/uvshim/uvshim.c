@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <sys/syscall.h>
 #ifdef SYS_epoll_wait
@@ -39,7 +40,10 @@ void *uvshim_block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uin
 }
 
 void *uvshim_handle(uvshim_queue *queue, int type, uint32_t id) {
-    return uvshim_block_new(queue, uv_handle_size((uv_handle_type)type), 1, id);
+    /* A process that this library starts is watched through a poll, see spawn.c. */
+    size_t size = uv_handle_size((uv_handle_type)type), other = type == UV_PROCESS ? uv_handle_size(UV_POLL) : 0;
+
+    return uvshim_block_new(queue, size > other ? size : other, 1, id);
 }
 
 void *uvshim_req(uvshim_queue *queue, int type, uint32_t id) {
@@ -59,6 +63,8 @@ void uvshim_free(uvshim_queue *queue, void *p) {
     }
     if (block->is_work)
         uvshim_work_drop(p);
+    if (block->is_process && block->pidfd >= 0)
+        close(block->pidfd);
     free(block);
 }
 
@@ -208,6 +214,8 @@ void uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : queue->mode);
     if (needs_alarm)
         uv_timer_stop(queue->alarm);
+    if (queue->ended != NULL)
+        uvshim_record_ended(queue);
     queue->now = (double)uv_now(loop);
     queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
 }

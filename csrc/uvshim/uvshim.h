@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 14
+#define UVSHIM_ABI 15
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -69,6 +69,7 @@ typedef struct uvshim_queue {
     uv_check_t *turn_end;
     uv_run_mode mode;             /* of a uv_run that may wait */
     struct uvshim_block *blocks; /* every handle and request that is not freed */
+    struct uvshim_block *ended; /* children that have ended in this poll */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     struct uvshim_works *works; /* NULL until then, too */
@@ -120,6 +121,8 @@ int uvshim_pass(uvshim_queue *queue, int32_t others, int32_t idles, double due);
 int uvshim_async_send(uv_async_t *async);
 /* Reads the clock into `now`, and returns it. */
 double uvshim_update_time(uvshim_queue *queue);
+/* As uv_spawn, into memory of the type UV_PROCESS; the handle may be a poll to libuv. Also sets the child's id. */
+int uvshim_spawn(uvshim_queue *queue, void *process, const uv_process_options_t *options, int32_t *pid);
 /* How many datagrams one recvmmsg may bring. */
 void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */

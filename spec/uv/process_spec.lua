@@ -67,6 +67,94 @@ describe("uv.spawn", support.with_uv(function(uv)
         assert.equal("bad\n", seen[2])
     end)
 
+    it("gives a child what libuv does", function()
+        child.with_folder(function(folder)
+            local magic = uv.version() < 0x013402 and "" or "#!/bin/sh\n"
+            child.write(folder .. "/tool", magic .. "echo runs; kill -USR1 $$; echo lives")
+            uv.fs_chmod(folder .. "/tool", tonumber("755", 8))
+            local fd = assert(uv.fs_open(folder .. "/out", "w", tonumber("600", 8)))
+            local function says(file, options)
+                uv.fs_ftruncate(fd, 0)
+                options.stdio = options.stdio or { nil, fd, fd }
+                local how = { run(file, options) }
+                return how, (child.read(folder .. "/out"):gsub("%z+", ""))
+            end
+            -- A file without "#!" is a script up to libuv 1.52.1; it is found in the child's PATH;
+            -- and signals are not blocked or caught in it, though they may be here.
+            local signal = uv.new_signal()
+            signal:start("sigusr1", function() end)
+            signal:unref()
+            local path = { "PATH=" .. folder .. ":/bin:/usr/bin" }
+            assert.same({ { 0, 10 }, "runs\n" }, { says("tool", { env = path }) })
+            assert.same({ { 0, 10 }, "runs\n" }, { says(folder .. "/tool", {}) })
+            signal:close()
+            assert.same({ { 127, 0 }, "" }, { says("sh", {
+                args = { "-c", "exec no-such-tool 2>/dev/null" }, env = path,
+            }) })
+            -- What stands in another's way: 4 is our 1, which is the child's own by then.
+            local _, text = says("sh", {
+                args = { "-c", "readlink /proc/self/fd/4" }, stdio = { nil, fd, fd, 0, 1 },
+            })
+            assert.equal(uv.fs_readlink "/proc/self/fd/1" .. "\n", text)
+            _, text = says("sh", {
+                args = { "-c", "[ $(ps -o sid= $$) = $$ ] && echo leads" }, detached = true,
+            })
+            assert.equal("leads\n", text)
+            uv.fs_close(fd)
+        end)
+    end)
+
+    it("leaves streams of one direction, and no descriptors", function()
+        local function descriptors()
+            local n = 0
+            local listing = uv.fs_scandir "/proc/self/fd"
+            while uv.fs_scandir_next(listing) do n = n + 1 end
+            return n
+        end
+        local before = descriptors()
+        for _, file in ipairs { "true", "no-such-program" } do
+            local stdin, stdout, both = uv.new_pipe(), uv.new_pipe(), uv.new_pipe()
+            local process
+            process = uv.spawn(file, { stdio = { stdin, stdout, nil, both } }, function()
+                process:close()
+            end)
+            local ways = {}
+            for i, stream in ipairs { stdin, stdout, both } do
+                ways[i] = { stream:is_readable(), stream:is_writable() }
+                stream:close()
+            end
+            assert.same({ { false, true }, { true, false }, { true, true } }, ways)
+            uv.run()
+        end
+        local process = uv.spawn("sleep", { args = { 1000 } }, function() error "was closed" end)
+        assert.equal("EINVAL", select(3, process:fileno()))
+        assert.is_true(process:is_active())
+        process:kill()
+        process:close()
+        uv.run()
+        assert.equal(before, descriptors())
+    end)
+
+    it("hears of children where SIGCHLD is ignored", function()
+        local statuses = child.answer [[
+            local ffi, uv = require "ffi", require "moonlap.uv"
+            ffi.cdef "void (*signal(int, void (*)(int)))(int);"
+            local SIG_IGN = ffi.cast("void (*)(int)", 1)
+            ffi.C.signal(uv.constants.SIGCHLD, SIG_IGN)
+            local statuses = {}
+            for i = 1, 3 do
+                local process
+                process = uv.spawn("sh", { args = { "-c", "exit " .. i } }, function(status)
+                    statuses[i] = status
+                    process:close()
+                end)
+            end
+            uv.run()
+            answer(statuses)
+        ]]
+        assert.same({ 1, 2, 3 }, statuses)
+    end)
+
     it("hears of many children that die at once", function()
         local statuses, processes = {}, {}
         for i = 1, 40 do

@@ -162,7 +162,7 @@ end
 -- @treturn number
 function api.fileno(userdata)
     local h = check_handle(userdata)
-    if h.class.is_active then
+    if h.class.is_active or h.class.name == "process" then -- a child's descriptor is the shim's
         return errors.fail(errors.api.errno.EINVAL)
     end
     if h.closed then

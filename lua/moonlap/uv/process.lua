@@ -31,8 +31,7 @@ if not pcall(ffi.typeof, "moonlap_uv_process_options") then
     ]]
 end
 ffi.cdef [[
-int uv_spawn(uv_loop_t *, uv_process_t *, const moonlap_uv_process_options *);
-int uv_process_get_pid(const uv_process_t *);
+int uvshim_spawn(uvshim_queue *, void *, const moonlap_uv_process_options *, int32_t *pid);
 int uv_kill(int pid, int signum);
 void uv_disable_stdio_inheritance(void);
 int uv_fileno(const uv_handle_t *, int *);
@@ -52,12 +51,12 @@ local IGNORE, CREATE_PIPE, INHERIT_FD, INHERIT_STREAM = 0x0, 0x1, 0x2, 0x4
 local READABLE_PIPE, WRITABLE_PIPE = 0x10, 0x20
 
 local errno = errors.api.errno
-local process_ptr = ffi.typeof "uv_process_t *"
 local stream_ptr = ffi.typeof "uv_stream_t *"
 local options_t = ffi.typeof "moonlap_uv_process_options"
 local strings_t = ffi.typeof "const char *[?]"
 local stdio_t = ffi.typeof "moonlap_uv_stdio[?]"
 local on_exit = queue.callback "exit"
+local pid_box = ffi.new "int32_t[1]"
 
 local methods = {}
 local class = handle.class("process", methods)
@@ -211,14 +210,14 @@ local function spawn(...)
     local h = new_record()
     h.callback = callback or false
     local userdata = handle.new(class, h)
-    local ptr = ffi.cast(process_ptr, handle.memory(h))
-    local status = C.uv_spawn(queue.loop, ptr, c)
+    local memory = handle.memory(h)
+    local status = C.uvshim_spawn(queue.q, memory, c, pid_box)
     keep[1] = nil
     if status < 0 then
         closing.close(h, false)
         return errors.fail(status)
     end
-    h.pid = C.uv_process_get_pid(ptr)
+    h.pid = pid_box[0]
     return userdata, h.pid
 end
 
