@@ -3,12 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -16,9 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
-	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/observe"
-	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/watch"
 )
@@ -150,106 +145,33 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 }
 
 func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
-	open := &watchers{by: map[int]*watch.Watcher{}, kinds: o.evidence.wanted(), budget: float64(o.budget)}
-	defer open.close()
-	if len(open.kinds) > 0 {
+	all := &watching{sys: sys, o: o, kinds: o.evidence.wanted()}
+	if len(all.kinds) > 0 {
 		if err := observe.Possible(); err != nil {
-			return fmt.Errorf("--%s: %w", open.kinds[0].Name, err)
+			return fmt.Errorf("--%s: %w", all.kinds[0].Name, err)
 		}
 	}
 	show := (&screen{sys: sys}).show
 	if o.json {
 		show = func(s watch.Snapshot) error { return jsontext.NewEncoder(sys.Stdout).Encode(s) }
 	}
+	all.show = show
 	if o.listen == "" {
-		return watchUntil(ctx, sys, o, open, show)
+		return all.run(ctx)
 	}
 	metrics := &watch.Metrics{}
 	serving, err := serveMetrics(ctx, sys, o.listen, metrics)
 	if err != nil {
 		return err
 	}
-	return watchUntil(serving, sys, o, open, func(s watch.Snapshot) error {
+	all.show = func(s watch.Snapshot) error {
 		metrics.Observe(s)
 		if o.json {
 			return show(s)
 		}
 		return nil
-	})
-}
-
-// watchUntil shows interval after interval, until the context ends, or there is no worker: but a page
-// that is served waits for others.
-func watchUntil(ctx context.Context, sys Sys, o watchOptions, open *watchers, show func(watch.Snapshot) error) error {
-	for {
-		pids, err := o.Find() // anew, because a reload starts other workers
-		if err != nil && o.listen == "" {
-			return err
-		}
-		rows := watchAll(ctx, open, pids, o)
-		if len(pids) == 0 {
-			pause(ctx, o.every)
-		}
-		if ctx.Err() != nil {
-			if cause := context.Cause(ctx); errors.Is(cause, errServing) {
-				return cause
-			}
-			return ctx.Err()
-		}
-		snapshot := watch.NewSnapshot(sys.Now(), rows, nginx.WorkersOf)
-		if snapshot.Seen() == 0 && o.listen == "" && (o.once || !o.replaced(pids)) {
-			return errors.New(rows[0].Error)
-		}
-		if err := show(snapshot); err != nil {
-			return err
-		}
-		if o.once {
-			if snapshot.Seen() < len(rows) {
-				return exitWith(ExitPartial, nil)
-			}
-			return nil
-		}
 	}
-}
-
-// replaced tells that there are other workers than these by now, as after a reload.
-func (o *watchOptions) replaced(pids []int) bool {
-	now, err := o.Find()
-	return err == nil && slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(pids, pid) })
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// watchAll watches the workers side by side for an interval. open keeps those that are known.
-func watchAll(ctx context.Context, open *watchers, pids []int, o watchOptions) []watch.Row {
-	rows := make([]watch.Row, len(pids))
-	masters := map[int]bool{} // whose shared dicts are read, which their workers share
-	var wait sync.WaitGroup
-	for i, pid := range pids {
-		w, err := open.open(pid)
-		if err != nil {
-			rows[i] = watch.Failed(pid, err)
-			continue
-		}
-		w.Dicts, w.Largest = false, o.top
-		if master := process.Parent(pid); o.dicts && !masters[master] {
-			masters[master] = true
-			w.Dicts = true
-		}
-		wait.Go(func() { rows[i] = w.Interval(ctx, o.every) })
-	}
-	wait.Wait()
-	for i, r := range rows {
-		if r.Error != "" { // it ended; its number may come again
-			open.forget(pids[i])
-		}
-	}
-	return rows
+	return all.run(serving)
 }
 
 // A screen draws one page after the other: in place on a terminal, else below one another.

@@ -15,7 +15,9 @@ type Follower struct {
 	Find    func() ([]int, error) // those there are now; with an error there are none, but others may come
 	Expects func() bool           // others may come
 	Every   func() time.Duration  // until Find is asked again; nil: 200 ms
-	Open    func(pid int) (*worker.Worker, error)
+	// Round, where it is set, takes that time, with what Find has found. Following ends where it returns false.
+	Round func(ctx context.Context, found []int, err error) bool
+	Open  func(pid int) (*worker.Worker, error)
 	// Patience is how long a process may take to be ready that has come since Run began. Those that were there before are, unless
 	// Young says that none may be.
 	Patience time.Duration
@@ -40,11 +42,20 @@ func (f *Follower) Run(ctx context.Context) { f.RunUntil(ctx, ctx) }
 // RunUntil is Run, but opens no others once finding has ended.
 func (f *Follower) RunUntil(ctx, finding context.Context) {
 	f.known = map[int]bool{}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	defer f.running.Wait()
 	for first := true; finding.Err() == nil; first = false {
-		pids, _ := f.Find()
+		pids, err := f.Find()
 		for _, pid := range pids {
 			f.begin(ctx, pid, f.Young || !first)
+		}
+		if f.Round != nil {
+			if !f.Round(finding, pids, err) {
+				stop()
+				return
+			}
+			continue
 		}
 		every := 200 * time.Millisecond
 		if f.Every != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
@@ -116,5 +117,30 @@ func TestChoice(t *testing.T) {
 	}
 	if c := (Choice{All: true}); !c.Expects() {
 		t.Error("others may come")
+	}
+}
+
+// TestRound: rounds take the place of waiting, have what was found, and end following, with all that is observed, where one says so.
+func TestRound(t *testing.T) {
+	s := newScene(t, true)
+	pid := s.process().Process.Pid
+	s.Open = func(pid int) (*worker.Worker, error) { return &worker.Worker{Process: &process.Process{PID: pid}}, nil }
+	observed := make(chan int, 1)
+	s.Observe = func(ctx context.Context, w *worker.Worker) error {
+		observed <- w.PID
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	rounds := 0
+	s.Round = func(_ context.Context, found []int, err error) bool {
+		if !slices.Equal(found, []int{pid}) || err != nil {
+			t.Errorf("found: %v, %v", found, err)
+		}
+		rounds++
+		return rounds < 3
+	}
+	s.Run(t.Context())
+	if rounds != 3 || <-observed != pid {
+		t.Errorf("%d rounds", rounds)
 	}
 }

@@ -38,26 +38,21 @@ type Watcher struct {
 	observing *observe.Observing // nil: nobody asked
 }
 
-// Open opens a worker to watch it. Close it afterwards.
-func Open(pid int) (*Watcher, error) {
-	w, err := worker.Open(pid)
-	if err != nil {
-		return nil, err
-	}
-	watcher := &Watcher{w: w, events: process.CountEvents(pid), collector: collector.NewWatch(w, 2*time.Millisecond, 8*time.Millisecond)}
+// Of prepares to watch a worker. Close it before the worker is closed.
+func Of(w *worker.Worker) *Watcher {
+	watcher := &Watcher{w: w, events: process.CountEvents(w.PID), collector: collector.NewWatch(w, 2*time.Millisecond, 8*time.Millisecond)}
 	for _, m := range w.Machines() {
 		watcher.health = append(watcher.health, health{w: w, vm: m.VM})
 	}
-	return watcher, nil
+	return watcher
 }
 
-// Close gives back what Open took.
+// Close gives back what Of took.
 func (w *Watcher) Close() {
 	if w.observing != nil {
 		w.observing.Close()
 	}
 	w.events.Close()
-	w.w.Close()
 }
 
 // Observe has the intervals tell of kinds of evidence besides, at a cost of at most a share of the worker's time (0.01: 1 %). Those
