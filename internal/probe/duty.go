@@ -51,13 +51,29 @@ type Probe interface {
 	Spent() (cost, last time.Duration, err error)
 }
 
+// A Schedule says when a probe is attached, and what is done meanwhile.
+type Schedule interface {
+	// Next is the next burst. cost and elapsed are since Run began.
+	Next(cost, elapsed time.Duration) Burst
+	// During lasts as long as the burst does. It ends early where ctx does.
+	During(ctx context.Context, b Burst) error
+}
+
+// A Burst is a time in which a probe is attached.
+type Burst struct {
+	Before time.Duration // for which it is not attached first
+	Whole  time.Duration // from the end of the burst before, mostly, to that of the rest behind this one
+	Stays  bool          // the next burst follows at once
+}
+
 // A Cycle attaches a probe again and again, within a budget.
 type Cycle struct {
 	Probe
-	Trial  time.Duration // how long it is attached at least: as long as what it is to see mostly takes
-	Budget float64       // share of a processor (0.01: 1 %)
+	Schedule               // nil: as long as the budget allows
+	Trial    time.Duration // without a Schedule: how long it is attached at least: as long as what it is to see mostly takes
+	Budget   float64       // share of a processor (0.01: 1 %)
 
-	release func()        // of the worker, which this program has in hand while the probe is attached
+	release func()        // of the worker, which this program has in hand while the probe is attached; nil: it is not
 	gaps    time.Duration // Gaps when it was attached
 
 	lock     sync.Mutex    // of what follows: Duty may be asked for while Run goes on
@@ -68,16 +84,18 @@ type Cycle struct {
 	err      error         // what Run ended with
 }
 
-// checked is how often a probe that is attached is asked what it has cost.
-const checked = 50 * time.Millisecond
-
-// Run attaches the probe until ctx ends. Where its cost exceeds the budget, it is detached until that is paid: see budget. A time
-// in which this program is suspended is one more rest.
+// Run attaches the probe until ctx ends. A time in which this program is suspended is one more rest.
 func (c *Cycle) Run(ctx context.Context) error {
 	c.lock.Lock()
 	c.began = time.Now()
 	c.lock.Unlock()
+	if c.Schedule == nil {
+		c.Schedule = &trials{cycle: c, budget: budget{share: c.Budget}}
+	}
 	err := c.bursts(ctx)
+	if c.release != nil {
+		c.detach()
+	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.err, c.ended = cmp.Or(c.err, err), time.Now()
@@ -85,40 +103,78 @@ func (c *Cycle) Run(ctx context.Context) error {
 }
 
 func (c *Cycle) bursts(ctx context.Context) error {
-	budget := budget{share: c.Budget}
-	pause := func() (time.Duration, error) {
-		cost, _, err := c.Spent()
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		c.duty.Cost = cost
-		return budget.pause(cost, time.Since(c.began)), err
-	}
-	for ctx.Err() == nil {
-		if err := c.attach(); err != nil {
-			return err
-		}
-		for next := c.Trial; ctx.Err() == nil; next = checked {
-			sleep(ctx, next)
-			if owed, err := pause(); err != nil || owed > 0 || process.Leaving() {
-				break // it is asked again below
-			}
-		}
-		c.detach()
-		owed, err := pause() // with what came until it was
+	for end := c.began; ctx.Err() == nil; {
+		cost, elapsed, err := c.cost()
 		if err != nil {
 			return err
 		}
-		sleep(ctx, owed)
+		b := c.Next(cost, elapsed)
+		if c.release != nil && (!b.Stays || process.Leaving()) {
+			c.detach()
+		}
+		if now := time.Now(); now.After(end) {
+			end = now
+		}
+		end = end.Add(b.Whole)
+		Sleep(ctx, b.Before)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if c.release == nil {
+			if err := c.attach(); err != nil {
+				return err
+			}
+		}
+		if err := c.During(ctx, b); err != nil {
+			return err
+		}
+		if !b.Stays {
+			c.detach()
+			Sleep(ctx, time.Until(end))
+		}
+	}
+	return nil
+}
+
+// cost is what the probe has cost since Run began, and for how long.
+func (c *Cycle) cost() (cost, elapsed time.Duration, err error) {
+	cost, _, err = c.Spent()
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.duty.Cost = cost
+	return cost, time.Since(c.began), err
+}
+
+// trials is the Schedule of a probe that is attached for a trial, and on as long as the budget allows. Then it is detached until its
+// cost is paid: see budget.
+type trials struct {
+	cycle  *Cycle
+	budget budget
+}
+
+func (t *trials) Next(cost, elapsed time.Duration) Burst {
+	return Burst{Before: t.budget.pause(cost, elapsed)} // with what came until it was detached
+}
+
+func (t *trials) During(ctx context.Context, _ Burst) error {
+	const checked = 50 * time.Millisecond // how often it is asked what it has cost
+	for next := t.cycle.Trial; ctx.Err() == nil; next = checked {
+		Sleep(ctx, next)
+		cost, elapsed, err := t.cycle.cost()
+		if err != nil || t.budget.pause(cost, elapsed) > 0 || process.Leaving() {
+			break // the error comes again behind the burst
+		}
 	}
 	return nil
 }
 
 func (c *Cycle) attach() error {
-	c.release = process.Touch()
+	release := process.Touch()
 	if err := c.Attach(); err != nil {
-		c.release()
+		release()
 		return err
 	}
+	c.release = release
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.attached, c.gaps = Now(), Gaps()
@@ -136,9 +192,11 @@ func (c *Cycle) detach() {
 	c.lock.Unlock()
 	c.Detach()
 	c.release()
-	_, last, err := c.Spent()
+	c.release = nil
+	cost, last, err := c.Spent()
 	c.lock.Lock()
 	defer c.lock.Unlock()
+	c.duty.Cost = cost
 	c.duty.Probed += max(0, last-end)
 	c.err = cmp.Or(c.err, err)
 }
@@ -161,8 +219,8 @@ func (c *Cycle) Duty() (Duty, error) {
 	return d, c.err
 }
 
-// sleep waits, until ctx ends or this program is about to be suspended.
-func sleep(ctx context.Context, d time.Duration) {
+// Sleep waits, until ctx ends or this program is about to be suspended.
+func Sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-process.Leave():

@@ -25,17 +25,19 @@ var Kind = observe.Kind{
 
 // An observer counts what a worker's Lua allocates, in windows, and takes samples at allocations.
 type observer struct {
-	at      observe.At
-	probe   *probe.AllocationProbe
-	windows []window
-	cost    time.Duration   // that it has taken from the worker
-	costed  probe.Allocated // when cost was summed up
-	err     error
+	at        observe.At
+	probe     *probe.AllocationProbe
+	cycle     probe.Cycle
+	windows   []window
+	uncounted time.Duration // that detaching has taken from the worker, besides what the kernel has counted
+	err       error
 
-	patience         patience
-	attached, opened bool
-	release          func() // of the worker, which it has in hand while it is attached
-	last             edge   // the end of the last window
+	plan     plan          // of the last window
+	planned  time.Duration // what everything had cost before it
+	unpaid   bool          // its own cost is not known yet
+	patience patience
+	opened   bool
+	last     edge // its end
 
 	collector *collector.Watch
 	books     collector.Ledger // of the whole time
@@ -67,6 +69,7 @@ func observeAllocations(at observe.At) (observe.Observer, error) {
 		return nil, err
 	}
 	a := &observer{at: at, collector: collector.NewWatch(at.Worker, time.Millisecond, time.Millisecond)}
+	a.cycle = probe.Cycle{Probe: a, Schedule: a, Budget: at.Budget}
 	at.Sampling.Take(probe.Allocates, a.take)
 	a.probe, err = at.Sampling.Source.Allocations(probe.AllocationTarget{
 		PID: at.PID, Program: place.File, Offset: place.Offset + uint64(offset), State: allocator.State,
@@ -95,7 +98,7 @@ func (a *observer) Run(ctx context.Context) error {
 	during, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	reading.Go(func() { a.collector.Run(during) })
-	a.run(ctx)
+	a.fail(a.cycle.Run(ctx))
 	stop()
 	reading.Wait()
 	over, inUse, now := a.collector.Read()
@@ -121,8 +124,9 @@ func (a *observer) served() uint64 {
 
 // Result is what was allocated, once Run is over.
 func (a *observer) Result() (evidence.Result, error) {
+	duty, failed := a.cycle.Duty()
 	out := &Result{
-		Began: a.start.UTC(), Duration: a.elapsed, Elapsed: a.elapsed, Cost: a.cost, Each: a.each(), Budget: a.at.Budget,
+		Began: a.start.UTC(), Duration: a.elapsed, Elapsed: a.elapsed, Cost: duty.Cost, Each: a.each(), Budget: a.at.Budget,
 		HeapBefore: a.before, HeapAfter: a.heap,
 	}
 	if a.requests > 0 {
@@ -135,8 +139,8 @@ func (a *observer) Result() (evidence.Result, error) {
 	out.estimate(a.windows, a.books)
 	a.taken = out.weigh(a.taken, a.windows)
 	out.of(a.Samples())
-	if a.err != nil && !a.at.Ended() {
-		err = errors.Join(a.err, err)
+	if failed != nil && !a.at.Ended() {
+		err = errors.Join(failed, err)
 	}
 	return out, err
 }

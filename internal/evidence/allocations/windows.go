@@ -7,7 +7,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/collector"
 	"github.com/moonlap/moonlap/internal/probe"
-	"github.com/moonlap/moonlap/internal/process"
 )
 
 // A window is a time in which every allocation was counted; it stands for its stratum, in which it lies anywhere.
@@ -74,50 +73,15 @@ func next(done []window, before plan, cost, elapsed, least time.Duration, budget
 	return plan{window, max(stratum, time.Duration(min(float64(window)/share, float64(long))), window+min(pause, long))}
 }
 
-// run opens windows until ctx ends.
-func (a *observer) run(ctx context.Context) {
-	start := time.Now()
-	var p plan
-	for end := start; ctx.Err() == nil && a.err == nil; {
-		p = next(a.windows, p, a.cost, time.Since(start), a.patience.window(), a.at.Budget)
-		if a.attached && (!p.all() || process.Leaving()) {
-			a.detach()
-		}
-		end = later(end, time.Now()).Add(p.stratum)
-		if !a.attached {
-			sleepFor(ctx, time.Duration(rand.Float64()*float64(p.stratum-p.window)))
-			if ctx.Err() != nil {
-				break
-			}
-			a.release = process.Touch()
-			if a.err = a.probe.Attach(); a.err != nil {
-				a.release()
-				break
-			}
-			a.attached = true
-		}
-		a.open(ctx, p)
-		if !p.all() {
-			sleepFor(ctx, time.Until(end))
-		}
+// Next plans a window, anywhere in its stratum. The one before has cost what has come since it was planned.
+func (a *observer) Next(cost, elapsed time.Duration) probe.Burst {
+	if a.unpaid {
+		a.windows[len(a.windows)-1].cost = cost - a.planned
 	}
-	a.detach()
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// sleepFor waits, until ctx ends or this program is about to be suspended.
-func sleepFor(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-process.Leave():
-	case <-time.After(d):
-	}
+	a.unpaid, a.planned = false, cost
+	a.plan = next(a.windows, a.plan, cost, elapsed, a.patience.window(), a.at.Budget)
+	p := a.plan
+	return probe.Burst{Before: time.Duration(rand.Float64() * float64(p.stratum-p.window)), Whole: p.stratum, Stays: p.all()}
 }
 
 // An edge is where a window begins or ends.
@@ -174,11 +138,11 @@ func (a *observer) fail(errs ...error) {
 	}
 }
 
-// open opens a window, and closes it unless another one follows at once. One whose edges are not sharp is left out, with
+// During opens a window, and closes it unless another one follows at once. One whose edges are not sharp is left out, with
 // what was allocated in it: how exact it is must not depend on how busy the machine is.
-func (a *observer) open(ctx context.Context, p plan) {
+func (a *observer) During(ctx context.Context, b probe.Burst) error {
 	const tries = 5
-	slack := a.patience.slack(p.window)
+	slack := a.patience.slack(a.plan.window)
 	gaps := probe.Gaps()
 	begin, sharp := a.last, a.opened
 	for n := 0; n < tries && !sharp && a.err == nil; n++ {
@@ -186,56 +150,47 @@ func (a *observer) open(ctx context.Context, p plan) {
 		a.opened = sharp
 	}
 	if a.opened {
-		a.fail(a.probe.Open(a.distance(p)))
-		sleepFor(ctx, p.window)
+		a.fail(a.probe.Open(a.distance(a.plan)))
+		probe.Sleep(ctx, a.plan.window)
 		var ended bool
 		a.last, ended = a.edge(slack)
-		sharp = (ended || p.all()) && probe.Gaps() == gaps
+		sharp = (ended || b.Stays) && probe.Gaps() == gaps
 	}
-	if !p.all() {
+	if !b.Stays {
 		a.fail(a.probe.Shut())
 		a.opened = false
 	}
-	w := window{from: begin.at, to: a.last.at, stratum: p.stratum, used: a.last.used - begin.used}
+	w := window{from: begin.at, to: a.last.at, stratum: a.plan.stratum, used: a.last.used - begin.used}
 	w.Allocated, w.books = a.last.Minus(begin.Allocated), a.last.books.Minus(begin.books)
 	w.inside = a.costOf(w.Allocated)
-	before := a.cost
-	if p.all() {
+	if b.Stays {
 		w.stratum = w.length()
-		a.count()
-	} else {
-		a.detach()
 	}
-	w.cost = a.cost - before
 	a.patience = a.patience.after(sharp)
-	if sharp && a.err == nil {
+	if a.unpaid = sharp && a.err == nil; a.unpaid {
 		a.windows = append(a.windows, w)
 	}
+	return a.err
 }
 
-// detach ends the probing and counts what it has cost.
-func (a *observer) detach() {
-	if !a.attached {
-		return
-	}
-	a.count()
+// Attach begins to trap.
+func (a *observer) Attach() error { return a.probe.Attach() }
+
+// Detach ends what Attach began.
+func (a *observer) Detach() {
 	start := time.Now()
 	a.probe.Detach()
-	a.release()
-	a.attached, a.opened = false, false
+	a.opened = false
 	if n := len(a.windows); !probe.Prompt() && n > 0 { // nobody has counted the traps that there were until it returned
 		w := &a.windows[n-1]
-		a.cost += time.Duration(float64(w.inside) / float64(max(1, w.length())) * float64(time.Since(start)))
+		a.uncounted += time.Duration(float64(w.inside) / float64(max(1, w.length())) * float64(time.Since(start)))
 	}
-	a.count()
 }
 
-// count adds what has been taken since it was last called to the cost.
-func (a *observer) count() {
+// Spent is what the probe has cost until now.
+func (a *observer) Spent() (cost, last time.Duration, err error) {
 	now, err := a.probe.Read()
-	a.fail(err)
-	a.cost += a.costOf(now.Minus(a.costed))
-	a.costed = now
+	return a.costOf(now) + a.uncounted, 0, err
 }
 
 func (a *observer) costOf(n probe.Allocated) time.Duration {
