@@ -20,6 +20,7 @@ import (
 type historyOptions struct {
 	file, format, add, remove, plot string
 	rebuild                         bool
+	html, commitURL                 string
 }
 
 func newHistoryCommand(sys Sys) *cobra.Command {
@@ -44,6 +45,7 @@ enter it by themselves.`,
   moonlap history concat
   moonlap history --plot concat.html concat
   moonlap history --format csv concat > concat.csv
+  moonlap history --html site --commit-url https://github.com/you/it/commit/{commit}
   moonlap history --add main monday.jsonl tuesday.jsonl
   moonlap history --delete experiment
   moonlap history --rebuild`,
@@ -57,6 +59,8 @@ enter it by themselves.`,
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json, csv or markdown")
 	f.StringVar(&o.plot, "plot", "", "draw the figures with their steps, too: `FILE`.html, .svg or .png")
+	f.StringVar(&o.html, "html", "", "write a page a case, and an index of them, into `FOLDER`")
+	f.StringVar(&o.commitURL, "commit-url", "", "with --html: where a commit is shown, with {commit} in `URL`")
 	f.StringVar(&o.add, "add", "", "keep records, of --out, under this `NAME`")
 	f.StringVar(&o.remove, "delete", "", "delete the runs under this `NAME`, their records too")
 	f.BoolVar(&o.rebuild, "rebuild", false, "make the index again from the records, all figures computed anew")
@@ -69,8 +73,12 @@ func (o *historyOptions) check(args []string) error {
 	switch {
 	case deeds > 1:
 		return usageErrorf("--add, --rebuild and --delete go one at a time")
-	case deeds == 1 && o.plot != "":
-		return usageErrorf("--add, --rebuild and --delete draw nothing: --plot goes with none of them")
+	case deeds == 1 && (o.plot != "" || o.html != ""):
+		return usageErrorf("--add, --rebuild and --delete draw nothing: --plot and --html go with none of them")
+	case o.commitURL != "" && (o.html == "" || !strings.Contains(o.commitURL, "{commit}")):
+		return usageErrorf("--commit-url goes with --html, and has {commit} where the commit stands: https://github.com/you/it/commit/{commit}")
+	case o.html != "" && len(args) > 0:
+		return usageErrorf("--html writes a page of each case: it takes none")
 	case o.add != "" && len(args) == 0:
 		return usageErrorf("which records? --add NAME RECORD…")
 	case o.add == "" && deeds == 1 && len(args) > 0:
@@ -103,6 +111,9 @@ func runHistory(ctx context.Context, sys Sys, o historyOptions, args []string) e
 	line.Clear()
 	if err != nil || h == nil {
 		return err
+	}
+	if o.html != "" {
+		return writeSite(sys, h, o.html, o.commitURL)
 	}
 	if err := o.write(sys, h, len(args) == 1); err != nil || o.plot == "" {
 		return err

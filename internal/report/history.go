@@ -260,6 +260,59 @@ func (p *page) mark(s plotScale, point record.Point) string {
 	return strings.TrimRight(strings.Join(cells, ""), " ")
 }
 
+// HistoryRuns is the table of a series' runs, for a page: the last run first. step names what changed with a run.
+func HistoryRuns(s record.Series) (headers []string, rows [][]string) {
+	p := newPage(ui.Options{})
+	step := map[int]string{}
+	for _, st := range s.Steps {
+		step[st.At] = p.step(s, st)
+	}
+	for i, point := range slices.Backward(s.Points) {
+		rows = append(rows, []string{ui.Clean(point.Minute()), ui.Clean(point.ShortCommit()), ui.Clean(point.SavedAs), p.figure(point), step[i]})
+	}
+	return []string{"time (UTC)", "commit", "name", "time per call", "step"}, rows
+}
+
+// sparked is how many of the last runs a line of an overview has.
+const sparked = 30
+
+// HistoryLine is a series in a line of an overview: its newest figure, its course and its last step.
+func HistoryLine(s record.Series) (headers, row []string) {
+	p := newPage(ui.Options{})
+	var course []float64
+	for _, point := range s.Points[max(0, len(s.Points)-sparked):] {
+		if point.NSPerCall != nil {
+			course = append(course, point.NSPerCall.Estimate)
+		}
+	}
+	spark := ""
+	if len(course) > 1 {
+		const ground = 0.8 // of the least, so that small changes show
+		low := ground * slices.Min(course)
+		most := slices.Max(course) - low
+		for i := range course {
+			course[i] -= low
+		}
+		spark = p.Spark(course, most)
+	}
+	last := ""
+	if n := len(s.Steps); n > 0 {
+		last = p.step(s, s.Steps[n-1])
+	}
+	newest := s.Points[len(s.Points)-1]
+	return []string{"case", "file", "time per call", "last step", "last 30 runs", "runs", "newest (UTC)"},
+		[]string{ui.Clean(s.Case), ui.Clean(s.File), p.figure(newest), last, spark, ui.Count(len(s.Points)), ui.Clean(newest.Minute())}
+}
+
+// HistoryFacts is under which conditions a series was measured; of a second one only what differs from the first.
+func HistoryFacts(s, first record.Series, second bool) string {
+	p := newPage(ui.Options{})
+	if second {
+		return ui.Unglued(p.facts(s.Apart(first.Setting)))
+	}
+	return ui.Unglued(p.facts(s.Setting))
+}
+
 // HistoryMarkdown writes one table a series, or, of all cases, one of their newest runs.
 // Its only error is that of w.
 func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {

@@ -200,12 +200,22 @@ func TestBrowserShowsPages(t *testing.T) {
 		Title: `"><b>A & B`,
 		HTML:  `<!doctype html><body style="margin:0"><div style="height:900px"></div><p id="end">"the' end</p><script>document.body.dataset.ran = 1</script>`,
 	}}
+	f.Up = Cell{Text: "<all>", Link: "index.html"}
+	f.Tables = []Table{{Title: "Runs", Headers: []string{"commit", "time"}, Right: []int{1}, Rows: [][]Cell{{{Text: "3f2a", Link: "https://example.org/3f2a"}, {Text: "<31> ns"}}}}}
 	file := filepath.Join(t.TempDir(), "plot.html")
 	if err := f.WriteFile(file); err != nil {
 		t.Fatal(err)
 	}
 	b := browser.OpenTab(t)
 	b.Open(file)
+	b.Await("a table with links", `document.querySelector("td a").href == "https://example.org/3f2a" && document.querySelector("td.right").textContent == "<31> ns" &&
+		document.getElementById("up").textContent == "<all>" && document.getElementById("up").getAttribute("href") == "index.html"`)
+	for _, scheme := range []string{"dark", "light"} {
+		b.Prefer(scheme)
+		b.Resize(390, 844)
+		b.Await("it fits a telephone", fmt.Sprintf(`document.documentElement.dataset.theme == %q && document.documentElement.scrollWidth <= 390`, scheme))
+	}
+	b.Await("the frame has the page's theme", `document.querySelector("iframe").contentDocument.documentElement.dataset.theme == "light"`)
 	const frame = `document.querySelector("iframe")`
 	b.Await("the page runs", frame+`.contentDocument.body?.dataset.ran == 1`)
 	b.Await("it is as high as what it shows", frame+`.clientHeight >= 900`)

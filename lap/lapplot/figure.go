@@ -12,7 +12,24 @@ type Figure struct {
 	Notes  []string // lines below that
 	Ratios []Ratio
 	Charts []*Chart
-	Pages  []Page // below the charts; in HTML alone
+	Pages  []Page  // below the charts; in HTML alone
+	Up     Cell    // a link above the title; in HTML alone
+	Tables []Table // below the charts; in HTML alone
+}
+
+// A Table is rows of text below the charts of a page. Numbers stand to the right where Right says so.
+type Table struct {
+	Title   string
+	Note    string // below the title
+	Headers []string
+	Rows    [][]Cell
+	Right   []int // columns
+}
+
+// A Cell is a text, which leads to Link unless that is "".
+type Cell struct {
+	Text string `json:"text"`
+	Link string `json:"link,omitempty"`
 }
 
 // A Page is a whole HTML document that is shown within another, in a frame of its own.

@@ -33,7 +33,7 @@ var (
 // series on and off, light and dark. It loads nothing; its charts are drawn by uPlot, which
 // is inside.
 func (f *Figure) WriteHTML(w io.Writer) error {
-	if err := f.check(); err != nil {
+	if err := f.check(); err != nil && len(f.Tables) == 0 {
 		return err
 	}
 	data, err := json.Marshal(f.pageData()) // escapes <, > and &, so that no text ends the script
@@ -73,6 +73,15 @@ type (
 		Light  []string    `json:"light"`
 		Dark   []string    `json:"dark"`
 		Charts []pageChart `json:"charts"`
+		Up     *Cell       `json:"up,omitempty"`
+		Tables []pageTable `json:"tables,omitempty"`
+	}
+	pageTable struct {
+		Title   string   `json:"title"`
+		Note    string   `json:"note,omitempty"`
+		Headers []string `json:"headers"`
+		Rows    [][]Cell `json:"rows"`
+		Right   []int    `json:"right,omitempty"`
 	}
 	pageChart struct {
 		Title  string       `json:"title"`
@@ -135,6 +144,12 @@ func (f *Figure) pageData() pageFigure {
 	}
 	for _, c := range f.Charts {
 		data.Charts = append(data.Charts, c.pageData(place))
+	}
+	if f.Up != (Cell{}) {
+		data.Up = &f.Up
+	}
+	for _, t := range f.Tables {
+		data.Tables = append(data.Tables, pageTable(t))
 	}
 	return data
 }

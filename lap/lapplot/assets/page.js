@@ -1,5 +1,5 @@
 const figure = JSON.parse(document.getElementById("figure").textContent);
-const hidden = figure.names.map(() => false);
+const hidden = (figure.names ?? []).map(() => false);
 const plots = [];
 
 const make = (tag, parent, text, className) => {
@@ -196,9 +196,27 @@ function addChart(chart) {
   plots.push(u);
 }
 
+function link(parent, cell) {
+  const e = make(cell.link ? "a" : "span", parent, cell.text);
+  if (cell.link) e.href = cell.link;
+}
+
+function addTable(table) {
+  const section = make("section", document.querySelector("main"));
+  make("h2", section, table.title);
+  if (table.note) make("p", section, table.note);
+  const t = make("table", make("div", section, null, "table"));
+  const row = (cells, tag) => {
+    const r = make("tr", t);
+    cells.forEach((cell, i) => link(make(tag, r, null, table.right?.includes(i) ? "right" : ""), cell));
+  };
+  row(table.headers.map(text => ({ text })), "th");
+  for (const cells of table.rows) row(cells, "td");
+}
+
 function addKeys() {
   const keys = document.getElementById("keys");
-  figure.names.forEach((name, i) => {
+  figure.names?.forEach((name, i) => {
     const key = make("button", keys);
     swatch(key, i);
     make("span", key, name);
@@ -220,7 +238,12 @@ document.getElementById("report").hidden = !figure.report;
 for (const note of figure.notes ?? []) make("p", document.getElementById("notes"), note);
 addKeys();
 setTheme();
-figure.charts.forEach(addChart);
+(figure.charts ?? []).forEach(addChart);
+figure.tables?.forEach(addTable);
+document.querySelector("body > footer").hidden = !figure.charts;
+if (figure.up) {
+  Object.assign(document.getElementById("up"), { textContent: figure.up.text, href: figure.up.link, hidden: false });
+}
 darkWanted.onchange = e => { dark = e.matches; setTheme(); };
 
 // Pages within this one are as high as what they show.
