@@ -45,7 +45,7 @@ enter it by themselves.`,
   moonlap history concat
   moonlap history --plot concat.html concat
   moonlap history --format csv concat > concat.csv
-  moonlap history --html site --commit-url https://github.com/you/it/commit/{commit}
+  moonlap history --html site --commit-url https://example.org/it/{commit}
   moonlap history --add main monday.jsonl tuesday.jsonl
   moonlap history --delete experiment
   moonlap history --rebuild`,
