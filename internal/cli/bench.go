@@ -19,6 +19,8 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
+	"github.com/moonlap/moonlap/internal/store"
 )
 
 type benchOptions struct {
@@ -294,6 +296,8 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	}
 	line := newProgress(sys)
 	begun := past.sign(opening(sys, kind, gitPlace(m.Sides[0].Options)))
+	yardsticks := store.ReadYardsticks(begun.Environment, sys.Now())
+	begun.Yardsticks = yardsticks.Best()
 	rec, err := bench.Run(ctx, m, begun, past.watch(sink.write), func(p bench.Progress) {
 		line.Update(fmt.Sprintf("round %d, %s", p.Round, p.Case), p.Elapsed, p.Left)
 	})
@@ -308,6 +312,9 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	}
 	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
+	}
+	if keepErr := yardsticks.Keep(quiet.Seen(rec)); keepErr != nil {
+		fmt.Fprintf(sys.Stderr, "moonlap: the machine's best is not kept: %v\n", keepErr)
 	}
 	results := stat.Summarize(rec)
 	results.Comparisons = stat.CompareTurns(rec, results)

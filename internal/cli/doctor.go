@@ -16,6 +16,7 @@ import (
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
 )
@@ -78,8 +79,11 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 	return cmd
 }
 
-func (o doctorOptions) machine() doctor.Machine {
-	return doctor.Machine{Root: o.root, Env: runtime.EnvironmentUnder(o.root), Counter: doctor.OpenCounter, Probe: probe.Check}
+func (o doctorOptions) machine(sys Sys) doctor.Machine {
+	m := doctor.Machine{Root: o.root, Env: runtime.EnvironmentUnder(o.root), Counter: doctor.OpenCounter, Probe: probe.Check}
+	seen := store.ReadYardsticks(m.Env, sys.Now())
+	m.Yardsticks, m.Since = seen.Best(), seen.From()
+	return m
 }
 
 // doctored is what --json writes.
@@ -93,7 +97,7 @@ type doctored struct {
 }
 
 func runDoctor(ctx context.Context, sys Sys, o doctorOptions) error {
-	machine := o.machine()
+	machine := o.machine(sys)
 	var repaired []doctor.Check
 	if file, err := doctor.StateFile(sys.Getenv); err == nil { // else no --tune can have left anything
 		repaired, err = repairChecks(file, o.root)
@@ -189,7 +193,7 @@ func counted(n int, what string) string {
 
 func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) error {
 	told := func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
-	machine := o.machine()
+	machine := o.machine(sys)
 	tuning := doctor.Tuning{Nice: o.nice, NoASLR: o.noASLR}
 	switch o.pin {
 	case "none":

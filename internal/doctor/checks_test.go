@@ -193,3 +193,13 @@ func TestProbe(t *testing.T) {
 		}
 	}
 }
+
+func TestYardsticksOfTheMachine(t *testing.T) {
+	if got := (Machine{}).yardsticks(); len(got) != 0 {
+		t.Errorf("%v of a machine that no run was on", got)
+	}
+	got := Machine{Yardsticks: map[string]float64{"core": 1432, "cache": 1062}, Since: "2026-11-20"}.yardsticks()
+	if len(got) != 1 || got[0].Status != OK || got[0].Text != "cache 1.06 µs, core 1.43 µs in the quietest moments since 2026-11-20" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -6,6 +6,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/probe"
@@ -36,11 +37,14 @@ type Machine struct {
 	Counter func(hardware bool) error
 	// Probe tries what sampling through eBPF takes; nil: it is not tried, files alone tell.
 	Probe func() []probe.Checked
+	// Yardsticks are the best times of the yardsticks that runs saw here since a day, in ns; empty: no run was here.
+	Yardsticks map[string]float64
+	Since      string
 }
 
 // Checks looks at the machine.
 func (m Machine) Checks() []Check {
-	checks := append(m.unmounted(), m.frequency()...)
+	checks := slices.Concat(m.unmounted(), m.frequency(), m.yardsticks())
 	for _, check := range []func() Check{
 		m.smt, m.aslr, m.load, m.steal, m.quota, m.clock, m.counters, m.perf, m.ebpf, m.ptrace, m.kernelNames,
 	} {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,18 @@ func (m Machine) frequency() []Check {
 		checks = append(checks, ok("turbo", "off"))
 	}
 	return checks
+}
+
+// yardsticks tells what a quiet moment is on this machine.
+func (m Machine) yardsticks() []Check {
+	var best []string
+	for _, kind := range slices.Sorted(maps.Keys(m.Yardsticks)) {
+		best = append(best, fmt.Sprintf("%s %.2f µs", kind, m.Yardsticks[kind]/1000))
+	}
+	if len(best) == 0 {
+		return nil
+	}
+	return []Check{ok("yardsticks", strings.Join(best, ", ")+" in the quietest moments since "+m.Since)}
 }
 
 func (m Machine) smt() Check {
