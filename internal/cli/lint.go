@@ -6,14 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/lint"
-	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -23,6 +22,8 @@ type lintOptions struct {
 	format        string
 	baseline      string
 	why, profile  string
+	load          string
+	loadTime      secondsFlag
 	showConfig    bool
 	lsp           bool
 	all           bool
@@ -69,11 +70,12 @@ const lintExamples = `  moonlap lint lua/ conf/nginx.conf
   moonlap lint --baseline lint.json lua/
   moonlap lint --why regex-flags
   moonlap lint --profile profile.json lua/
+  moonlap lint --load http://127.0.0.1:8080/ lua/ conf/nginx.conf
   moonlap lint --measure
   moonlap lint --fix lua/ > changes.diff`
 
 func newLintCommand(sys Sys) *cobra.Command {
-	var o lintOptions
+	o := lintOptions{loadTime: secondsFlag(15 * time.Second)}
 	cmd := &cobra.Command{
 		Use:     "lint [flags] PATH… | --measure | --why RULE | --show-config",
 		Short:   "Find slow idioms in Lua and nginx.conf, each with its price",
@@ -90,6 +92,8 @@ func newLintCommand(sys Sys) *cobra.Command {
 	f.StringVar(&o.format, "format", "text", "text, json, sarif or github")
 	f.StringVar(&o.baseline, "baseline", "", "say nothing of the findings in `FILE`; where it does not\nexist, write it")
 	f.StringVar(&o.profile, "profile", "", "rank by the time of each line in a profile: a `FILE` of\n'moonlap profile --format json', or a capture's")
+	f.StringVar(&o.load, "load", "", "put load on a `URL`, profile the server that listens there,\nand rank by what there is to gain a request")
+	f.Var(&o.loadTime, "load-time", "with --load, how long")
 	f.StringVar(&o.why, "why", "", "explain a `RULE`, with its pair and price")
 	f.StringSliceVar(&o.rules, "rules", nil, "only these `RULES`, also where they are off")
 	f.BoolVar(&o.all, "all", false, "also rules whose pairs show no difference")
@@ -185,6 +189,10 @@ func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
 		return usageErrorf("which files or folders?")
 	case len(args) > 0 && (o.measure || o.why != "" || o.lsp):
 		return usageErrorf("--measure, --why and --lsp take no paths")
+	case len(args) == 0 && o.load != "" || other > 0 && o.load != "":
+		return usageErrorf("--load goes with files or folders to lint")
+	case o.load != "" && o.profile != "":
+		return usageErrorf("--load takes its own profile: leave out --profile")
 	case o.write && !o.fix:
 		return usageErrorf("--write goes with --fix")
 	case o.measure && (o.runs < 1 || o.processes < 6):
@@ -218,6 +226,13 @@ func (l *linting) asked(o lintOptions) func(string) bool {
 }
 
 func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []string) error {
+	var loaded lint.Measured
+	if o.load != "" {
+		var err error
+		if loaded, err = o.underLoad(ctx, sys); err != nil {
+			return err
+		}
+	}
 	report, err := lint.Run(ctx, lint.Options{LuaJIT: l.luajit, Paths: paths, Settings: l.settings, Rules: l.on(o), Stdin: sys.Stdin})
 	if err != nil {
 		return err
@@ -233,14 +248,14 @@ func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []stri
 		}
 	}
 	if o.profile != "" {
-		p, err := new(profileOptions).read(ctx, sys, o.profile)
+		m, err := o.measured(ctx, sys, o.profile)
 		if err != nil {
 			return err
 		}
-		if p.Unit == profile.Bytes || !slices.Contains([]string{"", sample.OnCPU, sample.Wall}, p.Moments) {
-			return fmt.Errorf("%s is no profile of CPU time: take one with 'moonlap profile', without --off-cpu and --allocations", o.profile)
-		}
-		report.Join(p)
+		report.Join(m, l.on(o))
+	}
+	if o.load != "" {
+		report.Join(loaded, l.on(o))
 	}
 	report.Rank()
 	for _, f := range report.Faults {

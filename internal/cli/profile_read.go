@@ -35,9 +35,15 @@ func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error 
 
 // read reads a profile that --format json wrote, or that of a case in a record.
 func (o *profileOptions) read(ctx context.Context, sys Sys, file string) (*profile.Profile, error) {
+	p, _, err := o.readWith(ctx, sys, file)
+	return p, err
+}
+
+// readWith also returns the record that the profile is in; nil where it is in none.
+func (o *profileOptions) readWith(ctx context.Context, sys Sys, file string) (*profile.Profile, *record.Record, error) {
 	f, err := files.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	// A record has several lines, and may be compressed.
@@ -45,17 +51,19 @@ func (o *profileOptions) read(ctx context.Context, sys Sys, file string) (*profi
 	const recordBegins = `{"type":"run"`
 	head, _ := from.Peek(len(recordBegins))
 	if !bytes.HasPrefix(head, []byte("\x1f\x8b")) && string(head) != recordBegins {
-		return readProfile(ctx, sys, from, file)
+		p, err := readProfile(ctx, sys, from, file)
+		return p, nil, err
 	}
 	text, err := record.Inflate(from, file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	rec, err := awaited(ctx, sys, "reading "+file, func() (*record.Record, error) { return record.Read(text, file) })
 	if rec == nil || len(rec.Cases) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("%s holds no case", file))
+		return nil, nil, errors.Join(err, fmt.Errorf("%s holds no case", file))
 	}
-	return o.ofRecord(rec, file)
+	p, err := o.ofRecord(rec, file)
+	return p, rec, err
 }
 
 // mostProfile is more than a profile of hours has.

@@ -22,8 +22,11 @@ type Finding struct {
 	// PriceNS is what a call costs more than with what the rule advises.
 	PriceNS *record.Interval `json:"price_ns,omitempty"`
 	Price   *Price           `json:"price,omitempty"`
+	Gain    *Gain            `json:"gain,omitempty"`
 	Fix     Fix              `json:"fix,omitempty"`
 	text    string           // the line, for the baseline
+	// directive tells that it is of nginx.conf itself, not of Lua in it.
+	directive bool
 }
 
 // Heat says how hot the line of a finding is.
@@ -32,6 +35,8 @@ type Heat struct {
 	Share float64 `json:"share,omitempty"` // of the CPU time in the profile
 	Loops int     `json:"loops"`           // around it, in its function
 	Cold  bool    `json:"cold,omitempty"`  // in a branch that reports a failure
+	// Interpreted is the part of the CPU time in which Lua was interpreted because of this line.
+	Interpreted float64 `json:"interpreted,omitempty"`
 }
 
 // A Fix is edits that keep the meaning, all of them together.
@@ -77,12 +82,33 @@ type Report struct {
 	Known int `json:"known,omitempty"`
 	// Silent are rules that found something and say nothing: their pairs show no difference.
 	Silent map[string]int `json:"silent,omitempty"`
+
+	sources []source // that were read
+	prices  Prices
+	ignored map[ignore]bool // what comments silence
 }
 
-// Rank puts findings in order: the hottest first where there is a profile, else by file and line.
+// A source is a file that was linted.
+type source struct{ file, class string }
+
+// An ignore is a rule that a comment silences at a place; line 0 is the whole file.
+type ignore struct {
+	place
+	rule string
+}
+
+// gain is what findings are ranked by: what there is to gain, or was interpreted.
+func (h Heat) gain(g *Gain) float64 {
+	if g == nil {
+		return h.Interpreted
+	}
+	return max(g.Share, h.Interpreted)
+}
+
+// Rank puts findings in order: those with the most to gain first where there is a profile, else by file and line.
 func (r *Report) Rank() {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Heat.Share, a.Heat.Share), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+		return cmp.Or(cmp.Compare(b.Heat.gain(b.Gain), a.Heat.gain(a.Gain)), cmp.Compare(b.Heat.Share, a.Heat.Share), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
 	})
 }

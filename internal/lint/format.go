@@ -56,7 +56,10 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 		}
 		if f.Heat.From == "profile" {
 			byProfile = true
-			facts = append(facts, f.Heat.text())
+			facts = append(facts, f.Heat.text(p.Glyphs))
+			if f.Gain != nil {
+				facts = append(facts, f.Gain.text(p.Glyphs))
+			}
 		}
 		if len(facts) > 0 {
 			p.FaintLine("  " + p.Join(facts...))
@@ -86,13 +89,6 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 			strings.Join(slices.Sorted(maps.Keys(r.Silent)), ", "), ui.Plural(n, "place", "places")), p.Faint)
 	}
 	return p.Write(w)
-}
-
-func (h Heat) text() string {
-	if h.Share == 0 {
-		return "cold in the profile"
-	}
-	return ui.Percent(h.Share) + " of the profile's time in this line"
 }
 
 // github writes workflow commands, which GitHub shows at the lines of a pull request.

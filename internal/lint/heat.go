@@ -16,69 +16,49 @@ type place struct {
 	line int
 }
 
-// lines is what part of a profile's time lies in each Lua line, with the C code that it calls.
-type lines struct {
-	share  map[place]float64
-	byBase map[string][]string // files of the profile, by their last name
-}
-
 // inBlock is how the Lua module names the code of a block: "content_by_lua(nginx.conf:9)". Its line 1 is that of the directive.
 var inBlock = regexp.MustCompile(`^\w+_by_lua\((.+):(\d+)\)$`)
 
-func linesOf(p *profile.Profile) lines {
-	l := lines{share: map[place]float64{}, byBase: map[string][]string{}}
+// inConf is a place in nginx.conf, where the file is the name of a block in it.
+func (at place) inConf() place {
+	if m := inBlock.FindStringSubmatch(at.file); m != nil {
+		first, _ := strconv.Atoi(m[2])
+		return place{m[1], first + at.line - 1}
+	}
+	return at
+}
+
+// heatOf is what part of a profile's time lies in each line of the files that were linted, with what it calls elsewhere: C, and
+// libraries as resty.core.
+func (r *Report) heatOf(p *profile.Profile) map[place]float64 {
+	heat := map[place]float64{}
 	total := float64(p.Total())
 	if total == 0 {
-		return l
+		return heat
 	}
+	sources := map[string]string{}
 	for _, s := range p.Stacks {
 		for _, f := range slices.Backward(s.Frames) {
-			if f.Kind != profile.Lua {
+			if f.Kind != profile.Lua || f.Line == 0 {
 				continue
 			}
-			at := place{f.File, f.Line}
-			if m := inBlock.FindStringSubmatch(f.File); m != nil {
-				first, _ := strconv.Atoi(m[2])
-				at = place{m[1], first + f.Line - 1}
+			at := place{f.File, f.Line}.inConf()
+			file, known := sources[at.file]
+			if !known {
+				file, _ = r.sourceOf(at.file)
+				sources[at.file] = file
 			}
-			if f.Line > 0 {
-				l.add(at, float64(s.Count)/total)
+			if file == "" {
+				continue // a library's: it is time of the line that calls it
+			}
+			lines := max(1, f.LastLine-f.Line+1) // more than one where it is not known which
+			for i := range lines {
+				heat[place{file, at.line + i}] += float64(s.Count) / total / float64(lines)
 			}
 			break
 		}
 	}
-	return l
-}
-
-func (l lines) add(at place, share float64) {
-	base := filepath.Base(at.file)
-	if !slices.Contains(l.byBase[base], at.file) {
-		l.byBase[base] = append(l.byBase[base], at.file)
-	}
-	l.share[at] += share
-}
-
-// of is the share of a line. The files of a profile are those of the machine where it was taken: of those with the file's name the
-// one counts whose folders are most alike, and none where two are equally so.
-func (l lines) of(file string, line int) float64 {
-	absolute, err := filepath.Abs(file)
-	if err != nil {
-		absolute = file
-	}
-	best, most, several := "", 0, false
-	for _, other := range l.byBase[filepath.Base(file)] {
-		n := alike(absolute, other)
-		switch {
-		case n > most:
-			best, most, several = other, n, false
-		case n == most:
-			several = true
-		}
-	}
-	if several {
-		return 0
-	}
-	return l.share[place{best, line}]
+	return heat
 }
 
 // alike is how many names at the end of two paths are the same.
@@ -90,11 +70,32 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// Join gives findings the heat of their lines in a profile.
-func (r *Report) Join(p *profile.Profile) {
-	l := linesOf(p)
+// A Gain is what a change may spare at most: of the line's time the part that the bad side of the rule's pair takes more.
+type Gain struct {
+	Share float64 `json:"share"`                    // of all CPU time in the profile
+	NS    float64 `json:"ns_per_request,omitempty"` // 0: how many requests there were is not known
+}
+
+// Measured is what a profile is of.
+type Measured struct {
+	Profile    *profile.Profile
+	PerRequest float64 // CPU time of the server in ns; 0: not known
+}
+
+// Join gives findings the heat of their lines in a profile, and what there is to gain; the rules that are on explain what the
+// profile saw interpreted.
+func (r *Report) Join(m Measured, on []Rule) {
+	r.explain(m.Profile, on)
+	heat := r.heatOf(m.Profile)
 	for i := range r.Findings {
-		h := &r.Findings[i].Heat
-		h.From, h.Share = "profile", l.of(r.Findings[i].File, r.Findings[i].Line)
+		f := &r.Findings[i]
+		if f.directive {
+			continue // no code of a profile's
+		}
+		f.Heat.From, f.Heat.Share = "profile", heat[place{f.File, f.Line}]
+		if p := f.Price; p != nil && !p.Silences() && f.Heat.Share > 0 {
+			part := f.Heat.Share * min(1, max(0, p.Difference.Estimate/max(p.Bad, 1e-9)))
+			f.Gain = &Gain{part, part * m.PerRequest}
+		}
 	}
 }

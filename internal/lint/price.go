@@ -212,11 +212,15 @@ func (r *Report) Apply(prices Prices, asked func(rule string) bool) {
 		}
 		return silent
 	})
+	r.prices = prices
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		if p := prices[f.Rule]; p != nil {
-			f.Price, f.PriceNS = p, &p.Difference
-		}
+		r.Findings[i].priced(prices)
+	}
+}
+
+func (f *Finding) priced(prices Prices) {
+	if p := prices[f.Rule]; p != nil {
+		f.Price, f.PriceNS = p, &p.Difference
 	}
 }
 

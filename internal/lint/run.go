@@ -70,6 +70,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	close(next)
 	all.Wait()
+	r.report.ignored = map[ignore]bool{}
+	for i, c := range chunks {
+		if c.conf != nil {
+			for _, file := range c.conf.Files {
+				r.report.sources = append(r.report.sources, source{file, Request})
+			}
+		} else {
+			r.report.sources = append(r.report.sources, source{c.file, c.class})
+		}
+		for _, place := range results[i].ignored {
+			r.report.ignored[place] = true
+		}
+	}
 	for _, one := range results {
 		r.report.Findings = append(r.report.Findings, one.findings...)
 		r.report.Faults = append(r.report.Faults, one.faults...)
@@ -219,6 +232,7 @@ func (r *run) relative(path string) string {
 type result struct {
 	findings []Finding
 	faults   []Fault
+	ignored  []ignore
 }
 
 func (r *run) lint(w *worker, id int, c chunk) (res result) {
@@ -239,8 +253,10 @@ func (r *run) lint(w *worker, id int, c chunk) (res result) {
 		switch a.Type {
 		case "fault":
 			res.faults = append(res.faults, Fault{File: file, Line: a.Line, Column: a.Column, Rule: a.Rule, Message: a.Message})
+		case "ignored":
+			res.ignored = append(res.ignored, ignore{place{file, a.Line}, a.Rule})
 		case "finding":
-			f := Finding{Rule: a.Rule, File: file, Line: a.Line, Column: a.Column, Message: a.Message, Class: a.Class, Fix: a.Fix,
+			f := Finding{Rule: a.Rule, File: file, Line: a.Line, Column: a.Column, Message: a.Message, Class: a.Class, Fix: a.Fix, directive: c.conf != nil,
 				Heat: Heat{From: "guess", Loops: a.Loops, Cold: a.Cold}}
 			if own := a.Line - c.line; own >= 0 && own < len(lines) && c.conf == nil {
 				f.text = string(bytes.TrimSpace(lines[own]))

@@ -11,7 +11,8 @@
 --     conf ID CLASS BYTES             nginx.conf's directives, as `moonlap.lint.conf` has them
 --
 -- PATH has its blanks as %20. Answers are lines of JSON on descriptor 3. Each request is answered
--- by one of type `done`, behind its `finding` and `fault` lines.
+-- by one of type `done`, behind its `finding`, `fault` and `ignored` lines; the last are what
+-- comments silence.
 -- @module moonlap.lint
 local channel = require "moonlap.bench.channel"
 local conf = require "moonlap.lint.conf"
@@ -26,7 +27,8 @@ local walk = require "moonlap.lint.walk"
 
 local _M = {}
 
-local ipairs, pcall, tonumber, tostring = ipairs, pcall, tonumber, tostring
+local ipairs, pairs, pcall = ipairs, pairs, pcall
+local tonumber, tostring = tonumber, tostring
 local stdin = io.stdin
 
 local out, prepared
@@ -87,6 +89,14 @@ local function read_chunk(place, text)
         if shown(finding, silenced) then
             finding.type, finding.id, finding.own_line = "finding", place.id, nil
             out:write(finding)
+        end
+    end
+    for rule in pairs(silenced.file) do
+        out:write {type = "ignored", id = place.id, rule = rule, line = 0}
+    end
+    for line, of_line in pairs(silenced.lines) do
+        for rule in pairs(of_line) do
+            out:write {type = "ignored", id = place.id, rule = rule, line = line + place.line - 1}
         end
     end
     for _, w in ipairs(silenced.wrong) do

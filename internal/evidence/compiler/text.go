@@ -82,12 +82,21 @@ var causes = map[luajit.Why]string{
 	luajit.NotKnown:    "not known",
 }
 
-// text is what kept code from being compiled, in words.
+// text is what kept code from being compiled, in words, behind its name.
 func (r Root) text(p *ui.Page) string {
 	name := ui.Clean(r.Name())
 	if r.Loop {
 		name += ", a loop"
 	}
+	reason := r.Because(func(parts []string, _ string) string { return p.Join(parts...) })
+	if name == "" {
+		return reason
+	}
+	return name + ": " + reason
+}
+
+// Because is what kept code from being compiled, in words. join puts parts of it together, as strings.Join does.
+func (r Root) Because(join func(parts []string, separator string) string) string {
 	var obstacles []string
 	for _, o := range r.Obstacles {
 		obstacles = append(obstacles, fmt.Sprintf("%s at line %d", o.Code, o.Line))
@@ -102,7 +111,7 @@ func (r Root) text(p *ui.Page) string {
 		if what != "" && (r.Reason == "" || r.Reason == "NYI: bytecode") {
 			reason += " (it has " + what + ")"
 		}
-		reason = p.Join(reason, causes[r.Cause])
+		reason = join([]string{reason, causes[r.Cause]}, "; ")
 	case luajit.Left:
 		reason = causes[r.Cause]
 		switch {
@@ -120,10 +129,7 @@ func (r Root) text(p *ui.Page) string {
 	default:
 		reason = causes[r.Cause]
 	}
-	if name == "" {
-		return reason
-	}
-	return name + ": " + reason
+	return reason
 }
 
 // ends shows the calls at which traces end.
