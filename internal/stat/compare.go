@@ -28,24 +28,24 @@ func caseNamed(res *record.Results, name string) *record.CaseResult {
 }
 
 // steadyLocations are the locations of a case's processes that count, one a process:
-// the mean of its workers.
+// the mean of its workers. Those that had no quiet moment do not count where the figure is without them.
 func steadyLocations(c *record.CaseResult) []float64 {
 	if c.NSPerCall == nil {
 		return nil
 	}
 	var order []int
-	sum, workers, unsteady := map[int]float64{}, map[int]float64{}, map[int]bool{}
+	sum, workers, left := map[int]float64{}, map[int]float64{}, map[int]bool{}
 	for _, p := range c.PerProcess {
 		if workers[p.Process] == 0 {
 			order = append(order, p.Process)
 		}
 		sum[p.Process] += p.NS
 		workers[p.Process]++
-		unsteady[p.Process] = unsteady[p.Process] || p.Steady == record.SteadyNone
+		left[p.Process] = left[p.Process] || p.Steady == record.SteadyNone || p.Disturbed && c.Quiet != nil && !c.Quiet.Disturbed
 	}
 	var locations []float64
 	for _, process := range order {
-		if !unsteady[process] {
+		if !left[process] {
 			locations = append(locations, sum[process]/workers[process])
 		}
 	}

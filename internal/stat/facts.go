@@ -14,6 +14,7 @@ type facts struct {
 	steady []unit             // those of them that count
 	vms    []vm               // of the healthy processes
 	found  modes.Modes
+	levels []record.Mode    // that processes lie on, and nothing but time sets apart
 	few    []record.Warning // of the figure's interval
 
 	lapFaults []error // of histograms that can't be read

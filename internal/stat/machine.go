@@ -72,3 +72,15 @@ func warnDisturbed(f *facts) *record.Warning {
 		Advice: "measure again at another time, or for longer with --time; compare interleaved, which this leaves valid",
 	}
 }
+
+// warnLevels is about levels of processes that are no modes.
+func warnLevels(f *facts) *record.Warning {
+	if len(f.levels) == 0 {
+		return nil
+	}
+	return &record.Warning{
+		Code:   "levels",
+		Text:   "the processes lie on levels that nothing but time sets apart, as when the machine is slower for a while: " + levels(f.levels),
+		Advice: fmt.Sprintf("measure again; if --replay %.0f is on its level again, that is the code's", f.levels[len(f.levels)-1].Seed),
+	}
+}

@@ -114,3 +114,23 @@ func TestDisturbedAllTheTime(t *testing.T) {
 		t.Errorf("%+v without anything to compare with", r.Quiet)
 	}
 }
+
+// Levels of processes that had quiet moments are modes, though no trace sets them apart: memory may be laid out otherwise.
+// Those of Go's processes, of which neither is known, stand.
+func TestModesWithoutTraces(t *testing.T) {
+	quietOnes, gos := twoLevels(), twoLevels()
+	quietOnes.Run.Yardsticks = map[string]float64{"core": 1430}
+	for i, p := range quietOnes.Processes {
+		b := &p.Batches[0]
+		b.Yardsticks = map[string][]float64{"core": slices.Repeat([]float64{1430}, len(b.NS)+1)}
+		gos.Processes[i].Process.VM, gos.Processes[i].JIT = record.VM{Version: "go1.26", GOMAXPROCS: 2}, nil
+	}
+	for name, rec := range map[string]*record.Record{"quiet": quietOnes, "Go": gos} {
+		if r := Summarize(rec).Cases[0]; len(r.Modes) != 2 {
+			t.Errorf("%s: %d modes, warnings %v", name, len(r.Modes), stattest.Codes(r.Warnings))
+		}
+	}
+	if r := Summarize(twoLevels()).Cases[0]; len(r.Modes) != 1 || !stattest.Near(r.NSPerCall.Estimate, 20, 0.01) {
+		t.Errorf("%d modes at %+v of what nothing but time sets apart", len(r.Modes), r.NSPerCall.Interval)
+	}
+}

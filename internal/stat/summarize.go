@@ -80,11 +80,7 @@ func summarizeCase(rec *record.Record, c record.Case, best quiet.Best) record.Ca
 	r.BytesPerCall = f.bytesPerCall()
 	r.InstructionsPerCall = f.instructionsPerCall()
 	if len(f.steady) > 0 && r.Steady != record.SteadyNone {
-		f.found = modes.FindModes(located(f.steady))
-		for i := range f.steady {
-			f.steady[i].mode = f.found.Of[i]
-		}
-		r.Modes = modesOf(f.steady, f.found.Count)
+		f.findModes()
 		r.NSPerCall, f.few = distributionOf(f.steady)
 		r.Quiet = machineWas(timed, enough)
 		widen(r.NSPerCall, r.Quiet)
@@ -124,6 +120,38 @@ func classify(r *record.CaseResult, units []unit) (steady []unit) {
 	r.Steady = slices.MaxFunc([]string{record.SteadyFlat, record.SteadyWarmup, record.SteadySlowdown},
 		func(a, b string) int { return cmp.Compare(r.SteadyCounts[a], r.SteadyCounts[b]) })
 	return steady
+}
+
+// findModes groups the processes that count by their level. Levels that nothing but time sets apart are what a neighbour
+// makes of one: they are no modes.
+func (f *facts) findModes() {
+	f.found = modes.FindModes(located(f.steady))
+	for i := range f.steady {
+		f.steady[i].mode = f.found.Of[i]
+	}
+	found := modesOf(f.steady, f.found.Count)
+	if len(found) > 1 && !f.evident(found) {
+		f.levels = found
+		f.found = modes.Modes{Of: make([]int, len(f.steady)), Count: 1}
+		for i := range f.steady {
+			f.steady[i].mode = 0
+		}
+		found = modesOf(f.steady, 1)
+	}
+	f.r.Modes = found
+}
+
+// evident tells whether modes are more than what was measured at different times: traces differ, or the machine was
+// quiet. Where neither can be known, as of Go, they stand.
+func (f *facts) evident(found []record.Mode) bool {
+	if slices.ContainsFunc(found, func(m record.Mode) bool { return m.Trace != "" }) {
+		return true
+	}
+	known := !slices.ContainsFunc(f.steady, func(u unit) bool { return !u.vms[0].own.Machine.Known })
+	if known {
+		return !slices.ContainsFunc(f.steady, func(u unit) bool { return u.vms[0].own.Machine.Disturbed })
+	}
+	return !f.jitOn()
 }
 
 // modesOf describes each mode by the processes in it.

@@ -13,7 +13,7 @@ import (
 
 // caseChecks look at one thing each, and return what there is to warn of, or nil.
 var caseChecks = []func(*facts) *record.Warning{
-	warnFew, warnModes, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
+	warnFew, warnModes, warnLevels, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
 	warnWide, warnDeadCode, warnSunkAllocation, warnNoTwin,
 	warnInterpreted, warnBlacklisted, warnAborts, warnTraceInMeasurement,
 	warnPolluted, warnDisturbed, warnSaturated, warnOneSeed, warnGCStopped, warnLate, warnLapsSpoiled,
@@ -54,16 +54,6 @@ func warnModes(f *facts) *record.Warning {
 	if f.found.Count < 2 {
 		return nil
 	}
-	text := ""
-	for i, m := range f.r.Modes {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%.0f %% of processes at %s", 100*m.Share, figure(m.NS))
-		if m.Processes == 1 {
-			text += " (one process)"
-		}
-	}
 	advice := "find what differs in the traces, so that every process takes the fast one"
 	if f.goCode() {
 		advice = "find what differs from process to process: where memory lies, the order of maps, which goroutines meet"
@@ -72,7 +62,21 @@ func warnModes(f *facts) *record.Warning {
 		advice = fmt.Sprintf("one process shows that a mode may exist, not how frequent it is: use %d processes",
 			max(20, modes.ProcessesToSee(last.Share, estimate.Level)))
 	}
-	return &record.Warning{Code: "modes", Text: "the processes settle on different levels: " + text, Advice: advice}
+	return &record.Warning{Code: "modes", Text: "the processes settle on different levels: " + levels(f.r.Modes), Advice: advice}
+}
+
+func levels(list []record.Mode) string {
+	text := ""
+	for i, m := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%.0f %% of processes at %s", 100*m.Share, figure(m.NS))
+		if m.Processes == 1 {
+			text += " (one process)"
+		}
+	}
+	return text
 }
 
 func warnAlone(f *facts) *record.Warning {

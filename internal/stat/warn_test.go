@@ -74,6 +74,19 @@ func TestSoundCaseHasNoWarnings(t *testing.T) {
 }
 
 // Each warning of a case comes from its record, and not from one that is nearly it.
+// twoLevels are processes on two levels, alike in all but time.
+func twoLevels() *record.Record {
+	return healthy(append(stattest.Around(9, 20), stattest.Around(3, 28)...)...)
+}
+
+// withTrace gives the processes from one on a trace that the others lack.
+func withTrace(rec *record.Record, from int) *record.Record {
+	for _, p := range rec.Processes[from:] {
+		p.JIT.Traces = append(p.JIT.Traces, record.Trace{ID: 2, Parent: 1, Stage: "warmup", Source: p.JIT.Traces[0].Source, Lines: "4", Link: "root", Own: true})
+	}
+	return rec
+}
+
 func TestCaseWarnings(t *testing.T) {
 	withJIT := func(change func(l *record.JIT)) *record.Record {
 		return everyProcess(sound(), func(p *record.ProcessRecord) { change(p.JIT) })
@@ -108,7 +121,8 @@ func TestCaseWarnings(t *testing.T) {
 		yesReason string
 	}{
 		{code: "few_processes", yes: healthy(stattest.Around(5, 20)...), no: healthy(stattest.Around(6, 20)...)},
-		{code: "modes", yes: healthy(append(stattest.Around(9, 20), stattest.Around(3, 28)...)...), no: sound()},
+		{code: "modes", yes: withTrace(twoLevels(), 9), no: twoLevels()},
+		{code: "levels", yes: twoLevels(), no: withTrace(twoLevels(), 9)},
 		{code: "one_process", yes: healthy(append(stattest.Around(11, 20), 28)...), no: sound()},
 		{code: "never_steady", yes: mixed(5, 7), no: mixed(6, 6)},
 		{code: "some_never_steady", yes: mixed(6, 6), no: mixed(5, 7)},
