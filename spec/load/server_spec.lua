@@ -3,6 +3,7 @@ local load = require "spec.support.load"
 local nginx = require "spec.support.nginx"
 local kernel = require "moonlap.load.kernel"
 
+local huge = math.huge
 local OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -117,7 +118,7 @@ describe("the load engine", function()
     end)
 
     it("gives them slices that are long for their drains, where the job does not say", function()
-        for _, pause_ns in ipairs { 0, 6e7 } do
+        for _, pause_ns in ipairs { 0, 7e7 } do
             local run
             load.with_server(function(peer)
                 while peer:receive() do
@@ -125,14 +126,14 @@ describe("the load engine", function()
                     peer:send(OK)
                 end
             end, function(path)
-                local job = load.job(path, { duration_ns = 2e8, warmup_ns = 4e8 })
+                local job = load.job(path, { duration_ns = 2e8, warmup_ns = 4.8e8 })
                 job.slice_ns = nil
                 job.sides[2] = { name = "B", url = "http://localhost/b", unix = path }
                 run = load.run(job)
             end)
-            local chosen, drain = run:all("load_begin")[1].slice_ns, 0
+            local chosen, drain = run:all("load_begin")[1].slice_ns, huge
             for _, line in ipairs(run:all "load_slice") do
-                drain = line.warmup and math.max(drain, line.drain_ns) or drain
+                drain = line.warmup and math.min(drain, line.drain_ns) or drain
             end
             assert.equal(0, chosen % 1e7)
             assert.is_true(chosen >= 1e7 and chosen <= 1e8)
