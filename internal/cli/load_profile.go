@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/follow"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/observe"
@@ -28,9 +27,6 @@ import (
 // both sides pay for it alike.
 const loadHz = 199
 
-// loadKinds are observed slice by slice beside the samples.
-var loadKinds = []observe.Kind{locks.Kind}
-
 // addLoadModes adds flags for what the profile counts, and for what is observed beside it.
 func (o *profileOptions) addLoadModes(f *pflag.FlagSet) {
 	o.by, o.hz, o.budget = byAuto, loadHz, 0.01
@@ -39,7 +35,7 @@ func (o *profileOptions) addLoadModes(f *pflag.FlagSet) {
 			f.Bool(m.name, false, "the profile is of "+m.usage)
 		}
 	}
-	o.evidence.addFlags(f, loadKinds)
+	o.evidence.addFlags(f, profileKinds)
 }
 
 // completeLoadModes takes what was asked for.
@@ -48,9 +44,17 @@ func (o *profileOptions) completeLoadModes(f *pflag.FlagSet, profiled bool) (err
 		return err
 	}
 	if !profiled && (o.mode.name != sample.OnCPU || len(o.evidence.wanted()) > 0) {
-		return usageErrorf("--off-cpu, --wall, --allocations and --locks go with --profile")
+		return usageErrorf("--%s goes with --profile", o.asked())
 	}
 	return o.checkObserved(false)
+}
+
+// asked is a flag that was given for more than samples of where the server computes.
+func (o *profileOptions) asked() string {
+	for _, k := range o.evidence.wanted() {
+		return k.Name
+	}
+	return o.mode.name
 }
 
 // A loadProfiler samples the server while load is on it. The samples of a moment are of the side whose slice it falls into.

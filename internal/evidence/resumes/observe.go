@@ -3,6 +3,7 @@ package resumes
 import (
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
@@ -25,14 +26,11 @@ type observer struct {
 	*probe.Cycle
 	at     observe.At
 	probe  *probe.RunProbe
-	long   []taken
 	unseen []string
-}
+	before Result // what was timed until Result was last asked for
 
-// A taken is a long resume that the kernel has told of.
-type taken struct {
-	Long
-	end time.Duration // since the machine started
+	lock sync.Mutex // of what follows
+	long []Long     // since then
 }
 
 // runThread runs a coroutine, until it yields or ends, for most phases; which one, it reads of the request.
@@ -119,10 +117,10 @@ func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()
 func (o *observer) note(m *probe.Moment) {
 	r, w := m.Run, o.at.Worker
 	memory := m.Over(w.Process)
-	long := taken{end: r.Start + r.Whole, Long: Long{
+	long := Long{
 		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: sample.RequestAt(w, m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
 		NoCPU: r.Queued, GoesOn: !r.Begins, Pauses: r.Pauses,
-	}}
+	}
 	vm := w.VM.At(memory)
 	if f, err := vm.Function(r.Code, r.At); r.Code != 0 && err == nil {
 		long.From = w.Named(f).Where()
@@ -134,41 +132,49 @@ func (o *observer) note(m *probe.Moment) {
 		}
 		long.Waits, long.In = sample.Asker(waits).Where(), sample.Called(waits)
 	}
+	long.sampled(o.at.Sampling.Samples())
+	o.lock.Lock()
+	defer o.lock.Unlock()
 	o.long = append(o.long, long)
 }
 
 // mostLong is how many of the longest resumes are kept.
 const mostLong = 10
 
-// Result is what was timed.
+// Result is what was timed since it was last asked for.
 func (o *observer) Result() (evidence.Result, error) {
 	duty, ran := o.Duty()
-	out := &Result{Duty: duty, Each: o.each(), Unseen: o.unseen}
+	now := Result{Duty: duty, Each: o.each(), Unseen: o.unseen}
 	phases, err := o.probe.Read()
 	for _, p := range phases {
-		rate := float64(p.Own.Count) / max(duty.Probed.Seconds(), 1e-9)
-		out.Phases = append(out.Phases, Phase{ngxlua.PhaseNamed(p.Phase), rate, p.Began, p.Queued, p.Own, p.Whole, p.Waits})
-		out.Count += p.Own.Count
+		now.Phases = append(now.Phases, Phase{
+			Phase: ngxlua.PhaseNamed(p.Phase), Began: p.Began, NoCPU: p.Queued, Own: p.Own, Whole: p.Whole, Wait: p.Waits,
+		})
+		now.Count += p.Own.Count
 	}
-	sortPhases(out.Phases)
-	out.Workers = []Worker{{PID: o.at.PID, Probed: duty.Probed, Phases: out.Phases}}
 	cost, failed := o.probe.Cost()
-	out.Lost = int(cost.Lost)
-	slices.SortFunc(o.long, func(a, b taken) int { return longer(a.Long, b.Long) })
-	for _, l := range o.long[:min(mostLong, len(o.long))] {
-		out.Longest = append(out.Longest, l.sampled(o.at.Sampling.Samples()))
-	}
+	now.Lost = int(cost.Lost)
+	out := now.since(o.before)
+	o.before = now
+	out.Workers = []Worker{{PID: o.at.PID, Probed: out.Probed, Phases: out.Phases}}
+	o.lock.Lock()
+	out.Longest, o.long = o.long, nil
+	o.lock.Unlock()
+	slices.SortFunc(out.Longest, longer)
+	out.Longest = out.Longest[:min(mostLong, len(out.Longest))]
 	if o.at.Ended() {
-		return out, nil // what came until then stands
+		return &out, nil // what came until then stands
 	}
-	return out, errors.Join(ran, err, failed)
+	return &out, errors.Join(ran, err, failed)
 }
 
-// sampled is the resume with what samples found that fell into it.
-func (l taken) sampled(all []sample.Sample) Long {
+// sampled adds what samples found that fell into the resume.
+func (l *Long) sampled(all []sample.Sample) {
 	lines := map[string]int{}
-	for _, s := range all {
-		if s.Time < l.Start || s.Time >= l.end || s.Thread {
+	for _, s := range slices.Backward(all) { // it has just ended
+		if s.Time < l.Start {
+			break
+		} else if s.Time >= l.Start+l.Whole || s.Thread {
 			continue
 		}
 		l.Samples++
@@ -177,5 +183,4 @@ func (l taken) sampled(all []sample.Sample) Long {
 			l.Ran = line
 		}
 	}
-	return l.Long
 }

@@ -71,18 +71,74 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	both.Unseen = slices.Concat(r.Unseen, o.Unseen)
 	slices.Sort(both.Unseen)
 	both.Unseen = slices.Compact(both.Unseen)
-	both.Phases = append([]Phase{}, r.Phases...)
-	for _, p := range o.Phases {
-		if i := slices.IndexFunc(both.Phases, func(q Phase) bool { return q.Phase == p.Phase }); i >= 0 {
-			both.Phases[i] = both.Phases[i].and(p)
+	both.Phases = together(r.Phases, o.Phases)
+	both.Workers = append([]Worker{}, r.Workers...)
+	for _, w := range o.Workers {
+		if i := slices.IndexFunc(both.Workers, func(v Worker) bool { return v.PID == w.PID }); i >= 0 {
+			both.Workers[i] = both.Workers[i].and(w)
 			continue
 		}
-		both.Phases = append(both.Phases, p)
+		both.Workers = append(both.Workers, w)
 	}
-	sortPhases(both.Phases)
-	both.Workers = append(append([]Worker{}, r.Workers...), o.Workers...)
 	both.Longest = append(append([]Long{}, r.Longest...), o.Longest...)
 	slices.SortStableFunc(both.Longest, longer)
+	return both
+}
+
+// Over is the result of some times one after the other, which Merge has put together: rates are those of the whole time that was
+// probed.
+func (r *Result) Over(int) evidence.Result {
+	out := *r
+	out.Phases = rated(r.Phases, r.Probed, len(r.Workers))
+	out.Workers = slices.Clone(r.Workers)
+	for i, w := range out.Workers {
+		out.Workers[i].Phases = rated(w.Phases, w.Probed, 1)
+	}
+	out.Longest = r.Longest[:min(mostLong, len(r.Longest))]
+	return &out
+}
+
+// since is what has come since an earlier result of the same worker.
+func (r Result) since(o Result) Result {
+	r.Duty = r.Duty.Since(o.Duty)
+	r.Count, r.Lost = r.Count-o.Count, r.Lost-o.Lost
+	phases := []Phase{}
+	for _, p := range r.Phases {
+		for _, q := range o.Phases {
+			if q.Phase == p.Phase {
+				p.Began, p.NoCPU = p.Began-q.Began, p.NoCPU-q.NoCPU
+				p.Own, p.Whole, p.Wait = p.Own.Since(q.Own), p.Whole.Since(q.Whole), p.Wait.Since(q.Wait)
+			}
+		}
+		if p.Own.Count > 0 || p.Wait.Count > 0 {
+			phases = append(phases, p)
+		}
+	}
+	r.Phases = rated(phases, r.Probed, 1)
+	sortPhases(r.Phases)
+	return r
+}
+
+// rated is phases of a number of workers with their rates while these were probed.
+func rated(phases []Phase, probed time.Duration, workers int) []Phase {
+	phases = slices.Clone(phases)
+	for i := range phases {
+		phases[i].Rate = float64(workers*phases[i].Own.Count) / max(probed.Seconds(), 1e-9)
+	}
+	return phases
+}
+
+// together are the phases of both.
+func together(a, b []Phase) []Phase {
+	both := append([]Phase{}, a...)
+	for _, p := range b {
+		if i := slices.IndexFunc(both, func(q Phase) bool { return q.Phase == p.Phase }); i >= 0 {
+			both[i] = both[i].and(p)
+			continue
+		}
+		both = append(both, p)
+	}
+	sortPhases(both)
 	return both
 }
 
@@ -95,6 +151,10 @@ func sortPhases(all []Phase) {
 
 // longer sorts resumes by their own time with a processor, the longest first.
 func longer(a, b Long) int { return cmp.Compare(b.Own-b.NoCPU, a.Own-a.NoCPU) }
+
+func (w Worker) and(o Worker) Worker {
+	return Worker{PID: w.PID, Probed: w.Probed + o.Probed, Phases: together(w.Phases, o.Phases)}
+}
 
 func (p Phase) and(o Phase) Phase {
 	p.Rate += o.Rate

@@ -55,8 +55,44 @@ func TestSampled(t *testing.T) {
 	}
 	thread := at(15, 4)
 	thread.Thread = true
-	got := taken{Long{Start: 10}, 20}.sampled([]sample.Sample{at(9, 4), at(10, 4), at(12, 6), thread, at(19, 6), at(20, 4)})
+	got := Long{Start: 10, Whole: 10}
+	got.sampled([]sample.Sample{at(9, 4), at(10, 4), at(12, 6), thread, at(19, 6), at(20, 4)})
 	if got.Ran != "f@a.lua:6" || got.Samples != 3 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestInTurns: what was timed of one worker in two stretches of time is once in the result of both, and rates are of the time that
+// was probed, however long each stretch was.
+func TestInTurns(t *testing.T) {
+	timed := func(count int, each time.Duration) probe.Durations {
+		d := probe.Durations{}
+		for range count {
+			d = d.Add(each)
+		}
+		return d
+	}
+	total := func(count int, probed time.Duration) Result {
+		return Result{Duty: probe.Duty{Elapsed: 2 * probed, Probed: probed}, Count: count,
+			Phases: []Phase{{Phase: "content", Began: count, NoCPU: time.Duration(count), Own: timed(count, 4000), Whole: timed(count, 5000)}}}
+	}
+	first, second := total(10, time.Second), total(70, 4*time.Second)
+	stretch := func(r Result) *Result {
+		r.Workers = []Worker{{PID: 7, Probed: r.Probed, Phases: r.Phases}}
+		return &r
+	}
+	a, b := stretch(first.since(Result{})), stretch(second.since(first))
+	if p := b.Phases[0]; b.Count != 60 || b.Probed != 3*time.Second || p.Own.Count != 60 || p.Began != 60 || p.NoCPU != 60 || p.Rate != 20 {
+		t.Errorf("%+v", b)
+	}
+	both := a.Merge(b).(*Result).Over(2).(*Result)
+	if len(both.Workers) != 1 || both.Workers[0].Probed != 4*time.Second || both.Workers[0].Phases[0].Rate != 17.5 {
+		t.Errorf("%+v", both.Workers)
+	}
+	if both.Count != 70 || both.Phases[0].Rate != 17.5 || both.Phases[0].Own.Total != 70*4000 {
+		t.Errorf("%+v", both)
+	}
+	if none := second.since(second); none.Count != 0 || len(none.Phases) != 0 {
+		t.Errorf("%+v", none)
 	}
 }
