@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/lint"
@@ -294,12 +295,31 @@ func (l *linting) showConfig(sys Sys) error {
 	for _, c := range l.settings.AllClasses() {
 		p.Line("  " + c.String())
 	}
+	builtIns, err := lint.BuiltIns(l.luajit)
+	if err != nil {
+		return err
+	}
+	p.Blank()
+	p.Line("calls of built-in functions on " + ui.Clean(l.luajit.Version))
+	for _, outcome := range lint.Outcomes {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(builtIns)) {
+			if builtIns[name] == outcome {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			p.Para(fmt.Sprintf("  %-12s ", outcome), strings.Join(names, " "), lipgloss.NewStyle())
+		}
+	}
 	p.Blank()
 	p.Line("rules that are off")
 	for _, r := range l.rules {
 		if on, set := l.settings.Rules[r.Name]; set && !on {
 			p.Line("  " + r.Name)
-		} else if l.prices[r.Name].Silences() && !on {
+		} else if r.OnlyWhenAsked() && !on {
+			p.Line("  " + r.Name + ": only when asked")
+		} else if l.prices.Silence(r.Name) && !on {
 			p.Line("  " + r.Name + ": no difference on this VM")
 		}
 	}

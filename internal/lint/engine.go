@@ -3,6 +3,7 @@ package lint
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,10 +30,31 @@ type answer struct {
 	Cold     bool            `json:"cold"`
 	Fix      Fix             `json:"fix"`
 	Settings json.RawMessage `json:"settings"`
+	// BuiltIns is what the VM makes of calls of its functions, by name.
+	BuiltIns map[string]string `json:"built_ins"`
 }
 
 func startEngine(luajit record.Runtime) (*runtime.Engine, error) {
 	return runtime.StartEngine(luajit, `require("moonlap.lint").main()`)
+}
+
+// Outcomes are what may become of a call of a built-in function, the best first.
+var Outcomes = []string{"compiled", "arguments", "stitched", "aborted", "interpreted"}
+
+// BuiltIns asks a VM what it makes of calls of its functions.
+func BuiltIns(luajit record.Runtime) (map[string]string, error) {
+	w := worker{luajit: luajit}
+	defer w.close()
+	answers, err := w.ask(request(nil, "vm"))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		if a.Type == "vm" {
+			return a.BuiltIns, nil
+		}
+	}
+	return nil, errors.New("the engine says nothing of its VM")
 }
 
 // request is a request's bytes: its words, then the text.

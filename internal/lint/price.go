@@ -199,14 +199,19 @@ func KeepPrices(vm, machine string, measured Prices) (file string, err error) {
 	return file, files.Write(file, text, 0o644)
 }
 
+// Silence tells whether a rule says nothing unless it is asked: its pair shows no difference. A myth speaks where a price says that
+// it is none.
+func (p Prices) Silence(rule string) bool {
+	price := p[rule]
+	return price.Silences() && !wrong[rule] || price == nil && strings.HasPrefix(rule, "myth-")
+}
+
 // Apply gives findings their prices, and takes out those of rules whose pairs show no difference, but for the rules that were
 // asked for.
 func (r *Report) Apply(prices Prices, asked func(rule string) bool) {
 	r.Silent = map[string]int{}
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
-		price := prices[f.Rule]
-		// A myth speaks where a price says that it is none.
-		silent := (price.Silences() && !wrong[f.Rule] || price == nil && strings.HasPrefix(f.Rule, "myth-")) && !asked(f.Rule)
+		silent := prices.Silence(f.Rule) && !asked(f.Rule)
 		if silent {
 			r.Silent[f.Rule]++
 		}

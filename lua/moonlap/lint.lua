@@ -5,6 +5,7 @@
 --
 --     rule NAME PATH BYTES            source of a rule
 --     settings BYTES                  source of .moonlap.lua; the answer is its table
+--     vm 0                            the answer is what it makes of built-in functions
 --     ready 0                         no more rules come
 --     lua ID CLASS PHASE LINE COLUMN BYTES    a chunk; PHASE is - for a file, and ? for one that
 --                                     is known to deal with requests
@@ -23,6 +24,7 @@ local rules = require "moonlap.lint.rules"
 local scopes = require "moonlap.lint.scopes"
 local settings = require "moonlap.lint.settings"
 local syntax = require "moonlap.lint.syntax"
+local vm = require "moonlap.lint.vm"
 local walk = require "moonlap.lint.walk"
 
 local _M = {}
@@ -122,6 +124,11 @@ end
 
 function requests.ready()
     prepared = rules.prepare(loaded)
+    done(0)
+end
+
+function requests.vm()
+    out:write {type = "vm", built_ins = vm.facts()}
     done(0)
 end
 

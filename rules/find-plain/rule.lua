@@ -6,7 +6,7 @@ end
 
 local function check(file, node, pattern, count)
     if count == 0 and pattern and pattern.tag == "String" and plain(pattern[1])
-        and file:deals_with_requests() then
+        and file:deals_with_requests() and file:compiled("string.find") == "arguments" then
         local text = pattern[1]:gsub("%%(%p)", "%1")
         file:report(node, string.format("the pattern %q is plain text: string.find(s, %q, 1, true) "
             .. "is compiled", pattern[1], text))

@@ -19,7 +19,7 @@ return {visit = {Forin = function(file, node)
         pattern = call[3]
     end
     local char = pattern and pattern.tag == "String" and separator(pattern[1])
-    if char and file:deals_with_requests() then
+    if char and file:compiled("string.gmatch") ~= "compiled" and file:deals_with_requests() then
         file:report(call, string.format("string.gmatch is not compiled: string.find(s, \"%s\", "
             .. "from, true) is, and finds the same separators", SHOWN[char] or char))
     end

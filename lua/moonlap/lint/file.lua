@@ -1,6 +1,7 @@
 --- What a rule sees of the file that is read, and how it reports.
 -- @module moonlap.lint.file
 local names = require "moonlap.lint.names"
+local vm = require "moonlap.lint.vm"
 
 local _M = {}
 local File = {}
@@ -62,6 +63,13 @@ function File:deals_with_requests()
         self.requests = self.phase ~= nil or names_requests(self.source.text)
     end
     return self.requests
+end
+
+
+--- What this VM makes of a call of a built-in function: compiled, stitched, aborted, interpreted,
+-- or arguments where that depends on them; nil where it is no built-in function that was asked for.
+function File.compiled(_, name)
+    return vm.facts()[name]
 end
 
 

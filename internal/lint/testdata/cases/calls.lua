@@ -156,6 +156,14 @@ function _M.others(t, arg, ...)
     return setmetatable({}, {__index = _M}), c --> fresh-metatable
 end
 
+function _M.compiled(n)
+    for i = 1, n do
+        n = n + math.fmod(i, 2) + math.floor(i) --> not-compiled
+        n = n + #string.rep("x", i)
+    end
+    return math.fmod(n, 2)
+end
+
 function _M.new(x)
     return setmetatable({x = x}, mt), setmetatable({}, {__index = x}), new_tab(1, 0)
 end

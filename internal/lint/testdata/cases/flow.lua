@@ -84,8 +84,8 @@ end
 
 function _M.closures(list)
     for i, x in ipairs(list) do
-        table.sort(x, function(a, b) return a < b end) --> closure-in-loop
-        table.sort(x, function(a, b) return a[i] < b end)
+        table.sort(x, function(a, b) return a < b end) --> closure-in-loop, not-compiled
+        table.sort(x, function(a, b) return a[i] < b end) --> not-compiled
         ngx.thread.spawn(function() return 1 end)
         list[i] = function() return 1 end
     end
