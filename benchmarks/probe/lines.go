@@ -27,10 +27,8 @@ type lineTruth struct {
 	lines []float64
 	loop  float64
 	ns    float64 // of a call
+	rest  float64 // of that, what all lines together have not: ablation says nothing of it
 }
-
-// rounds of a program's loop in one call.
-const rounds = 10_000
 
 // lines measures which line `moonlap profile` names in programs whose shares by line are known: by ablation, each line left out in turn,
 // timed by `moonlap bench`. Beside it stand LuaJIT's own -jp=l, and another moonlap, as it was before.
@@ -44,18 +42,20 @@ func lines(moonlap, before, kinds string, length time.Duration) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	fmt.Println("| kind | samples | line right | range holds it | ranges | -jp=l | before |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| kind | samples | line right | range holds it | ranges | -jp=l | before | ablation leaves |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, f := range families {
 		if !which.MatchString(f.name) {
 			continue
 		}
 		var sum, jp, old lineScore
+		var rest []string
 		for n, cost := range costs {
 			truth, err := ablate(folder, moonlap, f, cost, n%2 == 1)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
+			rest = append(rest, fmt.Sprintf("%+.0f %%", 100*truth.rest))
 			run := []string{"luajit", filepath.Join(folder, "driver.lua"), filepath.Join(folder, "whole.lua"),
 				strconv.Itoa(max(1, int(float64(length.Nanoseconds())/truth.ns)))}
 			s, err := sampled(folder, moonlap, run, truth)
@@ -78,8 +78,8 @@ func lines(moonlap, before, kinds string, length time.Duration) error {
 		if sum.ranges > 0 {
 			held = share(sum.held, sum.ranges)
 		}
-		fmt.Printf("| %s | %d | %s | %s | %s | %s | %s |\n", f.name, sum.samples, share(sum.right, float64(sum.samples)-sum.ranges), held,
-			share(sum.ranges, float64(sum.samples)), either(f.calls, jp), either(before == "", old))
+		fmt.Printf("| %s | %d | %s | %s | %s | %s | %s | %s |\n", f.name, sum.samples, share(sum.right, float64(sum.samples)-sum.ranges), held,
+			share(sum.ranges, float64(sum.samples)), either(f.calls, jp), either(before == "", old), strings.Join(rest, ", "))
 	}
 	return nil
 }
@@ -122,10 +122,10 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 		}
 	}
 	file := filepath.Join(folder, "cases.lua")
-	if err := os.WriteFile(file, fmt.Appendf(nil, cases, strings.Join(names, ", "), rounds), 0o644); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, cases, strings.Join(names, ", "), f.rounds()), 0o644); err != nil {
 		return truth, err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "driver.lua"), fmt.Appendf(nil, driver, rounds), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "driver.lua"), fmt.Appendf(nil, driver, f.rounds()), 0o644); err != nil {
 		return truth, err
 	}
 	cmd := exec.Command(moonlap, "bench", "--runtime", "luajit", "--processes", "2", "--format", "json", file)
@@ -137,7 +137,7 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 	var result struct {
 		Cases []struct {
 			Name string
-			Ns   struct{ Estimate float64 } `json:"ns_per_call"`
+			Ns   struct{ Min float64 } `json:"ns_per_call"`
 		}
 	}
 	if err := json.Unmarshal(out, &result); err != nil {
@@ -145,7 +145,7 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 	}
 	ns := map[string]float64{}
 	for _, c := range result.Cases {
-		ns[c.Name] = c.Ns.Estimate
+		ns[c.Name] = c.Ns.Min
 	}
 	truth.ns = ns["whole"]
 	all := 0.0
@@ -157,6 +157,7 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 		truth.lines[n] /= all
 	}
 	truth.loop = ns["empty"] / ns["whole"]
+	truth.rest = (ns["whole"] - all - ns["empty"]) / ns["whole"]
 	return truth, nil
 }
 
