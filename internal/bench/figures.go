@@ -3,6 +3,7 @@ package bench
 import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/internal/stat/whole"
 )
@@ -10,7 +11,7 @@ import (
 // A figure is a number by which cases are compared while they are measured: of the workers of a
 // process, false where the process does not count.
 type figure struct {
-	of    func(workers []*record.ProcessRecord) (ns float64, ok bool)
+	of    func(workers []*record.ProcessRecord, best quiet.Best) (ns float64, disturbed, ok bool)
 	turns *sequential.Turns
 }
 
@@ -21,7 +22,10 @@ func figuresOf(rule *record.Comparing, cases []record.Case) (figures []figure) {
 	}
 	kinds := whole.Figures(cases)
 	for i, kind := range kinds {
-		f := figure{of: func(runs []*record.ProcessRecord) (float64, bool) { return kind.Of(runs[0]) }}
+		f := figure{of: func(runs []*record.ProcessRecord, _ quiet.Best) (ns float64, disturbed, ok bool) {
+			ns, ok = kind.Of(runs[0])
+			return ns, false, ok
+		}}
 		if rule == nil {
 			f.turns = sequential.NewTurns(nil, cases)
 		} else {
@@ -32,18 +36,22 @@ func figuresOf(rule *record.Comparing, cases []record.Case) (figures []figure) {
 	return figures
 }
 
-// location is what a process found, the mean of its workers.
-func location(workers []*record.ProcessRecord) (ns float64, ok bool) {
+// location is what a process found, the mean of its workers. Workers that run at once disturb each other, and that is part
+// of what they find.
+func location(workers []*record.ProcessRecord, best quiet.Best) (ns float64, disturbed, ok bool) {
+	if len(workers) > 1 {
+		best = nil
+	}
 	var sum, count float64
 	for _, p := range workers {
 		if p.Finish == nil {
 			continue
 		}
-		if ns, ok := stat.Location(p); ok {
-			sum, count = sum+ns, count+1
+		if ns, slowed, ok := stat.Location(p, best); ok {
+			sum, count, disturbed = sum+ns, count+1, slowed
 		}
 	}
-	return sum / count, count > 0
+	return sum / count, disturbed, count > 0
 }
 
 // locate takes note of what a process of a case took in a round.
@@ -52,29 +60,21 @@ func (r *run) locate(s *state, process, round int) {
 	for _, p := range r.record.Of(s.Case.Case) {
 		if p.Process.Process == process {
 			workers = append(workers, p)
+			r.yardsticks.Add(p)
 		}
 	}
 	if len(workers) == 0 {
 		return
 	}
 	for i, f := range r.figures {
-		if ns, ok := f.of(workers); ok {
+		ns, disturbed, ok := f.of(workers, r.yardsticks.Best())
+		if ok {
 			s.located[i][round] = ns
 		}
+		if ok && !disturbed && i == 0 {
+			s.quiet[round] = ns
+		}
 	}
-	r.yardsticks.Add(workers[0])
-	if ns, ok := stat.QuietLocation(workers[0], r.yardsticks.Best()); ok && workers[0].Finish != nil {
-		s.quiet[round] = ns
-	}
-}
-
-// figureOf are what the processes of a case found that its figure will be of: where yardsticks were timed, in quiet
-// moments alone, so that a run goes on while there are few. Workers that run at once disturb each other.
-func (r *run) figureOf(s *state) map[int]float64 {
-	if len(r.yardsticks.Best()) > 0 && s.Workers <= 1 {
-		return s.quiet
-	}
-	return s.located[0]
 }
 
 // open tells whether a comparison of a case needs more rounds, and whether it has one.

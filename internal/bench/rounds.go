@@ -109,14 +109,14 @@ func (r *run) spent(s *state) bool {
 	return s.processes >= r.limits.most || s.spent >= r.budget && s.processes >= r.limits.few
 }
 
-// precise tells whether a case's own interval is narrow enough. With a twin, whole pairs of rounds
+// precise tells whether a case's own interval, of its processes in quiet moments, is narrow enough. With a twin, whole pairs of rounds
 // are balanced.
 func (r *run) precise(s *state) bool {
 	const many = 200 // from there on a look takes long
 	if r.count > 0 || s.processes < r.limits.least || s.twin != nil && s.processes%2 == 1 || s.processes > many && s.processes%10 > 0 {
 		return false
 	}
-	return stat.Precision(slices.Sorted(maps.Values(r.figureOf(s)))) <= s.options.Precision
+	return stat.Precision(slices.Sorted(maps.Values(s.quiet))) <= s.options.Precision
 }
 
 // tell reports progress: the time left is what the cases may still spend, at most.

@@ -115,7 +115,7 @@ type state struct {
 	planned
 	options   *Options
 	located   []map[int]float64 // by figure, by round: ns per call
-	quiet     map[int]float64   // by round: the same in quiet moments
+	quiet     map[int]float64   // by round: the first of them, of processes that had quiet moments
 	processes int
 	spent     time.Duration
 	failed    bool

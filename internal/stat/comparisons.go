@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
@@ -14,7 +15,9 @@ func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 	if rec.Run.Comparing == nil {
 		return []record.Comparison{}
 	}
-	comparisons := sequential.JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c) })
+	known := quiet.Along(rec)
+	best := func(p *record.ProcessRecord) quiet.Best { return known[p] }
+	comparisons := sequential.JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c, best) })
 	for i := range comparisons {
 		c := &comparisons[i]
 		a, b := caseNamed(res, c.A), caseNamed(res, c.B)
@@ -49,10 +52,10 @@ func ofBoth(a, b *record.CaseResult) []record.Warning {
 }
 
 // byRound locates the processes of a case that count, one a round: the mean of its
-// workers, as in [Summarize].
-func byRound(rec *record.Record, c record.Case) map[int]float64 {
+// workers, as in [Summarize], with what was known of the machine when they ended.
+func byRound(rec *record.Record, c record.Case, best func(*record.ProcessRecord) quiet.Best) map[int]float64 {
 	located := map[int]float64{}
-	units, _ := unitsOf(rec.Of(c.Case), nil)
+	units, _ := unitsOf(rec.Of(c.Case), best)
 	for _, u := range measured(units) {
 		if u.class() != record.SteadyNone {
 			located[u.vms[0].said.Process.Round] = u.ns()

@@ -86,7 +86,8 @@ func TestCoverageOfSummaries(t *testing.T) {
 				slow := 0
 				for range n {
 					level := 10 * (1 + between*rng.NormFloat64())
-					if rng.Float64() < c.slow {
+					isSlow := rng.Float64() < c.slow
+					if isSlow {
 						slow++
 						level *= 1.4
 					}
@@ -94,7 +95,10 @@ func TestCoverageOfSummaries(t *testing.T) {
 					for i := range noise {
 						noise[i] = level*noise[i] + loop
 					}
-					add(rec, batches(record.Measure, noise...), batches(record.Empty, loop, loop, loop))
+					p := add(rec, batches(record.Measure, noise...), batches(record.Empty, loop, loop, loop))
+					if isSlow {
+						addTrace(p)
+					}
 				}
 				if c.slow > 0 && (slow == 1 || 3*slow > n) { // one may be missed, and near half either may be the larger
 					continue

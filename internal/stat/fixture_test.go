@@ -62,3 +62,8 @@ func healthy(perCall ...float64) *record.Record {
 	}
 	return rec
 }
+
+// addTrace gives a process a side trace more.
+func addTrace(p *record.ProcessRecord) {
+	p.JIT.Traces = append(p.JIT.Traces, record.Trace{ID: 2, Parent: 1, Stage: "warmup", Source: p.JIT.Traces[0].Source, Lines: "4", Link: "root", Own: true})
+}

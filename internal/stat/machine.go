@@ -46,7 +46,7 @@ func machineWas(units []unit, enough bool) *record.Quiet {
 		Share: float64(quietOnes) / float64(clean), Disturbed: !enough, AllNS: estimate.Median(locations),
 	}
 	if len(slower) > 0 {
-		q.SlowerLow, q.SlowerHigh = estimate.Quantile(slower, 0.05), estimate.Quantile(slower, 0.95)
+		q.SlowerLow, q.SlowerHigh = estimate.Quantile(slower, 0.10), estimate.Quantile(slower, 0.90)
 	}
 	return q
 }

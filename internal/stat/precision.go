@@ -9,18 +9,11 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
-// Location returns a process's own figure in ns per call, the empty twin taken off;
-// false when it measured nothing that counts or was never steady.
-func Location(p *record.ProcessRecord) (ns float64, ok bool) {
-	l := Locate(p, nil)
-	return l.NS, l.Figure() && l.Steadiness.Class != record.SteadyNone
-}
-
-// QuietLocation is the same of quiet moments alone, as the best that is known of the yardsticks tells; false, too, when
-// there were too few of them.
-func QuietLocation(p *record.ProcessRecord, best quiet.Best) (ns float64, ok bool) {
+// Location returns a process's own figure in ns per call, the empty twin taken off, by the best that is known of the
+// yardsticks; false when it measured nothing that counts or was never steady. disturbed says that it had no quiet moment.
+func Location(p *record.ProcessRecord, best quiet.Best) (ns float64, disturbed, ok bool) {
 	l := Locate(p, best)
-	return l.NS, l.Figure() && l.Steadiness.Class != record.SteadyNone && l.Machine.Known && !l.Machine.Disturbed
+	return l.NS, l.Machine.Disturbed, l.Figure() && l.Steadiness.Class != record.SteadyNone
 }
 
 // Precision returns how wide the interval of these process locations would be, as ±

@@ -26,7 +26,7 @@ func TestLocate(t *testing.T) {
 	if l.Steadiness.Class != record.SteadyWarmup || l.Batches.Measured != 50 || l.Batches.Switched != 5 {
 		t.Errorf("%+v %+v", l.Steadiness, l.Batches)
 	}
-	if ns, ok := Location(p); !ok || ns != l.NS {
+	if ns, disturbed, ok := Location(p, nil); !ok || disturbed || ns != l.NS {
 		t.Errorf("Location = %v, %v", ns, ok)
 	}
 }

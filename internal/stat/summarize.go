@@ -53,7 +53,7 @@ func Summarize(rec *record.Record) *record.Results {
 // summarizeCase makes the result of one case of the plan.
 func summarizeCase(rec *record.Record, c record.Case, best quiet.Best) record.CaseResult {
 	said := rec.Of(c.Case)
-	units, failed := unitsOf(said, best)
+	units, failed := unitsOf(said, func(*record.ProcessRecord) quiet.Best { return best })
 	r := record.CaseResult{
 		Name: c.Name, Params: c.Params, Case: c,
 		Failed: failed, Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),

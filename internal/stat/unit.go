@@ -58,11 +58,11 @@ func (u unit) seed() float64 { return u.vms[0].said.Process.Seed }
 // unitsOf groups the healthy VMs that measured something into processes, in order of
 // start, and counts the processes that failed. A process that was cut off with the
 // record, or by an interrupt, neither counts nor failed.
-func unitsOf(said []*record.ProcessRecord, best quiet.Best) (units []unit, failed int) {
+func unitsOf(said []*record.ProcessRecord, best func(*record.ProcessRecord) quiet.Best) (units []unit, failed int) {
 	bad := map[int]bool{}
 	for _, p := range said {
-		if p.Process.Worker > 0 {
-			best = nil // workers that run at once disturb each other, and that is part of the figure
+		if p.Process.Worker > 0 { // workers that run at once disturb each other, and that is part of the figure
+			best = func(*record.ProcessRecord) quiet.Best { return nil }
 		}
 		if len(p.Faults) > 0 || p.Finish == nil && p.Exit != nil {
 			bad[p.Process.Process] = true
@@ -74,7 +74,7 @@ func unitsOf(said []*record.ProcessRecord, best quiet.Best) (units []unit, faile
 		if bad[number] || p.Finish == nil {
 			continue
 		}
-		own := Locate(p, best)
+		own := Locate(p, best(p))
 		if !own.Figure() && len(p.Laps) == 0 {
 			continue
 		}

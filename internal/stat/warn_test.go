@@ -50,7 +50,7 @@ func drifting(n int) []float64 {
 
 // TestFewOnTheMainLevel: of eight processes on two levels five make the figure, and the note does not count the others.
 func TestFewOnTheMainLevel(t *testing.T) {
-	res := Summarize(healthy(append(stattest.Around(5, 20), stattest.Around(3, 40)...)...))
+	res := Summarize(withTrace(healthy(append(stattest.Around(5, 20), stattest.Around(3, 40)...)...), 5))
 	for _, w := range res.Cases[0].Warnings {
 		if w.Code == "few_processes" {
 			if !strings.HasPrefix(w.Text, "5 of 8 processes are on the level of the figure; an interval over 5 values") ||
@@ -82,7 +82,7 @@ func twoLevels() *record.Record {
 // withTrace gives the processes from one on a trace that the others lack.
 func withTrace(rec *record.Record, from int) *record.Record {
 	for _, p := range rec.Processes[from:] {
-		p.JIT.Traces = append(p.JIT.Traces, record.Trace{ID: 2, Parent: 1, Stage: "warmup", Source: p.JIT.Traces[0].Source, Lines: "4", Link: "root", Own: true})
+		addTrace(p)
 	}
 	return rec
 }

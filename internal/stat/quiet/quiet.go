@@ -64,6 +64,18 @@ func (t *Tracker) Best() Best {
 	return best
 }
 
+// Along is the best that was known when each process had ended, so that who judges a run while it goes on, and who judges
+// its record again, judge alike.
+func Along(rec *record.Record) map[*record.ProcessRecord]Best {
+	t := &Tracker{Before: rec.Run.Yardsticks}
+	known := map[*record.ProcessRecord]Best{}
+	for _, p := range rec.Processes {
+		t.Add(p)
+		known[p] = t.Best()
+	}
+	return known
+}
+
 // BestOf is the best that a record knows of.
 func BestOf(rec *record.Record) Best { return track(rec).Best() }
 
