@@ -196,16 +196,8 @@ func (o *benchOptions) completeIn(flags *pflag.FlagSet, dir, file string) error 
 
 // completeValues checks the value of each flag, and fills in what follows from it.
 func (o *benchOptions) completeValues(flags *pflag.FlagSet) error {
-	if err := inTable("bench", flags); err != nil { // the bench file may have set some
+	if err := checkFlags("bench", flags); err != nil { // the bench file may have set some
 		return err
-	}
-	if o.Processes < 0 || o.Time <= 0 || o.Timeout <= 0 || o.Precision <= 0 || o.Rate < 0 || o.Concurrency < 0 {
-		return usageErrorf("--processes, --time, --timeout, --precision, --rate and --concurrency are above 0")
-	}
-	for _, n := range o.Workers {
-		if n < 1 || n > 256 {
-			return usageErrorf("--workers %d: from 1 to 256", n)
-		}
 	}
 	slices.Sort(o.Workers)
 	o.Workers = slices.Compact(o.Workers)

@@ -62,10 +62,6 @@ stack, the request, the signal.`,
 				return usageErrorf("--root is for core files")
 			case o.pid <= 0:
 				return usageErrorf("--pid of which worker? 'pgrep -a nginx' lists them")
-			case o.duration <= 0:
-				return usageErrorf("--duration must be longer than 0")
-			case o.pause <= 0 || o.pause > time.Second:
-				return usageErrorf("--pause must be above 0 and at most 1s")
 			}
 			return runExplain(cmd.Context(), sys, o)
 		},

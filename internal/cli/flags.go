@@ -75,13 +75,3 @@ func (p percentFlag) String() string {
 }
 
 func (p *percentFlag) Type() string { return "PERCENT" }
-
-// count is how many of the flags are given.
-func count(given ...bool) (n int) {
-	for _, one := range given {
-		if one {
-			n++
-		}
-	}
-	return n
-}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,9 +103,121 @@ func TestFormats(t *testing.T) {
 		}
 		if values != nil {
 			cmd.Flags().Set("format", "jsn")
-			if err := inTable(cmd.Name(), cmd.Flags()); err == nil || !strings.Contains(err.Error(), "did you mean json?") && cmd.Name() != "plot" {
+			if err := checkFlags(cmd.Name(), cmd.Flags()); err == nil || !strings.Contains(err.Error(), "did you mean json?") && cmd.Name() != "plot" {
 				t.Errorf("%s --format jsn: %v", cmd.Name(), err)
 			}
+		}
+	}
+}
+
+// someValue is a value that a flag takes.
+func someValue(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true"
+	case "duration", "DURATION":
+		return "1s"
+	case "PERCENT":
+		return "1%"
+	}
+	return "7"
+}
+
+// TestRefusals: what the table has of a command, its flags have; each conflict and each missing flag is refused, whichever is first,
+// and the usual values are within their bounds. A flag of the environment gives way to one of the command line.
+func TestRefusals(t *testing.T) {
+	env := map[string]string{}
+	commands := func() map[string]*pflag.FlagSet {
+		all := map[string]*pflag.FlagSet{}
+		for _, cmd := range newRootCommand(Sys{Getenv: func(string) string { return "" }}).Commands() {
+			all[cmd.Name()] = cmd.Flags()
+		}
+		return all
+	}
+	set := func(command string, names ...string) error {
+		flags := commands()[command]
+		for _, name := range names {
+			if f := flags.Lookup(name); f == nil {
+				t.Errorf("%s has no --%s", command, name)
+			} else if err := flags.Set(name, someValue(f)); err != nil {
+				t.Errorf("%s --%s: %v", command, name, err)
+			}
+		}
+		if err := flagsFromEnvironment(flags, func(name string) string { return env[name] }); err != nil {
+			t.Error(err)
+		}
+		return checkFlags(command, flags)
+	}
+	for _, r := range flagRules {
+		for command, names := range r.conflicts {
+			for _, name := range names {
+				if command == "" {
+					command = "profile"
+				}
+				if err := set(command, r.name, name); err == nil || !strings.Contains(err.Error(), "not both") {
+					t.Errorf("%s --%s --%s: %v", command, r.name, name, err)
+				}
+			}
+		}
+		for command := range r.needs {
+			if command == "" {
+				command = "bench"
+			}
+			if err := set(command, r.name); err == nil || !strings.Contains(err.Error(), " goes with -") {
+				t.Errorf("%s --%s: %v", command, r.name, err)
+			}
+		}
+		for command, flags := range commands() {
+			f := flags.Lookup(r.name)
+			b, ok := r.bounds.of(command)
+			if !ok || f == nil || slices.Contains([]string{"", "0", "0s"}, f.DefValue) || f.DefValue[0] == '[' {
+				continue
+			}
+			read, write := numbersOf(f.Value.Type())
+			if x, err := read(f.DefValue); err != nil || !b.has(x) {
+				t.Errorf("%s --%s is %s by default, and must be %s", command, r.name, f.DefValue, b.text(write))
+			}
+		}
+	}
+	for _, names := range [][]string{{"locks", "resumes"}, {"allocations", "locks"}, {"wall", "allocations"}, {"off-cpu", "on-cpu"}} {
+		if err := set("profile", names...); err == nil || !strings.Contains(err.Error(), "not both") {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+	if err := set("watch", "locks", "capture"); err == nil {
+		t.Error("a kind of evidence beside captures")
+	}
+	env["MOONLAP_RAMP"], env["MOONLAP_CERT"] = "1..2", "x"
+	if err := set("load", "steps"); err != nil {
+		t.Errorf("the environment does not give way: %v", err)
+	}
+}
+
+// TestBounds: what is out of bounds is refused in the flag's own unit.
+func TestBounds(t *testing.T) {
+	for _, test := range []struct{ command, flag, value, want string }{
+		{"watch", "keep", "500ms", "--keep must be from 1s to 5m"},
+		{"watch", "after", "6m", "--after must be from 500ms to 5m"},
+		{"watch", "top", "1001", "--top must be from 1 to 1000"},
+		{"watch", "budget", "101%", "--budget must be above 0% and at most 100%"},
+		{"explain", "pause", "2s", "--pause must be above 0 and at most 1s"},
+		{"load", "duration", "0", "-d must be above 0"},
+		{"load", "slice", "5ms", "--slice must be at least 10ms"},
+		{"bench", "workers", "1,257", "--workers must be from 1 to 256"},
+		{"lint", "processes", "5", "--processes must be at least 6"},
+	} {
+		cmd, _, err := newRootCommand(Sys{}).Find([]string{test.command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Flags().Set(test.flag, test.value); err != nil {
+			t.Fatal(err)
+		}
+		if f := cmd.Flags().Lookup("capture"); f != nil && test.command == "watch" && len(ruleOf(test.flag).needs) > 0 {
+			cmd.Flags().Set("capture", "x")
+		}
+		if err := checkFlags(test.command, cmd.Flags()); err == nil || err.Error() != test.want {
+			t.Errorf("%s --%s %s: %v, not %s", test.command, test.flag, test.value, err, test.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -33,6 +32,10 @@ type flagRule struct {
 	strict  bool               // it takes these values and no other
 
 	of map[string][]string // values, where they differ from command to command
+
+	bounds    byCommand[bounds]   // numbers that it takes
+	conflicts byCommand[[]string] // flags that it does not go with
+	needs     byCommand[[]string] // flags that it means nothing without: one of these
 }
 
 // codeKind is the kind of code that a flag is for.
@@ -60,29 +63,86 @@ var flagRules = []flagRule{
 	{name: "http-conf", in: inNginx, sides: true, inFiles: true},
 	{name: "main-conf", in: inNginx, sides: true, inFiles: true},
 
-	{name: "workers", in: inNginx, alone: true, inFiles: true},
+	{name: "workers", in: inNginx, alone: true, inFiles: true, bounds: byCommand[bounds]{"": {from: 1, most: 256}}},
 	{name: "laps", in: luaCode, inFiles: true},
-	{name: "concurrency", in: luaCode, inFiles: true},
-	{name: "rate", in: luaCode, inFiles: true},
+	{name: "concurrency", in: luaCode, inFiles: true, bounds: byCommand[bounds]{"": notNegative}},
+	{name: "rate", in: luaCode, inFiles: true, bounds: byCommand[bounds]{"": notNegative}, conflicts: in("load", "ramp", "steps")},
 	{name: "memory", in: luaCode, inFiles: true},
 	{name: "clock", in: luaCode, strict: true, values: these("auto", "tsc", "monotonic")},
 	{name: "gc", inFiles: true, strict: true, values: these("natural", "stopped", "full")},
-	{name: "timeout", inFiles: true},
-	{name: "time", inFiles: true},
+	{name: "timeout", inFiles: true, bounds: byCommand[bounds]{"": aboveZero, "time": notNegative}},
+	{name: "time", inFiles: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "compare", alone: true, inFiles: true},
 	{name: "list", alone: true},
-	{name: "precision", alone: true},
+	{name: "precision", alone: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "replay", alone: true},
+	{name: "processes", bounds: byCommand[bounds]{"": notNegative, "lint": atLeast(6)}}, // fewer make no interval
+	{name: "runs", bounds: byCommand[bounds]{"time": notNegative, "lint": atLeast(1)}},
+	{name: "warmup", bounds: byCommand[bounds]{"time": notNegative}},
+	{name: "min-effect", bounds: byCommand[bounds]{"": aboveZero}},
+	{name: "baseline-anyway", needs: in("", "baseline")},
+	{name: "show-output", conflicts: in("time", "discard-output")},
+	{name: "measure", conflicts: in("lint", "why", "show-config", "lsp")},
+	{name: "why", conflicts: in("lint", "show-config", "lsp")},
+	{name: "show-config", conflicts: in("lint", "lsp")},
+	{name: "load", conflicts: in("lint", "measure", "why", "show-config", "lsp", "profile")},
+	{name: "write", needs: in("lint", "fix")},
+	{name: "tune", conflicts: in("doctor", "json")},
+	{name: "add", conflicts: in("history", "rebuild", "delete", "plot", "html")},
+	{name: "rebuild", conflicts: in("history", "delete", "plot", "html")},
+	{name: "delete", conflicts: in("history", "plot", "html")},
+	{name: "commit-url", needs: in("history", "html")},
 
-	{name: "pid", values: workers},
-	{name: "master", values: masters},
+	{name: "threads", bounds: byCommand[bounds]{"load": {from: 1, most: 1024}}},
+	{name: "connections", bounds: byCommand[bounds]{"load": {from: 1, most: 1 << 20}}},
+	{name: "pipeline", bounds: byCommand[bounds]{"load": atLeast(1)}},
+	{name: "slice", bounds: byCommand[bounds]{"load": atLeast(10 * ms)}},
+	{name: "requests", bounds: byCommand[bounds]{"load": notNegative}},
+	{name: "ramp", conflicts: in("load", "steps")},
+	{name: "ab", conflicts: in("load", "ab-conf", "ab-header", "self-test", "ramp", "steps", "find-max-rate")},
+	{name: "ab-conf", conflicts: in("load", "ab-header", "self-test", "ramp", "steps", "find-max-rate", "unix", "start")},
+	{name: "ab-header", conflicts: in("load", "self-test", "ramp", "steps", "find-max-rate")},
+	{name: "self-test", conflicts: in("load", "ramp", "steps", "find-max-rate")},
+	{name: "find-max-rate", conflicts: in("load", "ramp", "steps", "requests"), needs: in("load", "slo", "fail-if")},
+	{name: "body", conflicts: in("load", "body-file")},
+	{name: "http2", conflicts: in("load", "websocket")},
+	{name: "cert", needs: in("load", "key")},
+	{name: "key", needs: in("load", "cert")},
+	{name: "poisson", needs: in("load", "rate", "ramp", "steps", "find-max-rate")},
+	{name: "metrics", needs: in("load", "ab", "ab-conf", "ab-header", "self-test")},
+	{name: "fail-if-slower", needs: in("load", "ab", "ab-conf", "ab-header", "self-test", "baseline")},
+
+	{name: "pid", values: workers, conflicts: in("", "master", "all")},
+	{name: "master", values: masters, conflicts: in("", "all")},
 	{name: "by", strict: true, values: these(byAuto, byEBPF, byPtrace)},
+	{name: "duration", bounds: byCommand[bounds]{"": aboveZero, "watch": notNegative}, needs: in("watch", "capture")},
+	{name: "pause", bounds: byCommand[bounds]{"": shortPause, "watch": notNegative, "heap": notNegative}, needs: in("watch", "capture")},
+	{name: "hz", bounds: byCommand[bounds]{"": samplingRate}, needs: in("watch", "capture")},
+	{name: "budget", bounds: byCommand[bounds]{"": anyShare}, conflicts: in("watch", "capture")},
+	{name: "stalls", bounds: byCommand[bounds]{"profile": aboveZero}, conflicts: in("profile", "baseline")},
+	{name: "allocations", conflicts: in("profile", "baseline")},
+	{name: "diff", conflicts: in("profile", "pid", "master", "all", "baseline")},
+	{name: "lines", needs: in("profile", "diff", "baseline")},
+	{name: "every", bounds: byCommand[bounds]{"watch": atLeast(100 * ms)}, conflicts: in("watch", "capture")},
+	{name: "once", conflicts: in("watch", "listen", "capture")},
+	{name: "dicts", conflicts: in("watch", "capture")},
+	{name: "top", bounds: byCommand[bounds]{"watch": {from: 1, most: 1000}}, conflicts: in("watch", "capture")},
+	{name: "listen", conflicts: in("watch", "capture")},
+	{name: "when", needs: in("watch", "capture")},
+	{name: "keep", bounds: byCommand[bounds]{"watch": {from: second, most: 5 * minute}}, needs: in("watch", "capture")},
+	{name: "after", bounds: byCommand[bounds]{"watch": {from: 500 * ms, most: 5 * minute}}, needs: in("watch", "capture")}, // what the kernel tells may take that long to be read
+	{name: "limit", bounds: byCommand[bounds]{"watch": atLeast(1)}, needs: in("watch", "capture")},
+	{name: "since", values: paths, conflicts: in("heap", "out")},
 	{name: "kind", strict: true, values: these(plot.Kinds...)},
 	{name: "format", strict: true, of: formatsOf},
 	{name: "out", values: paths},
-	{name: "since", values: paths},
 	{name: "history", values: paths},
 	{name: "capture", values: paths},
+}
+
+// in are names that hold of a flag in one command; "" is every command.
+func in(command string, names ...string) byCommand[[]string] {
+	return byCommand[[]string]{command: names}
 }
 
 // formatsOf are the values of --format by command. Those that are not here have text and json.
@@ -130,25 +190,6 @@ func changed(flags *pflag.FlagSet, holds func(flagRule) bool) string {
 		}
 	}
 	return ""
-}
-
-// inTable refuses a value that the table does not have, of a flag that takes no other.
-func inTable(command string, flags *pflag.FlagSet) (err error) {
-	flags.Visit(func(f *pflag.Flag) {
-		r := ruleOf(f.Name)
-		values := r.valuesOf(command, Sys{})
-		if !r.strict || values == nil {
-			return
-		}
-		given := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
-			given = several.GetSlice()
-		}
-		for _, value := range given {
-			err = cmp.Or(err, oneOf("--"+f.Name, value, values...))
-		}
-	})
-	return err
 }
 
 // these completes one of a list.

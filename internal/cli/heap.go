@@ -109,16 +109,12 @@ func (o *heapOptions) check(file string) error {
 		o.json, o.format = true, ""
 	}
 	switch {
-	case o.pause < 0:
-		return usageErrorf("--pause must not be less than 0")
 	case file != "" && !core && o.save != "":
 		return usageErrorf("%s is saved already: --save is for workers", file)
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.json && o.out == "-":
 		return usageErrorf("--json and --out -: stdout can take one of them")
-	case o.since != "" && o.out != "":
-		return usageErrorf("--since draws no flame graph; --json writes the differences")
 	case o.out == "":
 		return nil
 	case o.format == "":

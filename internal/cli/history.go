@@ -69,21 +69,17 @@ enter it by themselves.`,
 }
 
 func (o *historyOptions) check(args []string) error {
-	deeds := count(o.rebuild, o.remove != "", o.add != "")
+	deed := o.rebuild || o.remove != "" || o.add != ""
 	switch {
-	case deeds > 1:
-		return usageErrorf("--add, --rebuild and --delete go one at a time")
-	case deeds == 1 && (o.plot != "" || o.html != ""):
-		return usageErrorf("--add, --rebuild and --delete draw nothing: --plot and --html go with none of them")
-	case o.commitURL != "" && (o.html == "" || !strings.Contains(o.commitURL, "{commit}")):
-		return usageErrorf("--commit-url goes with --html, and has {commit} where the commit stands: https://github.com/you/it/commit/{commit}")
+	case o.commitURL != "" && !strings.Contains(o.commitURL, "{commit}"):
+		return usageErrorf("--commit-url has {commit} where the commit stands: https://github.com/you/it/commit/{commit}")
 	case o.html != "" && len(args) > 0:
 		return usageErrorf("--html writes a page of each case: it takes none")
 	case o.add != "" && len(args) == 0:
 		return usageErrorf("which records? --add NAME RECORD…")
-	case o.add == "" && deeds == 1 && len(args) > 0:
+	case o.add == "" && deed && len(args) > 0:
 		return usageErrorf("--rebuild and --delete take no case")
-	case deeds == 0 && len(args) > 1:
+	case !deed && len(args) > 1:
 		return usageErrorf("one case at a time, or all: moonlap history [CASE]")
 	}
 	if err := checkName("--add", o.add); err != nil {

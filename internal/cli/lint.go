@@ -182,22 +182,12 @@ func (l *linting) on(o lintOptions) (on []lint.Rule) {
 }
 
 func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
-	other := count(o.measure, o.why != "", o.showConfig, o.lsp)
+	pathless := o.measure || o.why != "" || o.lsp
 	switch {
-	case other > 1:
-		return usageErrorf("--measure, --why, --show-config and --lsp go one at a time")
-	case len(args) == 0 && other == 0:
+	case len(args) == 0 && !pathless && !o.showConfig:
 		return usageErrorf("which files or folders?")
-	case len(args) > 0 && (o.measure || o.why != "" || o.lsp):
+	case len(args) > 0 && pathless:
 		return usageErrorf("--measure, --why and --lsp take no paths")
-	case len(args) == 0 && o.load != "" || other > 0 && o.load != "":
-		return usageErrorf("--load goes with files or folders to lint")
-	case o.load != "" && o.profile != "":
-		return usageErrorf("--load takes its own profile: leave out --profile")
-	case o.write && !o.fix:
-		return usageErrorf("--write goes with --fix")
-	case o.measure && (o.runs < 1 || o.processes < 6):
-		return usageErrorf("--runs is above 0, and --processes above 5: fewer make no interval")
 	}
 	l, err := openLinting(ctx, sys, o, args)
 	if err != nil {

@@ -89,10 +89,10 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	}
 	flags := cmd.Flags()
 	compared := len(o.ab)+len(o.abHeader)+len(o.abConf) > 0 || o.selfTest
-	if err := o.check(flags, args, compared); err != nil {
+	if err := o.check(flags, args); err != nil {
 		return err
 	}
-	if err := o.counted.completeLoadModes(flags, o.profile); err != nil {
+	if err := o.counted.completeLoadModes(flags); err != nil {
 		return err
 	}
 	o.url = args[0]
@@ -109,49 +109,17 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	return o.completeRule(compared, flags.Changed("metrics"))
 }
 
-// check refuses values, and flags that do not go together.
-func (o *loadOptions) check(flags *pflag.FlagSet, args []string, compared bool) error {
+// check refuses what the table of flags cannot know.
+func (o *loadOptions) check(flags *pflag.FlagSet, args []string) error {
 	switch {
 	case len(args) == 0:
 		return usageErrorf("which URL?")
 	case len(args) > 1:
 		return usageErrorf("one URL, not %d; compare with --ab URL, and give a script its arguments behind --", len(args))
-	case o.threads < 1 || o.connections < 1 || o.pipeline < 1:
-		return usageErrorf("-t, -c and --pipeline are at least 1")
-	case o.threads > o.connections && (flags.Changed("threads") || o.connections < 1):
+	case o.threads > o.connections && flags.Changed("threads"):
 		return usageErrorf("-t %d threads need at least as many connections, and -c is %d", o.threads, o.connections)
-	case o.threads > 1024 || o.connections > 1<<20:
-		return usageErrorf("at most 1024 threads and 1048576 connections")
-	case o.duration <= 0 || o.timeout <= 0 || flags.Changed("slice") && o.slice < secondsFlag(10*time.Millisecond):
-		return usageErrorf("-d and --timeout are above 0, and --slice is at least 10ms")
-	case o.requests < 0 || o.rate < 0:
-		return usageErrorf("-n and -R are above 0")
-	case count(o.rate > 0, o.ramp != "", len(o.steps) > 0) > 1:
-		return usageErrorf("one of -R, --ramp and --steps")
-	case count(len(o.ab) > 0, len(o.abConf) > 0, len(o.abHeader) > 0, o.selfTest) > 1:
-		return usageErrorf("one of --ab, --ab-conf, --ab-header and --self-test")
 	case len(o.abConf) == 1:
 		return usageErrorf("--ab-conf compares two configurations: --ab-conf A.conf B.conf")
-	case o.unix != "" && len(o.abConf) > 0:
-		return usageErrorf("--ab-conf gives each configuration a place of its own to listen; --unix goes with --start")
-	case o.start != "" && len(o.abConf) > 0:
-		return usageErrorf("--ab-conf starts nginx itself; --start goes with the others")
-	case compared && (o.ramp != "" || len(o.steps) > 0):
-		return usageErrorf("sides are compared at one rate: -R, not --ramp or --steps")
-	case compared && o.findMaxRate:
-		return usageErrorf("--find-max-rate searches for one side; compare what it finds")
-	case o.findMaxRate && (o.ramp != "" || len(o.steps) > 0 || o.requests > 0):
-		return usageErrorf("--find-max-rate chooses the rates itself; -R is the first of them")
-	case o.findMaxRate && len(o.slo)+len(o.failIf) == 0:
-		return usageErrorf("the highest rate that keeps what? --slo p99=10ms")
-	case o.body != "" && o.bodyFile != "":
-		return usageErrorf("--body or --body-file, not both")
-	case o.cert != "" && o.key == "" || o.key != "" && o.cert == "":
-		return usageErrorf("--cert and --key go together")
-	case o.http2 && o.websocket:
-		return usageErrorf("--http2 or --websocket, not both")
-	case o.poisson && o.rate == 0 && o.ramp == "" && len(o.steps) == 0 && !o.findMaxRate:
-		return usageErrorf("--poisson is for a rate: -R, --ramp or --steps")
 	}
 	return nil
 }
@@ -214,9 +182,6 @@ func (o *loadOptions) completeLimits() error {
 // completeRule says how sides are compared.
 func (o *loadOptions) completeRule(compared, chosen bool) error {
 	if !compared {
-		if len(o.slower) > 0 && o.past.baseline == "" || chosen {
-			return usageErrorf("--fail-if-slower and --metrics are for comparisons: --ab URL, --ab-conf, --ab-header")
-		}
 		rule := sequential.DefaultComparing()
 		o.rule, o.metrics = &rule, []string{sequential.MetricMean} // with a baseline the mean latency is compared
 		err := o.completeGates()
@@ -233,9 +198,6 @@ func (o *loadOptions) completeRule(compared, chosen bool) error {
 		if !sequential.KnownMetric(m) {
 			return usageErrorf("--metrics %s: there are rate, cpu, mean and quantiles such as p99 or p99.9", m)
 		}
-	}
-	if o.minEffect <= 0 {
-		return usageErrorf("--min-effect is above 0")
 	}
 	rule := sequential.DefaultComparing()
 	rule.MinEffect = float64(o.minEffect)

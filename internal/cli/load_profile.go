@@ -39,22 +39,9 @@ func (o *profileOptions) addLoadModes(f *pflag.FlagSet) {
 }
 
 // completeLoadModes takes what was asked for.
-func (o *profileOptions) completeLoadModes(f *pflag.FlagSet, profiled bool) (err error) {
-	if o.mode, err = chosenMode(f); err != nil {
-		return err
-	}
-	if !profiled && (o.mode.name != sample.OnCPU || len(o.evidence.wanted()) > 0) {
-		return usageErrorf("--%s goes with --profile", o.asked())
-	}
+func (o *profileOptions) completeLoadModes(f *pflag.FlagSet) error {
+	o.mode = chosenMode(f)
 	return o.checkObserved(false)
-}
-
-// asked is a flag that was given for more than samples of where the server computes.
-func (o *profileOptions) asked() string {
-	for _, k := range o.evidence.wanted() {
-		return k.Name
-	}
-	return o.mode.name
 }
 
 // A loadProfiler samples the server while load is on it. The samples of a moment are of the side whose slice it falls into.

@@ -37,13 +37,7 @@ func addHistoryFlag(f *pflag.FlagSet, file *string) {
 const longestName = 100
 
 func (p *pastFlags) check() error {
-	if err := errors.Join(checkName("--save", p.save), checkName("--baseline", p.baseline)); err != nil {
-		return err
-	}
-	if p.anyway && p.baseline == "" {
-		return usageErrorf("--baseline-anyway goes with --baseline NAME")
-	}
-	return nil
+	return errors.Join(checkName("--save", p.save), checkName("--baseline", p.baseline))
 }
 
 // checkName refuses names that would spoil a list; "" is none.

@@ -106,10 +106,7 @@ func newProfileCommand(sys Sys) *cobra.Command {
 				args, o.command = args[:at], args[at:]
 			}
 			o.bounded = cmd.Flags().Changed("duration")
-			var err error
-			if o.mode, err = chosenMode(cmd.Flags()); err != nil {
-				return err
-			}
+			o.mode = chosenMode(cmd.Flags())
 			if err := o.check(args); err != nil {
 				return err
 			}
@@ -154,10 +151,6 @@ func (o *profileOptions) check(args []string) error {
 	switch {
 	case o.diff && len(args) != 2:
 		return usageErrorf("--diff BEFORE AFTER: two files that 'moonlap profile --format json' wrote")
-	case o.diff && (o.given() || o.baseline != ""):
-		return usageErrorf("--diff compares two files; --baseline compares workers with a file")
-	case o.lines && !o.diff && o.baseline == "":
-		return usageErrorf("--lines is for --diff and --baseline")
 	case !o.diff && len(args) > 1:
 		return usageErrorf("%q: what is it? Two files go with --diff, a command behind --", args[1])
 	case len(args) == 1 && (o.given() || o.command != nil || o.baseline != ""):
@@ -179,16 +172,6 @@ func (o *profileOptions) check(args []string) error {
 		o.out = "-" // as every command's --format json has it
 	}
 	switch {
-	case o.stalls < 0:
-		return usageErrorf("--stalls must be longer than 0")
-	case o.budget <= 0 || o.budget > 1:
-		return usageErrorf("--budget must be above 0%% and at most 100%%")
-	case o.duration <= 0:
-		return usageErrorf("--duration must be longer than 0")
-	case o.pause <= 0 || o.pause > time.Second:
-		return usageErrorf("--pause must be above 0 and at most 1s")
-	case o.hz <= 0 || o.hz > 1000:
-		return usageErrorf("--hz must be above 0 and at most 1000")
 	case o.out == "" && o.format != "":
 		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.out == "":

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -50,27 +50,11 @@ func (o *profileOptions) addModes(f *pflag.FlagSet) {
 }
 
 // chosenMode is the mode that was asked for.
-func chosenMode(f *pflag.FlagSet) (mode, error) {
-	var asked []mode
-	var names []string
-	for _, m := range modes {
-		given := f.Lookup(m.name)
-		if given == nil { // not every command has all
-			continue
-		}
-		names = append(names, "--"+m.name)
-		if given.Changed && given.Value.String() != "false" {
-			asked = append(asked, m)
-		}
+func chosenMode(f *pflag.FlagSet) mode {
+	if i := slices.IndexFunc(modes, func(m mode) bool { return given(f.Lookup(m.name)) }); i >= 0 {
+		return modes[i]
 	}
-	switch len(asked) {
-	case 0:
-		return modes[0], nil
-	case 1:
-		return asked[0], nil
-	}
-	last := len(names) - 1
-	return mode{}, usageErrorf("%s or %s, not several", strings.Join(names[:last], ", "), names[last])
+	return modes[0]
 }
 
 // unit is what the profile counts through eBPF.
@@ -118,9 +102,6 @@ func (o *profileOptions) needsEBPF() string {
 // checkObserved refuses what kinds and modes do not go with; files says that the command is about files.
 func (o *profileOptions) checkObserved(files bool) error {
 	kinds := o.kinds()
-	if err := observe.Check(kinds); err != nil {
-		return usageErrorf("%w", err)
-	}
 	if name := o.needsEBPF(); name != "" && o.by == byPtrace {
 		return usageErrorf("--%s takes eBPF: samples that stop a worker do not see it", name)
 	}
@@ -132,9 +113,6 @@ func (o *profileOptions) checkObserved(files bool) error {
 		if files || o.command != nil && !k.Programs {
 			return usageErrorf("--%s is for %s", k.Name, what)
 		}
-	}
-	if o.baseline != "" && o.mode.timed {
-		return usageErrorf("--%s: --baseline compares samples, not %s", o.mode.name, map[profile.Unit]string{profile.Time: "time", profile.Bytes: "bytes"}[o.mode.unit()])
 	}
 	return nil
 }
@@ -160,7 +138,6 @@ func errUnsupported(err error) error {
 			names = append(names, "--"+k.Name)
 		}
 	}
-	last := len(names) - 1
-	return fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone; "+
-		"%s and %s there are not", err, strings.Join(names[:last], ", "), names[last])
+	return fmt.Errorf("%w. Without eBPF, --by ptrace shows where workers compute and sleep, which takes CAP_SYS_PTRACE alone, "+
+		"and not what %s does", err, orOf(names))
 }

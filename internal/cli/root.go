@@ -94,7 +94,7 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 			if err := finite(cmd.Flags()); err != nil {
 				return err
 			}
-			return inTable(cmd.Name(), cmd.Flags())
+			return checkFlags(cmd.Name(), cmd.Flags())
 		},
 	}
 	root.SetIn(sys.Stdin)

@@ -26,9 +26,6 @@ func (r *ruleFlags) addFlags(f *pflag.FlagSet, what string) {
 func (r ruleFlags) rule(processes int) (*record.Comparing, error) {
 	rule := sequential.DefaultComparing()
 	rule.MinEffect, rule.FailIfSlower, rule.Processes = float64(r.minEffect), float64(r.gate), processes
-	if rule.MinEffect <= 0 {
-		return nil, usageErrorf("--min-effect is above 0")
-	}
 	return &rule, nil
 }
 

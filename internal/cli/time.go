@@ -88,10 +88,6 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 // complete checks the flags against each other and makes the commands.
 func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 	switch {
-	case o.plan.Processes < 0 || o.plan.Warmup < 0 || o.plan.Time <= 0 || o.Timeout < 0 || o.plan.Precision <= 0:
-		return usageErrorf("--runs, --warmup, --time, --timeout and --precision are not below 0")
-	case o.show && o.discard:
-		return usageErrorf("--show-output or --discard-output, not both")
 	case o.show:
 		o.Output = exec.Show
 	case o.discard:

@@ -116,8 +116,6 @@ func newWatchCommand(sys Sys) *cobra.Command {
 	return cmd
 }
 
-const mostTop = 1000
-
 func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if err := o.chosenWorkers.check(); err != nil {
 		return err
@@ -125,21 +123,9 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if err := o.capture.check(f); err != nil {
 		return err
 	}
-	if o.every < 100*time.Millisecond {
-		return usageErrorf("--every must be at least 100ms")
-	}
-	if o.top < 0 || o.top > mostTop {
-		return usageErrorf("--top must be from 1 to %d", mostTop)
-	}
-	if o.budget <= 0 || o.budget > 1 {
-		return usageErrorf("--budget must be above 0%% and at most 100%%")
-	}
 	o.dicts = o.dicts || o.top > 0
 	if o.listen == "" {
 		return nil
-	}
-	if o.once {
-		return usageErrorf("--listen serves until Ctrl-C, --once ends: choose one of them")
 	}
 	return checkLoopback(o.listen)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,42 +38,10 @@ func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.hz, "hz", 99, "samples of each worker in a second of its CPU\ntime, for captures")
 }
 
-// captureFlags are those that say nothing without --capture; with it only these and commonFlags do.
-var (
-	captureFlags = []string{"when", "keep", "after", "pause", "limit", "duration", "hz"}
-	commonFlags  = []string{"capture", "pid", "master", "all", "json"}
-)
-
+// check reads the conditions.
 func (o *captureOptions) check(f *pflag.FlagSet) error {
-	only, other := "", ""
-	f.Visit(func(f *pflag.Flag) {
-		switch {
-		case f.Annotations[ofEnvironment] != nil:
-		case slices.Contains(captureFlags, f.Name):
-			only = f.Name
-		case !slices.Contains(commonFlags, f.Name):
-			other = f.Name
-		}
-	})
-	switch {
-	case o.folder == "" && only != "":
-		return usageErrorf("--%s is for captures: into which folder? --capture FOLDER", only)
-	case o.folder == "":
+	if o.folder == "" {
 		return nil
-	case other != "":
-		return usageErrorf("--%s is for what is drawn, and with --capture nothing is", other)
-	case o.keep < time.Second || o.keep > 5*time.Minute:
-		return usageErrorf("--keep must be from 1s to 5m")
-	case o.after < 500*time.Millisecond || o.after > 5*time.Minute: // what the kernel tells may take that long to be read
-		return usageErrorf("--after must be from 500ms to 5m")
-	case o.pause < 0:
-		return usageErrorf("--pause must not be below 0s")
-	case o.limit < 1:
-		return usageErrorf("--limit must be 1 at least")
-	case o.duration < 0:
-		return usageErrorf("--duration must be longer than 0; without it, Ctrl-C ends")
-	case o.hz <= 0 || o.hz > 1000:
-		return usageErrorf("--hz must be above 0 and at most 1000")
 	}
 	for _, text := range o.when {
 		c, err := capture.Parse(text)

@@ -18,10 +18,10 @@ func (o *chosenWorkers) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.All, "all", false, "all nginx workers of this machine")
 }
 
-func (o *chosenWorkers) given() bool { return count(len(o.PIDs) > 0, o.Master != 0, o.All) > 0 }
+func (o *chosenWorkers) given() bool { return len(o.PIDs) > 0 || o.Master != 0 || o.All }
 
 func (o *chosenWorkers) check() error {
-	if count(len(o.PIDs) > 0, o.Master != 0, o.All) != 1 {
+	if !o.given() {
 		return usageErrorf("which workers? --pid, --master or --all; 'pgrep -a nginx' lists them")
 	}
 	if o.Master < 0 || slices.ContainsFunc(o.PIDs, func(pid int) bool { return pid <= 0 }) {

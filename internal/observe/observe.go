@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/moonlap/moonlap/internal/evidence"
@@ -47,18 +46,6 @@ type Observer interface {
 // A Sampler is an Observer that takes samples of its own.
 type Sampler interface {
 	Samples() []sample.Sample // all of them, once there was a Result
-}
-
-// Check refuses kinds that do not go together.
-func Check(kinds []Kind) error {
-	for i, a := range kinds {
-		for _, b := range kinds[i+1:] {
-			if slices.Contains(a.Conflicts, b.Name) || slices.Contains(b.Conflicts, a.Name) {
-				return fmt.Errorf("--%s or --%s, not both: each would find the other's cost in its figures", a.Name, b.Name)
-			}
-		}
-	}
-	return nil
 }
 
 // Possible tells what is missing on this machine, to this process, to observe anything; see probe.Check.

@@ -11,21 +11,6 @@ import (
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
-// TestCheck: a conflict that one of two kinds names holds for both, whichever comes first.
-func TestCheck(t *testing.T) {
-	a, b, c := Kind{Name: "a", Conflicts: []string{"b"}}, Kind{Name: "b"}, Kind{Name: "c"}
-	for _, kinds := range [][]Kind{{a, b}, {b, a}, {c, b, a}} {
-		if err := Check(kinds); err == nil || !strings.Contains(err.Error(), "not both") {
-			t.Errorf("%v: %v", kinds, err)
-		}
-	}
-	for _, kinds := range [][]Kind{nil, {a}, {a, c}, {c, b}} {
-		if err := Check(kinds); err != nil {
-			t.Errorf("%v: %v", kinds, err)
-		}
-	}
-}
-
 // fake runs until its context ends, or fails at once.
 type fake struct {
 	fails  error
