@@ -6,13 +6,14 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/allocations"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/resumes"
+	"github.com/moonlap/moonlap/internal/evidence/toplines"
 	"github.com/moonlap/moonlap/internal/observe"
 )
 
 // Kinds of evidence that are observed where a flag with their name asks for it.
 var (
 	profileKinds = []observe.Kind{locks.Kind, resumes.Kind, allocations.Kind}
-	watchKinds   = []observe.Kind{locks.Kind} // those that take no sampling
+	watchKinds   = []observe.Kind{locks.Kind, toplines.Kind}
 )
 
 // evidenceFlags are which kinds were asked for beside what a command counts.

@@ -48,8 +48,10 @@ held. It takes eBPF and costs about 3 µs a lock. Where that exceeds --budget,
 locks are timed in bursts.
 
 Workers are not stopped: their memory is read as it is, about a hundred times a
-second. It needs what 'moonlap explain' needs. On a terminal the page is drawn
-in place; elsewhere one follows the other. With --json each interval is one
+second. It needs what 'moonlap explain' needs. What is wrong comes first, with the
+command to type next. On a terminal the page is drawn in place: arrows scroll it,
+s sorts workers, tab opens one, q ends. Elsewhere one page follows the other.
+--top-lines adds a live top of Lua's lines and functions. With --json each interval is one
 line. With --listen nothing is drawn, and Prometheus may read the last interval
 at http://ADDRESS/metrics.
 
@@ -74,6 +76,7 @@ const watchExamples = `  moonlap watch
   moonlap watch --master $(cat /run/nginx.pid) --every 5s
   moonlap watch --dicts --top 10 --once
   moonlap watch --locks --every 10s
+  moonlap watch --top-lines --every 1s
   moonlap watch --pid 4711 --json | jq .workers[0].head.event_loop.p99_ns
   moonlap watch --listen 127.0.0.1:9145
   moonlap watch --capture stalls
@@ -142,6 +145,9 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 		show = func(s watch.Snapshot) error { return jsontext.NewEncoder(sys.Stdout).Encode(s) }
 	}
 	all.show = show
+	if o.listen == "" && !o.json && !o.once && interactive(sys) {
+		return runLive(ctx, sys, all)
+	}
 	if o.listen == "" {
 		return all.run(ctx)
 	}

@@ -15,17 +15,23 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/dicts"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
+	"github.com/moonlap/moonlap/internal/evidence/toplines"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
-// Watch draws what was seen of workers over an interval: a line for each in two tables, then lists of
+// Watch draws what was seen of workers over an interval: first what is wrong, then a line for each in two tables, then lists of
 // what there is to name. Its only error is that of w.
 func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p := newPage(opt)
 	p.Line(p.Strong.Render("moonlap watch") + p.Faint.Render(p.Dot+at.Format(time.TimeOnly)))
+	p.symptoms(s)
+	for _, m := range s.Masters {
+		m.Evidence.Text(p.Page, ofMaster(s, m), toplines.Name)
+	}
+	p.Blank()
 	p.watchUse(s)
 	p.watchServing(s)
 	p.watchMasters(s)
@@ -36,16 +42,20 @@ func Watch(w io.Writer, s watch.Snapshot, at time.Time, opt ui.Options) error {
 	p.watchPools(s)
 	p.watchZones(s)
 	for _, m := range s.Masters {
-		whose := ""
-		if len(s.Masters) > 1 {
-			whose = fmt.Sprintf(" of nginx %d", m.PID)
-		}
-		m.Evidence.Text(p.Page, whose, dicts.Name)
-		m.Evidence.Text(p.Page, whose, m.Evidence.Others(dicts.Name)...)
+		m.Evidence.Text(p.Page, ofMaster(s, m), dicts.Name)
+		m.Evidence.Text(p.Page, ofMaster(s, m), m.Evidence.Others(dicts.Name, toplines.Name)...)
 	}
 	p.watchCompiler(s)
 	p.watchNotes(s)
 	return p.Write(w)
+}
+
+// ofMaster tells nginx's masters apart, where there are several.
+func ofMaster(s watch.Snapshot, m watch.Master) string {
+	if len(s.Masters) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" of nginx %d", m.PID)
 }
 
 // watchUse is what each worker took.

@@ -106,6 +106,13 @@ func TestWatch(t *testing.T) {
 	at := 0
 	for _, want := range []string{ // in this order
 		"moonlap watch · 17:35:30",
+		"! worker 42: an event waited 1.50 s for the event loop",
+		"→ moonlap profile --pid 42 --stalls 50ms",
+		"! worker 42: 7 connects wait for the cosocket pool db, which is full",
+		"! worker 42: for 62 % of the time it wanted to run, and others had the processor",
+		"! worker 42: a request is 2.50 s old: GET /slow",
+		"→ moonlap explain --pid 42",
+		"and 2 more",
 		"42 36 % 62 % 50 % compiled 367 kB 500 kB 20 6.58 MB 6 6534 7.00 MB",
 		"42 207 2.50 s 4.2 9 512 0 ms 12 ms 1.50 s 3 59.0 s",
 		"nginx 40 · 1.23 k requests/s · 6 connections of clients: 1 reading, 2 writing, 3 waiting",

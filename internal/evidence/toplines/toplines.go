@@ -1,0 +1,128 @@
+// Package toplines is evidence of the Lua lines and functions that a worker computes in, interval after interval.
+package toplines
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/ui"
+)
+
+// Name is that of the kind, and of its flag.
+const Name = "top-lines"
+
+// A Result is what samples of CPU time fell into.
+type Result struct {
+	Samples   int   `json:"samples"`   // of CPU time, those without Lua included
+	Lines     []Row `json:"lines"`     // of Lua, those with most samples of their own first
+	Functions []Row `json:"functions"` // so, too
+}
+
+// A Row is a line or a function with its samples.
+type Row struct {
+	Name  string `json:"name"`
+	Self  int    `json:"self_samples"`  // it was the innermost of Lua, with what it called in C
+	Total int    `json:"total_samples"` // it was on the stack, with all that it called
+}
+
+func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+
+// Of is what samples of a worker fell into; those in which it slept are left out.
+func Of(samples []sample.Sample) *Result {
+	r := &Result{}
+	lines, functions := map[string]Row{}, map[string]Row{}
+	for _, s := range samples {
+		if s.Asleep {
+			continue
+		}
+		r.Samples++
+		count(lines, s.Stack, profile.Frame.Where)
+		count(functions, s.Stack, functionOf)
+	}
+	r.Lines, r.Functions = sorted(lines), sorted(functions)
+	return r
+}
+
+// count adds a stack, the innermost frame first; recursion counts once.
+func count(rows map[string]Row, stack []profile.Frame, name func(profile.Frame) string) {
+	seen := map[string]bool{}
+	for _, f := range stack {
+		if f.Kind != profile.Lua {
+			continue
+		}
+		key := name(f)
+		row := rows[key]
+		row.Name = key
+		if len(seen) == 0 {
+			row.Self++
+		}
+		if !seen[key] {
+			row.Total++
+		}
+		seen[key] = true
+		rows[key] = row
+	}
+}
+
+// functionOf is a function by where it begins.
+func functionOf(f profile.Frame) string {
+	f.Line, f.LastLine = 0, 0
+	return cmp.Or(f.Where(), f.Function+"@"+path.Base(f.File))
+}
+
+func sorted(rows map[string]Row) []Row {
+	all := []Row{}
+	for _, row := range rows {
+		all = append(all, row)
+	}
+	slices.SortFunc(all, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// Merge is both together.
+func (r *Result) Merge(other evidence.Result) evidence.Result {
+	o := other.(*Result)
+	both := func(a, b []Row) []Row {
+		rows := map[string]Row{}
+		for _, row := range slices.Concat(a, b) {
+			sum := rows[row.Name]
+			rows[row.Name] = Row{row.Name, sum.Self + row.Self, sum.Total + row.Total}
+		}
+		return sorted(rows)
+	}
+	return &Result{r.Samples + o.Samples, both(r.Lines, o.Lines), both(r.Functions, o.Functions)}
+}
+
+// Text lists lines and functions as a share of the CPU time.
+func (r *Result) Text(p *ui.Page, whose string) {
+	p.Section(fmt.Sprintf("Lua lines%s, of %s of CPU time", whose, ui.Plural(r.Samples, "sample", "samples")))
+	if len(r.Lines) == 0 {
+		p.FaintLine("no sample fell into Lua")
+		return
+	}
+	r.table(p, "line", r.Lines)
+	r.table(p, "function, by where it begins", r.Functions)
+}
+
+func (r *Result) table(p *ui.Page, what string, rows []Row) {
+	p.Line(p.Faint.Render(fmt.Sprintf("  %6s %6s  %s", "self", "total", what)))
+	share := func(n int) string { return ui.Percent(float64(n) / float64(max(1, r.Samples))) }
+	for i, row := range rows {
+		if p.LeftOut(i, len(rows)) {
+			break
+		}
+		p.Line(p.Shorten(fmt.Sprintf("  %6s %6s  %s", share(row.Self), share(row.Total), ui.Clean(row.Name)), p.Options.Width))
+	}
+}
+
+// Metrics writes nothing: names of lines would make a series each.
+func (r *Result) Metrics(*metrics.Page, ...string) {}

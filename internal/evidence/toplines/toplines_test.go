@@ -1,0 +1,44 @@
+package toplines
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/ui"
+)
+
+// TestOf: C counts for the Lua line that called it, recursion once, sleep not at all; halves make the whole.
+func TestOf(t *testing.T) {
+	lua := func(function string, first, line int) profile.Frame {
+		return profile.Frame{Kind: profile.Lua, Function: function, File: "/srv/app.lua", FirstLine: first, Line: line}
+	}
+	c := profile.Frame{Kind: profile.C, Function: "memcpy", File: "libc.so.6"}
+	inner, outer := lua("fib", 10, 12), lua("handler", 1, 3)
+	samples := []sample.Sample{
+		{Stack: []profile.Frame{c, inner, inner, outer, c}}, {Stack: []profile.Frame{lua("fib", 10, 11), inner, outer}},
+		{Stack: []profile.Frame{c}}, {Stack: []profile.Frame{outer}}, {Asleep: true, Stack: []profile.Frame{outer}},
+	}
+	want := &Result{
+		Samples:   4,
+		Lines:     []Row{{"handler@app.lua:3", 1, 3}, {"fib@app.lua:12", 1, 2}, {"fib@app.lua:11", 1, 1}},
+		Functions: []Row{{"fib@app.lua:10", 2, 2}, {"handler@app.lua:1", 1, 3}},
+	}
+	if diff := cmp.Diff(want, Of(samples)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(evidence.Result(want), Of(samples[:2]).Merge(Of(samples[2:]))); diff != "" {
+		t.Error(diff)
+	}
+	p := ui.NewPage(ui.Options{})
+	want.Text(p, "")
+	for _, line := range []string{"of 4 samples of CPU time", "    25 %   75 %  handler@app.lua:3", "    50 %   50 %  fib@app.lua:10"} {
+		if !strings.Contains(p.String(), line) {
+			t.Errorf("no %q in\n%s", line, p.String())
+		}
+	}
+}
