@@ -94,7 +94,7 @@ func newLintCommand(sys Sys) *cobra.Command {
 	f.StringVar(&o.baseline, "baseline", "", "say nothing of the findings in `FILE`; where it does not\nexist, write it")
 	f.StringVar(&o.profile, "profile", "", "rank by the time of each line in a profile: a `FILE` of\n'moonlap profile --format json', or a capture's")
 	f.StringVar(&o.load, "load", "", "put load on a `URL`, profile the server that listens there,\nand rank by what there is to gain a request")
-	f.Var(&o.loadTime, "load-time", "with --load, how long")
+	f.Var(&o.loadTime, "load-time", "with --load and --measure, how long nginx is under load at a\ntime")
 	f.StringVar(&o.why, "why", "", "explain a `RULE`, with its pair and price")
 	f.StringSliceVar(&o.rules, "rules", nil, "only these `RULES`, also where they are off")
 	f.BoolVar(&o.all, "all", false, "also rules whose pairs show no difference")
@@ -112,6 +112,7 @@ func newLintCommand(sys Sys) *cobra.Command {
 // linting is what every way of calling lint needs.
 type linting struct {
 	luajit   record.Runtime
+	nginx    record.Runtime // with the Lua module; none where its Path is ""
 	settings *lint.Settings
 	rules    []lint.Rule // all
 	prices   lint.Prices
@@ -139,6 +140,7 @@ func openLinting(ctx context.Context, sys Sys, o lintOptions, paths []string) (*
 	l.machine = runtime.Environment("").Machine
 	l.vm = l.luajit.Version
 	if nginx, err := runtime.Find(ctx, runtime.Nginx, options); err == nil {
+		l.nginx = nginx
 		l.vm += ", " + nginx.Version
 	}
 	if l.prices, err = lint.ReadPrices(l.vm, l.machine); err != nil {

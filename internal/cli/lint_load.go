@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moonlap/moonlap/internal/lint"
@@ -61,4 +62,50 @@ func (o lintOptions) underLoad(ctx context.Context, sys Sys) (m lint.Measured, e
 		return m, errors.Join(loadErr, fmt.Errorf("--load %s: the server could not be profiled: %w", o.load, err))
 	}
 	return m, nil
+}
+
+// comparePair compares two configurations under load, by the server's CPU time a request.
+func (l *linting) comparePair(ctx context.Context, sys Sys, o lintOptions, good, bad string) (r lint.Loaded, err error) {
+	for _, conf := range []string{good, bad} {
+		if err := l.loadModule(conf); err != nil {
+			return r, err
+		}
+	}
+	file := filepath.Join(filepath.Dir(good), "pair.jsonl")
+	args := []string{"--out", file, "--duration", time.Duration(o.loadTime).String(), "--metrics", "cpu", "--connections", "4", "--ab-conf", good}
+	if o.nginx != "" {
+		args = append(args, "--nginx", o.nginx)
+	}
+	var report strings.Builder
+	of := sys
+	of.Stdout, of.StdoutTerminal = &report, false
+	cmd := newLoadCommand(of)
+	cmd.SetArgs(append(args, bad, "http://127.0.0.1:8080/"))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err = cmd.ExecuteContext(ctx)
+	rec, readErr := readRecord(ctx, sys, file)
+	if rec == nil {
+		return r, errors.Join(err, readErr)
+	}
+	res := load.Summarize(rec)
+	if len(res.Sides) != 2 || res.Sides[0].Server == nil || len(res.Comparisons) != 1 {
+		return r, errors.Join(err, errors.New("the server's CPU time is not known"))
+	}
+	return lint.Loaded{GoodNS: res.Sides[0].Server.CPUPerRequestNS.Estimate, Ratio: res.Comparisons[0].Ratio, Verdict: res.Comparisons[0].Verdict}, nil
+}
+
+// loadModule has a configuration load the Lua module, where nginx does not hold it.
+func (l *linting) loadModule(conf string) error {
+	if l.nginx.LuaModule == "" {
+		return nil
+	}
+	text, err := os.ReadFile(conf)
+	if err != nil {
+		return err
+	}
+	first := ""
+	for _, module := range []string{filepath.Join(filepath.Dir(l.nginx.LuaModule), "ndk_http_module.so"), l.nginx.LuaModule} {
+		first += "load_module " + module + ";\n"
+	}
+	return os.WriteFile(conf, append([]byte(first), text...), 0o600)
 }

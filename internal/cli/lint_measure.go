@@ -19,6 +19,9 @@ func (l *linting) measure(ctx context.Context, sys Sys, o lintOptions) error {
 	line := newProgress(sys)
 	measuring := lint.Measuring{
 		Processes: o.processes, Runs: o.runs, VM: l.vm, Machine: l.machine, CPU: runtime.Environment("").CPU, Now: sys.Now,
+		Load: func(ctx context.Context, good, bad string) (lint.Loaded, error) {
+			return l.comparePair(ctx, sys, o, good, bad)
+		},
 		Open: func(ctx context.Context, file string) (bench.Options, error) { return openPair(ctx, sys, o, file) },
 		Progress: func(rule string, p bench.Progress) {
 			line.Update(fmt.Sprintf("%s, round %d", rule, p.Round), p.Elapsed, p.Left)

@@ -102,7 +102,7 @@ func writeRules(w io.Writer, rules []lint.Rule, prices lint.Prices) error {
 			if line == "Found: not counted\n" {
 				continue
 			}
-			for _, word := range []string{"Not a problem: ", "Only when asked: ", "Instead: ", "Found: ", "From: "} {
+			for _, word := range []string{"Not a problem: ", "Only when asked: ", "Instead: ", "Measured: ", "Found: ", "From: "} {
 				if text, ok := strings.CutPrefix(line, word); ok {
 					line = "*" + strings.TrimSuffix(word, " ") + "* " + text
 					if word == "From: " {

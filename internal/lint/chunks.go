@@ -114,12 +114,18 @@ func directives(c *nginxconf.Config) []byte {
 	write = func(list []*nginxconf.Directive, depth int) {
 		for _, d := range list {
 			block := "-"
-			if d.Braces && d.Lua == nil {
+			switch {
+			case d.Lua != nil:
+				block = "lua"
+			case d.Braces:
 				block = "{"
 			}
 			fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%s\t%s\t", depth, d.File, d.Line, d.Column, block, escape(d.Name))
 			for _, a := range d.Args {
 				b.WriteString(escape(a.Text) + "\t")
+			}
+			if d.Lua != nil {
+				b.WriteString(escape(d.Lua.Text) + "\t")
 			}
 			b.WriteByte('\n')
 			write(d.Block, depth+1)

@@ -26,6 +26,7 @@ type Price struct {
 	Good       float64         `json:"good_ns"`
 	Difference record.Interval `json:"difference_ns"` // what bad takes longer
 	Verdict    string          `json:"verdict"`       // of bad, against good
+	Per        string          `json:"per,omitempty"` // "request": of the server's CPU time, under load; "" is a call
 	// Runs are the estimates of each run: between runs a price moves more than within one.
 	Runs     []float64 `json:"runs_ns,omitempty"`
 	Measured time.Time `json:"measured"`
@@ -68,11 +69,11 @@ func (p *Price) amount(g ui.Glyphs) (amount, sides string) {
 	case record.NoDifference:
 		return "no difference on this VM", ""
 	case record.Faster:
-		return g.Time(-p.Difference.Estimate) + " less a call than what is advised", ""
+		return g.Time(-p.Difference.Estimate) + " less a " + cmp.Or(p.Per, "call") + " than what is advised", ""
 	case record.Undecided:
 		return fmt.Sprintf("no difference was shown: %s to %s", g.Time(p.Difference.Low), g.Time(p.Difference.High)), ""
 	}
-	return g.Time(p.Difference.Estimate) + " more a call",
+	return g.Time(p.Difference.Estimate) + " more a " + cmp.Or(p.Per, "call"),
 		fmt.Sprintf("%s against %s", g.Time(p.Bad), g.Time(max(p.Good, 0)))
 }
 

@@ -1,7 +1,7 @@
 --- Shows nginx.conf to the rules that have a function `conf`.
 --
 -- A directive is a table with `name`, `args`, `line`, `column`, `file` (a number, Go's), `block`
--- (its directives, nil where it has none) and `parent`.
+-- (its directives, nil where it has none), `lua` (the text of a block of Lua) and `parent`.
 -- @module moonlap.lint.conf
 local _M = {}
 
@@ -55,7 +55,8 @@ end
 
 
 --- Reads what Go sends: a line a directive, a tab behind each word: depth, file, line, column,
--- "{" where it has a block and "-" where not, its name, its arguments. What would break a line is
+-- "{" where it has a block, "lua" where that is Lua, which is the last word, and "-" where it has
+-- none, its name, its arguments. What would break a line is
 -- %XX.
 -- @tparam string text
 -- @treturn table the directives, with `each` and `holds`
@@ -73,6 +74,9 @@ function _M.read(text)
             name = plain(words[6]), args = {}}
         for i = 7, #words do
             d.args[#d.args + 1] = plain(words[i])
+        end
+        if words[5] == "lua" then
+            d.lua = table.remove(d.args)
         end
         local around = open[depth]
         d.parent = depth > 0 and around or nil
