@@ -78,4 +78,41 @@ describe("LuaJIT, which compiles programs with moonlap.uv,", support.with_uv(fun
             assert.equal("", got.storms)
         end)
     end
+
+    -- A function that several call is compiled for the first of them. The others' way out of its
+    -- trace would end in the interpreter for good, where a call of C takes a microsecond.
+    it("compiles each function of files for itself", function()
+        local lost = child.answer [[
+            local uv = require "moonlap.uv"
+            local util, lost, place = require "jit.util", {}, nil
+            jit.attach(function(what, trace, fn, pc)
+                if what == "start" then
+                    place = util.funcinfo(fn, pc).loc
+                elseif what == "stop" and util.traceinfo(trace).linktype == "interpreter" then
+                    lost[#lost + 1] = place
+                end
+            end, "trace")
+            local n = 0
+            local function file()
+                uv.fs_open("/dev/zero", "r", 0, function(_, fd)
+                    uv.fs_fstat(fd, function()
+                        uv.fs_read(fd, 10, 0, function()
+                            uv.fs_close(fd, function()
+                                n = n + 1
+                                if n < 2000 then file() end
+                            end)
+                        end)
+                    end)
+                end)
+            end
+            file()
+            uv.run()
+            local ours = {}
+            for _, at in ipairs(lost) do
+                if at:match "fs_%w+%.lua" then ours[#ours + 1] = at end
+            end
+            answer { n = n, lost = table.concat(ours, " ") }
+        ]]
+        assert.same({ n = 2000, lost = "" }, lost)
+    end)
 end))

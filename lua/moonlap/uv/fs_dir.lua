@@ -13,7 +13,7 @@ local _M = {}
 local api = {}
 _M.api = api
 
-local define, run = fs_request.define, fs_request.run
+local define, prepare = fs_request.define, fs_request.prepare
 local outcome, done = fs_request.outcome, fs_request.done
 
 ffi.cdef [[
@@ -97,7 +97,7 @@ local function read_entries(req)
 end
 
 
-local SCANDIR = {
+local SCANDIR = prepare {
     call = function(req, on_done, path)
         return (C.uv_fs_scandir(loop, req, path, 0, on_done))
     end,
@@ -106,7 +106,7 @@ local SCANDIR = {
 
 
 local function new_listing(entries)
-    local listing = requests.userdata { kind = "fs", ptr = false }
+    local listing = requests.complete "fs"
     listings[listing] = entries
     return listing
 end
@@ -142,7 +142,7 @@ message.kinds.L = {
 function api.fs_scandir(...)
     local path, callback = check.string(1, ...), check.opt_callback(2, ...)
     if not callback then
-        local entries, text, name = run(nil, SCANDIR, path)
+        local entries, text, name = SCANDIR.run(nil, SCANDIR, path)
         if not entries then
             return nil, text, name
         end
@@ -151,7 +151,7 @@ function api.fs_scandir(...)
 
     -- The callback gets the very request that is returned here.
     local listing, text, name
-    listing, text, name = run(function(err, entries)
+    listing, text, name = SCANDIR.run(function(err, entries)
         if err then
             return callback(err)
         end
@@ -170,7 +170,7 @@ function api.fs_scandir_next(...)
     local listing = (...)
     local entries = listings[listing]
     if not entries then
-        if not requests.record(listing) then
+        if not requests.is(listing) then
             check.type_error(1, "uv_req", ...)
         end
         check.argument_error(1, "Expected uv_fs_t")
@@ -213,7 +213,7 @@ meta.__gc = function(userdata)
 end
 
 
-local OPENDIR = {
+local OPENDIR = prepare {
     call = fs_request.call("uv_fs_opendir", 1),
     result = function(req, _, nentries)
         local handle = ffi.cast(dir_ptr, C.uv_fs_get_ptr(req))
@@ -238,7 +238,7 @@ function api.fs_opendir(...)
     if entries < 0 or entries > MOST_ENTRIES then
         check.argument_error(3, "number of entries out of range")
     end
-    return run(callback, OPENDIR, path, entries)
+    return OPENDIR.run(callback, OPENDIR, path, entries)
 end
 
 
@@ -250,10 +250,10 @@ local function start(folder, callback, how)
         return errors.fail(folder.handle and errno.EBUSY or errno.EBADF)
     end
     if not callback then
-        return run(nil, how, folder)
+        return how.run(nil, how, folder)
     end
     folder.busy = true
-    local request, text, name = run(function(...)
+    local request, text, name = how.run(function(...)
         folder.busy = false
         return callback(...)
     end, how, folder)
@@ -264,7 +264,7 @@ local function start(folder, callback, how)
 end
 
 
-local READDIR = {
+local READDIR = prepare {
     call = function(req, on_done, folder)
         return (C.uv_fs_readdir(loop, req, folder.handle, on_done))
     end,
@@ -293,7 +293,7 @@ function api.fs_readdir(...)
 end
 
 
-local CLOSEDIR = {
+local CLOSEDIR = prepare {
     call = function(req, on_done, folder)
         local handle = folder.handle
         folder.handle = false

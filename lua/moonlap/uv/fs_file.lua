@@ -14,7 +14,7 @@ local _M = {}
 local api = {}
 _M.api = api
 
-local define, run = fs_request.define, fs_request.run
+local define, prepare = fs_request.define, fs_request.prepare
 local outcome, done = fs_request.outcome, fs_request.done
 local bor = bit.bor
 
@@ -104,7 +104,7 @@ end
 
 local one_buf = ffi.typeof "struct { char *base; size_t len; }"
 
-local READ = {
+local READ = prepare {
     call = function(req, on_done, file, buffer, length, offset)
         return (C.uv_fs_read(loop, req, file, one_buf(buffer, length), 1, offset, on_done))
     end,
@@ -126,11 +126,11 @@ function api.fs_read(...)
     local file, length = check.int(1, ...), check.number(2, ...)
     local offset, callback = offset_and_callback(...)
     local buffer = buffers.take(length) or check.misuse("Failure to allocate buffer")
-    return run(callback, READ, file, buffer, length, offset)
+    return READ.run(callback, READ, file, buffer, length, offset)
 end
 
 
-local WRITE = {
+local WRITE = prepare {
     call = fs_request.call("uv_fs_write", 4),
     result = outcome,
 }
@@ -146,7 +146,7 @@ function api.fs_write(...)
     local file = check.int(1, ...)
     local offset, callback = offset_and_callback(...)
     local list, count, strings = buffers.own(2, (select(2, ...)))
-    return run(callback, WRITE, file, list, count, offset, strings)
+    return WRITE.run(callback, WRITE, file, list, count, offset, strings)
 end
 
 

@@ -10,7 +10,7 @@ local _M = {}
 local api = {}
 _M.api = api
 
-local define, run, done = fs_request.define, fs_request.run, fs_request.done
+local define, prepare, done = fs_request.define, fs_request.prepare, fs_request.done
 
 ffi.cdef [[
 int uv_fs_link(void *, void *, const char *path, const char *new_path, void *);
@@ -57,7 +57,7 @@ local function flags_and_callback(bits, ...)
 end
 
 
-local SYMLINK = {
+local SYMLINK = prepare {
     call = fs_request.call("uv_fs_symlink", 3),
     result = done,
     two_paths = true,
@@ -73,11 +73,11 @@ local SYMLINK = {
 function api.fs_symlink(...)
     local path, new_path = check.string(1, ...), check.string(2, ...)
     local flags, callback = flags_and_callback({ dir = 1, junction = 2 }, ...)
-    return run(callback, SYMLINK, path, new_path, flags)
+    return SYMLINK.run(callback, SYMLINK, path, new_path, flags)
 end
 
 
-local COPYFILE = {
+local COPYFILE = prepare {
     call = fs_request.call("uv_fs_copyfile", 3),
     result = done,
     two_paths = true,
@@ -95,7 +95,7 @@ function api.fs_copyfile(...)
     local path, new_path = check.string(1, ...), check.string(2, ...)
     local flags, callback =
         flags_and_callback({ excl = 1, ficlone = 2, ficlone_force = 4 }, ...)
-    return run(callback, COPYFILE, path, new_path, flags)
+    return COPYFILE.run(callback, COPYFILE, path, new_path, flags)
 end
 
 

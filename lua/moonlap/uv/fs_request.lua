@@ -6,6 +6,7 @@
 -- @module moonlap.uv.fs_request
 local ffi = require "ffi"
 local check = require "moonlap.uv.check"
+local own = require("moonlap.uv.dispatch").own
 local errors = require "moonlap.uv.errors"
 local queue = require "moonlap.uv.queue"
 local requests = require "moonlap.uv.req"
@@ -83,14 +84,13 @@ end
 -- Callbacks get an error's text alone, or nil and the results, of which there are at most three.
 -- Without varargs, which begin no trace.
 local function decode(request, status)
-    local req, args = request.ptr, request.anchor
-    local how = args[6]
+    local req, how = request.ptr, request.how
     if status < 0 and not how.always then
-        local text = errors.describe(failure(req, status, how.two_paths and args[2]))
+        local text = errors.describe(failure(req, status, how.two_paths and request.b))
         C.uv_fs_req_cleanup(req)
         return text
     end
-    local x, y, z = how.result(req, args[1], args[2], args[3], args[4])
+    local x, y, z = how.result(req, request.a, request.b, request.c, request.d)
     C.uv_fs_req_cleanup(req)
     if z ~= nil then
         return nil, x, y, z
@@ -101,18 +101,16 @@ local function decode(request, status)
 end
 
 
---- Runs a file system request.
+-- Runs a file system request: `run` of each `how`.
 -- @param callback what is called with `err, results…`; nil to wait for it here
--- @tparam table how `call` and `result` as above; `two_paths`: b is a path and belongs into
--- error texts; `always`: a failure is a result too; `now(a)`: the result or a failure without a
--- request, or nothing
+-- @tparam table how as for `prepare`
 -- @param a,b,c,d what `call` gets; kept until the request has ended
 -- @param keep what has to be kept as well
 -- @return what `result` returns; the request when there is a callback
 -- @treturn[2] nil
 -- @treturn[2] string what went wrong, on which path
 -- @treturn[2] string the error's name
-function _M.run(callback, how, a, b, c, d, keep)
+local function run(callback, how, a, b, c, d, keep)
     if not callback then
         if how.now then
             local answer, err, name = how.now(a)
@@ -139,9 +137,9 @@ function _M.run(callback, how, a, b, c, d, keep)
         return x
     end
 
-    local anchor = { a, b, c, d, keep, how } -- before the request, since memory may run out here
-    local request, req = requests.new("fs", callback, decode)
-    request.anchor = anchor
+    local request, req = requests.new("fs", callback, how.decode)
+    request.a, request.b, request.c, request.d = a, b, c, d
+    request.anchor, request.how = keep, how
     local code = how.call(req, on_fs, a, b, c, d)
     if code < 0 then
         local fault, about = failure(req, code, how.two_paths and b)
@@ -150,6 +148,17 @@ function _M.run(callback, how, a, b, c, d, keep)
         return errors.fail(fault, about)
     end
     return requests.userdata(request)
+end
+
+
+--- Makes a way to do requests ready, with `run(callback, how, a, b, c, d, keep)`.
+-- @tparam table how `call` and `result` as above; `two_paths`: b is a path and belongs into
+-- error texts; `always`: a failure is a result too; `now(a)`: the result or a failure without a
+-- request, or nothing
+-- @treturn table how
+function _M.prepare(how)
+    how.run, how.decode = own(run), own(decode)
+    return how
 end
 
 
@@ -186,7 +195,7 @@ local CALLS = {
 -- @tparam number count of the arguments, 1 to 4
 -- @treturn function
 function _M.call(name, count)
-    return CALLS[count](name)
+    return own(CALLS[count](name))
 end
 
 
@@ -195,25 +204,25 @@ local DEFINED = {
     function(how, check_a)
         return function(...)
             local a = check_a(1, ...)
-            return _M.run(check.opt_callback(2, ...), how, a)
+            return how.run(check.opt_callback(2, ...), how, a)
         end
     end,
     function(how, check_a, check_b)
         return function(...)
             local a, b = check_a(1, ...), check_b(2, ...)
-            return _M.run(check.opt_callback(3, ...), how, a, b)
+            return how.run(check.opt_callback(3, ...), how, a, b)
         end
     end,
     function(how, check_a, check_b, check_c)
         return function(...)
             local a, b, c = check_a(1, ...), check_b(2, ...), check_c(3, ...)
-            return _M.run(check.opt_callback(4, ...), how, a, b, c)
+            return how.run(check.opt_callback(4, ...), how, a, b, c)
         end
     end,
     function(how, check_a, check_b, check_c, check_d)
         return function(...)
             local a, b, c, d = check_a(1, ...), check_b(2, ...), check_c(3, ...), check_d(4, ...)
-            return _M.run(check.opt_callback(5, ...), how, a, b, c, d)
+            return how.run(check.opt_callback(5, ...), how, a, b, c, d)
         end
     end,
 }
@@ -222,11 +231,11 @@ local DEFINED = {
 --- Makes a function of `uv.fs_*` that takes what libuv's takes: arguments, then the callback.
 -- @tparam string name of libuv's function
 -- @tparam table checks of its arguments, 1 to 4: functions as in `moonlap.uv.check`
--- @tparam table how as for `run`, without `call`
+-- @tparam table how as for `prepare`, without `call`
 -- @treturn function
 function _M.define(name, checks, how)
     how.call = _M.call(name, #checks)
-    return DEFINED[#checks](how, unpack(checks))
+    return own(DEFINED[#checks](_M.prepare(how), unpack(checks)))
 end
 
 

@@ -34,7 +34,7 @@ local turn = 0
 local function append(h, callback, outcome, size)
     local done = h.done
     if not done then
-        done = { first = 1, n = 0, queued = false, turn = 0, called = 0 }
+        done = { first = 1, n = 0, queued = false, turn = 0, called = 0, is_shut = false }
         h.done = done
     end
     local n = done.n + 3
@@ -78,11 +78,29 @@ function _M.add(h, callback, size, err)
     enqueue_when_complete(h, append(h, callback, err or false, size))
 end
 
+--- A shutdown is complete.
+-- @tparam table h
+-- @tparam function|nil callback
+function _M.add_shutdown(h, callback)
+    _M.add(h, callback, 0)
+    if callback then
+        h.done.is_shut = true
+    end
+end
+
+--- Does the callback of a shutdown wait? It is a handle's last one.
+-- @tparam table h
+-- @treturn boolean
+function _M.is_shutting(h)
+    local done = h.done
+    return done and done.is_shut and done.first < done.n
+end
+
 --- libuv has begun a write.
 -- @tparam table h
 -- @tparam table r the request's record
 function _M.start(h, r)
-    r.anchor = { h, append(h, false, r, 0).n, r.anchor }
+    r.a, r.b = h, append(h, false, r, 0).n
 end
 
 --- libuv has ended a write: what decodes such a request.
@@ -90,7 +108,7 @@ end
 -- @tparam number status
 -- @treturn string|nil the error's name for the callback
 function _M.ended(r, status)
-    local h, err = r.anchor[1], errors.status(status)
+    local h, err = r.a, errors.status(status)
     local done = h.done
     if done[done.first + 1] == r then
         pop(done)
@@ -99,7 +117,7 @@ function _M.ended(r, status)
         return err
     end
     -- Others that are complete stand before it and have not been called yet.
-    local place = r.anchor[2]
+    local place = r.b
     done[place - 2], done[place - 1] = r.callback, err or false
     r.callback = false
 end

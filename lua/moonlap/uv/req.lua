@@ -13,7 +13,11 @@
 -- arguments. Then the memory is freed, and the callback called. `decode` reads the result through
 -- `r.ptr` and cleans up what libuv allocated (uv_fs_req_cleanup, uv_freeaddrinfo); it must not
 -- raise errors. What libuv reads or writes while the request runs has to be anchored in a field
--- of `r`, such as `r.anchor`; `r` itself is anchored until then.
+-- of `r`: `anchor`, `how`, `a` to `d` are for the module; `r` itself is anchored until then.
+--
+-- A record is used again for the next request, so a program that makes many leaves little to the
+-- collector: the userdata, which holds the record's id and the request's type, and is the record's
+-- own as long as the request runs.
 -- @module moonlap.uv.req
 
 local ffi = require "ffi"
@@ -21,11 +25,13 @@ local C = require "moonlap.uv.ffi"
 local queue = require "moonlap.uv.queue"
 local errors = require "moonlap.uv.errors"
 local check = require "moonlap.uv.check"
-local userdata_of = require("moonlap.uv.userdata").of
+local userdatas = require "moonlap.uv.userdata"
 
 local _M = {}
 
-local type, getmetatable, new_userdata = type, getmetatable, userdata_of
+local floor, max = math.floor, math.max
+local getmetatable = debug.getmetatable
+local number_of, set_number = userdatas.number, userdatas.set_number
 
 local q = queue.q
 
@@ -48,8 +54,8 @@ local TYPES = {
 -- libuv can cancel these.
 local IN_POOL = { fs = true, getaddrinfo = true, getnameinfo = true, random = true }
 
--- Requests under way, by id; the ids that are free again.
-local running, free_ids = {}, {}
+-- All records by id; those that are free.
+local records, free = {}, {}
 local newest, n_free = 0, 0
 
 --- How many requests are under way.
@@ -57,48 +63,49 @@ _M.count = 0
 
 local req_ptr = ffi.typeof "uv_req_t *"
 
---- Memory, id and record for a request.
+-- Seldom, so whoever makes a request is not compiled along this way.
+local function new_record()
+    newest = newest + 1
+    local r = {
+        id = newest, kind = false, ptr = false, callback = false, decode = false,
+        userdata = false, anchor = false, a = false, b = false, c = false, d = false, how = false,
+    }
+    records[newest] = r
+    return r
+end
+
+jit.off(new_record)
+
+--- Memory and a record for a request.
 -- @tparam string kind as in luv: `fs`, `write`, `getaddrinfo`, …
 -- @param callback what is called when it ends; false or nil for nothing
 -- @tparam function decode `decode(r, status)` returns the callback's arguments
--- @treturn table r: fields `ptr`, `callback`, `decode`; the caller may add its own
+-- @treturn table r: fields `ptr`, `callback`, `decode`, and those for the caller
 -- @return cdata the pointer, of libuv's type for that kind
 function _M.new(kind, callback, decode)
     q.quiet = 0
-    local id
-    if n_free > 0 then
-        id = free_ids[n_free]
-        n_free = n_free - 1
-    else
-        newest = newest + 1
-        id = newest
-    end
-    local types = TYPES[kind]
-    local memory = C.uvshim_req(q, types[1], id)
+    local r, types = free[n_free] or new_record(), TYPES[kind]
+    n_free = max(0, n_free - 1)
+    local memory = C.uvshim_req(q, types[1], r.id)
     if memory == nil then
         n_free = n_free + 1
-        free_ids[n_free] = id
+        free[n_free] = r
         check.misuse(require("moonlap.uv.shimless").reason or "not enough memory")
     end
     local ptr = ffi.cast(types[2], memory)
-    local r = {
-        id = id, kind = kind, ptr = ptr, callback = callback or false, decode = decode,
-        anchor = false, __index = false, __tostring = false,
-    } -- one field more, and the table were twice as large
-    running[id] = r
+    r.kind, r.ptr, r.callback, r.decode = kind, ptr, callback or false, decode
     _M.count = _M.count + 1
     return r, ptr
 end
 
 --- Frees a request that was not started or has ended.
 function _M.drop(r)
-    local id = r.id
-    running[id] = nil
-    n_free = n_free + 1
-    free_ids[n_free] = id
-    _M.count = _M.count - 1
     C.uvshim_free(q, r.ptr)
-    r.ptr = false
+    r.ptr, r.callback, r.userdata, r.anchor = false, false, false, false
+    r.a, r.b, r.c, r.d = false, false, false, false
+    _M.count = _M.count - 1
+    n_free = n_free + 1
+    free[n_free] = r
 end
 
 --- Forgets a request that libuv refused to start.
@@ -117,13 +124,14 @@ function _M.status(_, status)
 end
 
 local function after(r, ...)
+    local callback = r.callback
     _M.drop(r)
-    return r.callback, ...
+    return callback, ...
 end
 
 --- Ends a request: its record's dispatch.
 function _M.ended(id, result)
-    local r = running[id]
+    local r = records[id]
     return after(r, r.decode(r, result))
 end
 
@@ -132,36 +140,73 @@ jit.off(_M.ended)
 
 queue.on[queue.KIND.req] = _M.ended
 
---- The record of a request that a user holds.
+-- -- userdata -----------------------------------------------------------------------------------
+
+-- A userdata's number is its record's id, times this, and the request's type.
+local TYPE = 16
+local KINDS = {}
+for kind, types in pairs(TYPES) do
+    KINDS[types[1]] = kind
+end
+
+local metatable, make = userdatas.kind()
+local LOT = 64 -- so many are made at once
+local ready, n_ready = {}, 0
+
+-- A finalizer that runs meanwhile may make requests, too.
+local function make_some()
+    repeat
+        local made = make(LOT)
+        for i = 1, LOT do
+            n_ready = n_ready + 1
+            ready[n_ready] = made[i]
+        end
+    until n_ready > 0
+end
+
+jit.off(make_some)
+
+local function new_userdata(number)
+    if n_ready == 0 then
+        make_some()
+    end
+    local userdata = ready[n_ready]
+    ready[n_ready] = false
+    n_ready = n_ready - 1
+    set_number(userdata, number)
+    return userdata
+end
+
+--- Is it a request?
 -- @param userdata anything
--- @treturn table|nil nil when it is no request
-function _M.record(userdata)
-    local r = type(userdata) == "userdata" and getmetatable(userdata)
-    return type(r) == "table" and TYPES[r.kind or false] and r or nil
+-- @treturn boolean
+function _M.is(userdata)
+    return getmetatable(userdata) == metatable
 end
 
+-- The record, nil when the request has ended; and its kind.
 local function check_req(userdata)
-    return _M.record(userdata) or check.type_error(1, "uv_req", userdata)
+    if not _M.is(userdata) then
+        check.type_error(1, "uv_req", userdata)
+    end
+    local number = number_of(userdata)
+    local r = records[floor(number / TYPE)]
+    return r and r.userdata == userdata and r or nil, KINDS[number % TYPE]
 end
 
-local methods = {}
-
-local function to_string(userdata)
-    return ("uv_%s_t: %p"):format(getmetatable(userdata).kind, userdata)
-end
-
---- The userdata of a request that was started: as with handles, the record is its metatable.
+--- The userdata of a request that was started.
 -- @treturn userdata
 function _M.userdata(r)
-    r.__index, r.__tostring = methods, to_string
-    return (new_userdata(r))
+    local userdata = new_userdata(r.id * TYPE + TYPES[r.kind][1])
+    r.userdata = userdata
+    return userdata
 end
 
 --- The userdata of a request that needed no libuv: nothing is left to come.
 -- @tparam string kind
 -- @treturn userdata
 function _M.complete(kind)
-    return _M.userdata { kind = kind, ptr = false }
+    return (new_userdata(TYPES[kind][1]))
 end
 
 --- luv's functions for requests.
@@ -172,11 +217,11 @@ _M.api = api
 -- @tparam userdata req
 -- @treturn number 0, or nil and an error: `EBUSY` when it has begun
 function api.cancel(userdata)
-    local r = check_req(userdata)
-    if not IN_POOL[r.kind] then
+    local r, kind = check_req(userdata)
+    if not IN_POOL[kind] then
         return errors.fail(errors.api.errno.EINVAL)
     end
-    if not r.ptr then
+    if not r then
         return errors.fail(errors.api.errno.EBUSY)
     end
     return errors.result(C.uv_cancel(ffi.cast(req_ptr, r.ptr)))
@@ -187,10 +232,15 @@ end
 -- @treturn string name
 -- @treturn number uv_req_type
 function api.req_get_type(userdata)
-    local r = check_req(userdata)
-    return r.kind, TYPES[r.kind][1]
+    local _, kind = check_req(userdata)
+    return kind, TYPES[kind][1]
 end
 
-methods.cancel, methods.get_type = api.cancel, api.req_get_type
+metatable.__index = { cancel = api.cancel, get_type = api.req_get_type }
+
+function metatable.__tostring(userdata)
+    local _, kind = check_req(userdata)
+    return ("uv_%s_t: %p"):format(kind, userdata)
+end
 
 return _M
