@@ -32,6 +32,10 @@ typedef struct {
     void (*drop)(void *held);
 } uvshim_held;
 
+/* Flags of a stream that can be read and written. libuv keeps them to itself: whoever changes them asks libuv
+ * what came of it. */
+enum { UVSHIM_READABLE = 0x4000, UVSHIM_WRITABLE = 0x8000 };
+
 /* A multiple of 16, so that what follows is aligned for everything. */
 #define HEADER ((sizeof(uvshim_block) + 15) & ~(size_t)15)
 

@@ -120,15 +120,12 @@ static int add_end(posix_spawn_file_actions_t *actions, const end *e, int i) {
     return i <= 2 ? -posix_spawn_file_actions_addopen(actions, i, "/dev/null", i == 0 ? O_RDONLY : O_RDWR, 0) : 0;
 }
 
-/* The flags of a stream that can be read and written; libuv keeps them to itself, so it is asked what came of it. */
-enum { READABLE = 0x4000, WRITABLE = 0x8000 };
-
 /* Pipes to the child's first three have one direction. */
 static void set_direction(uv_stream_t *stream, int flags) {
     int reads = (flags & UV_WRITABLE_PIPE) != 0, writes = (flags & UV_READABLE_PIPE) != 0;
     unsigned before = stream->flags;
 
-    stream->flags &= ~(unsigned)((reads ? 0 : READABLE) | (writes ? 0 : WRITABLE));
+    stream->flags &= ~(unsigned)((reads ? 0 : UVSHIM_READABLE) | (writes ? 0 : UVSHIM_WRITABLE));
     if (uv_is_readable(stream) != reads || uv_is_writable(stream) != writes)
         stream->flags = before;
 }

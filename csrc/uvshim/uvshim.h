@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 15
+#define UVSHIM_ABI 16
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -129,6 +129,9 @@ void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 void uvshim_claimed(uv_stream_t *server);
 /* As uv_try_write; but after UV_EINTR and UV_ENOBUFS that has to be asked, which knows what to do. */
 int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n);
+/* Ends the writing side of a stream for which nothing waits to be written: 0, or UV_EAGAIN, when uv_shutdown has to
+ * be asked. */
+int uvshim_try_shutdown(uv_stream_t *stream);
 
 /* A message is Lua values as a string (lua/moonlap/uv/message.lua). It begins with the number of
  * mailboxes and semaphores that it names and their addresses, as doubles, and holds each of them until it

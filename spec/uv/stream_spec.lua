@@ -173,4 +173,32 @@ describe("A write of moonlap.uv without a request", support.with_uv(function(uv)
         a:shutdown()
         assert.equal("EPIPE", refused(a)) -- and no SIGPIPE
     end)
+
+    it("ends the writing side at once where nothing waits to be written", function()
+        local a, b = support.pair(uv)
+        local order = {}
+        a:write("last", function(err) order[#order + 1] = err or "written" end)
+        local req = assert(a:shutdown(function(err) order[#order + 1] = err or "shut" end))
+        assert.equal("shutdown", (req:get_type()))
+        assert.same({}, order)
+        assert.is_false(a:is_writable())
+        assert.is_true(a:is_readable())
+        assert.equal("ENOTCONN", select(3, a:shutdown()))
+        assert.equal("EPIPE", select(3, a:try_write "more"))
+        local got = {}
+        b:read_start(function(_, data)
+            got[#got + 1] = data or "end"
+            if not data then
+                b:write "answer"
+                b:close()
+            end
+        end)
+        a:read_start(function(_, data)
+            order[#order + 1] = data or "end"
+            if not data then a:close() end
+        end)
+        uv.run()
+        assert.same({ "last", "end" }, got)
+        assert.same({ "written", "shut", "answer", "end" }, order)
+    end)
 end))

@@ -95,6 +95,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     double uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
+    int uvshim_try_shutdown(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     const char *uvshim_path(void);
     typedef struct {
@@ -107,7 +108,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 15
+local ABI = 16
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -8,6 +8,7 @@ local check = require "moonlap.uv.check"
 local closing = require "moonlap.uv.closing"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
+local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
 local req = require "moonlap.uv.req"
 local stream = require "moonlap.uv.stream"
@@ -205,7 +206,8 @@ function api.tcp_close_reset(userdata, callback)
     if h.closing then
         check.misuse(("handle %p is already closing"):format(userdata))
     end
-    local status = C.uv_tcp_close_reset(ptr, closing.on_close)
+    local status = pending.is_shutting(h) and errors.api.errno.EINVAL
+        or C.uv_tcp_close_reset(ptr, closing.on_close)
     if status < 0 then
         return errors.fail(status)
     end

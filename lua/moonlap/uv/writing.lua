@@ -34,14 +34,14 @@ local errno = errors.api.errno
 local EAGAIN, EBADF, ENOTCONN = errno.EAGAIN, errno.EBADF, errno.ENOTCONN
 local EINTR, ENOBUFS = errno.EINTR, errno.ENOBUFS
 local type = type
-local uvshim_try_write = C.uvshim_try_write
+local uvshim_try_write, uvshim_try_shutdown = C.uvshim_try_write, C.uvshim_try_shutdown
 local buffers_of, complete = buffers.of, pending.add
 
 local api = {}
 _M.api = api
 
--- What a write that is complete returns: it has nothing to cancel or wait for.
-local written = req.complete "write"
+-- What a write or a shutdown that is complete returns: it has nothing to cancel or wait for.
+local written, shut = req.complete "write", req.complete "shutdown"
 
 -- uv_try_write, but for the ordinary stream with one system call.
 local function try_write(ptr, list, n)
@@ -165,8 +165,13 @@ function api.shutdown(userdata, callback)
     if h.closing then
         return errors.fail(ENOTCONN)
     end
+    local stream_ptr = pointer(h)
+    if uvshim_try_shutdown(stream_ptr) == 0 then
+        pending.add_shutdown(h, callback)
+        return shut
+    end
     local r, ptr = req.new("shutdown", callback, pending.ended)
-    local status = C.uv_shutdown(ptr, pointer(h), on_shutdown)
+    local status = C.uv_shutdown(ptr, stream_ptr, on_shutdown)
     if status < 0 then
         return req.abandon(r, status)
     end
