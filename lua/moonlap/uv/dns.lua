@@ -1,7 +1,6 @@
 --- luv's functions for names of hosts and services: `getaddrinfo`, `getnameinfo`.
 -- @module moonlap.uv.dns
 local ffi = require "ffi"
-local bit = require "bit"
 local address = require "moonlap.uv.address"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
@@ -100,7 +99,7 @@ local function hint(hints, name, number_of)
     if type(value) == "number" then
         return value
     elseif type(value) == "string" then
-        return tonumber(value) or number_of[value] or 0
+        return rawget(number_of, value) or tonumber(value) or number_of[value] or 0
     elseif value ~= nil then
         check.argument_error(3, name .. " hint must be string if set")
     end
@@ -115,22 +114,20 @@ local PROTOCOLS = setmetatable({}, {
     end,
 })
 
-local HINT_FLAGS = {
-    passive = 0x1, canonname = 0x2, numerichost = 0x4, v4mapped = 0x8, all = 0x10,
-    addrconfig = 0x20, numericserv = 0x400,
-}
+local function flag(hints, name, value)
+    return hints[name] and value or 0
+end
 
 
+-- Without a loop, as it belongs to what LuaJIT compiles of `getaddrinfo`.
 local function read_hints(hints)
     local result = addrinfo_t()
     result.family = hint(hints, "family", FAMILY)
     result.socktype = hint(hints, "socktype", words.socktype_number)
     result.protocol = hint(hints, "protocol", PROTOCOLS)
-    for name, flag in pairs(HINT_FLAGS) do
-        if hints[name] then
-            result.flags = bit.bor(result.flags, flag)
-        end
-    end
+    result.flags = flag(hints, "passive", 0x1) + flag(hints, "canonname", 0x2)
+        + flag(hints, "numerichost", 0x4) + flag(hints, "v4mapped", 0x8) + flag(hints, "all", 0x10)
+        + flag(hints, "addrconfig", 0x20) + flag(hints, "numericserv", 0x400)
     return result
 end
 
@@ -148,6 +145,17 @@ local function decode_addresses(request, status)
         return errors.name(status)
     end
     return nil, take_addresses(request.ptr)
+end
+
+
+-- A function with varargs begins no trace, this one does.
+local function start_addresses(callback, node, service, hints)
+    local request, req = requests.new("getaddrinfo", callback, decode_addresses)
+    local code = C.uv_getaddrinfo(queue.loop, req, on_getaddrinfo, node, service, hints)
+    if code < 0 then
+        return requests.abandon(request, code)
+    end
+    return requests.userdata(request)
 end
 
 
@@ -180,12 +188,7 @@ function api.getaddrinfo(...)
         return take_addresses(req)
     end
 
-    local request, req = requests.new("getaddrinfo", callback, decode_addresses)
-    local code = C.uv_getaddrinfo(queue.loop, req, on_getaddrinfo, node, service, hints)
-    if code < 0 then
-        return requests.abandon(request, code)
-    end
-    return requests.userdata(request)
+    return start_addresses(callback, node, service, hints)
 end
 
 
@@ -231,6 +234,16 @@ local function decode_names(request, status)
 end
 
 
+local function start_names(callback, sockaddr)
+    local request, req = requests.new("getnameinfo", callback, decode_names)
+    local code = C.uv_getnameinfo(queue.loop, req, on_getnameinfo, sockaddr, 0)
+    if code < 0 then
+        return requests.abandon(request, code)
+    end
+    return requests.userdata(request)
+end
+
+
 --- The names of an address.
 -- @tparam table address `{ip, port, family}`
 -- @param[opt] callback `callback(err, host, service)`
@@ -248,12 +261,7 @@ function api.getnameinfo(...)
         return names(req)
     end
 
-    local request, req = requests.new("getnameinfo", callback, decode_names)
-    local code = C.uv_getnameinfo(queue.loop, req, on_getnameinfo, sockaddr, 0)
-    if code < 0 then
-        return requests.abandon(request, code)
-    end
-    return requests.userdata(request)
+    return start_names(callback, sockaddr)
 end
 
 

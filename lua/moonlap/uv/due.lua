@@ -102,8 +102,8 @@ local function put(ring, at)
     append(ring, at)
 end
 
--- From this many on a loop is compiled.
-local MANY = 128
+-- From these many on a loop is compiled: over timers to file, and over those of a ring to call.
+local MANY_TO_FILE, MANY = 32, 128
 
 -- Files timers up to the first one that has no ring yet, which it returns.
 local function file_many(at)
@@ -127,7 +127,7 @@ dispatch.compile_beginning(file_many, 0)
 --- Files the timers that were started since.
 function _M.file()
     local at = records[started + NEXT]
-    local is_many = n_started >= MANY
+    local is_many = n_started >= MANY_TO_FILE
     while at ~= started do
         local due = records[at + DUE]
         if not rings[due] then
