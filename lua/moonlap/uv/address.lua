@@ -14,7 +14,7 @@ local _M = {}
 if not pcall(ffi.typeof, "moonlap_uv_address") then
     ffi.cdef [[
     typedef union {
-        struct { uint16_t family; uint8_t port[2]; };
+        struct { uint16_t family; uint8_t port[2]; int32_t ip4; };
         char storage[128];
         uint64_t aligned;
     } moonlap_uv_address;
@@ -55,23 +55,36 @@ function _M.parse(host, port)
     return (ffi.cast(sockaddr_ptr, address))
 end
 
+-- Datagrams mostly come from where the last one came from: its IPv4 address, and that in words.
+local last_ip4, last_words = 0, "0.0.0.0"
+
+local function words_of_ip4(sockaddr)
+    if sockaddr.ip4 ~= last_ip4 then
+        C.uv_ip4_name(sockaddr, text, 64)
+        last_ip4, last_words = sockaddr.ip4, ffi.string(text)
+    end
+    return last_words
+end
+
+local function words_of_ip6(sockaddr)
+    C.uv_ip6_name(sockaddr, text, 64)
+    return (ffi.string(text))
+end
+
 --- An address as luv shows it.
 -- @tparam cdata sockaddr pointer to a struct sockaddr
 -- @treturn table `{family = "inet", ip = "127.0.0.1", port = 80}`
 function _M.describe(sockaddr)
     sockaddr = ffi.cast("const moonlap_uv_address *", sockaddr)
-    local name
+    local name, ip
     if sockaddr.family == AF_INET then
-        name = "inet"
-        C.uv_ip4_name(sockaddr, text, 64)
+        name, ip = "inet", words_of_ip4(sockaddr)
     elseif sockaddr.family == AF_INET6 then
-        name = "inet6"
-        C.uv_ip6_name(sockaddr, text, 64)
+        name, ip = "inet6", words_of_ip6(sockaddr)
     else
         return { port = 0, ip = "" }
     end
-    -- Before the table: a finalizer that runs as it is made may come here too.
-    local ip, port = ffi.string(text), bit.bor(bit.lshift(sockaddr.port[0], 8), sockaddr.port[1])
+    local port = bit.bor(bit.lshift(sockaddr.port[0], 8), sockaddr.port[1])
     return { family = name, ip = ip, port = port }
 end
 

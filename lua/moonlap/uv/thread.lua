@@ -104,34 +104,29 @@ end
 jit.off(new_thread)
 api.new_thread = barrier.of(new_thread)
 
---- Waits for its end.
--- @tparam userdata thread
--- @treturn boolean true; or nil, message and name of the error
-function api.thread_join(...)
+local function finish(call, ...)
     local t = check_thread(1, ...)
-    if not t.started then
-        return errors.fail(errors.api.errno.EINVAL)
-    end
-    local status = C.uvshim_thread_join(t.started)
+    local status = t.started and call(t.started) or errors.api.errno.EINVAL
     if status < 0 then
         return errors.fail(status)
     end
     return true
 end
 
+--- Waits for its end.
+-- @tparam userdata thread
+-- @treturn boolean true; or nil, message and name of the error
+function api.thread_join(...)
+    local ok, err, name = finish(C.uvshim_thread_join, ...)
+    return ok, err, name
+end
+
 --- Nobody will join it.
 -- @tparam userdata thread
 -- @treturn boolean true; or nil, message and name of the error
 function api.thread_detach(...)
-    local t = check_thread(1, ...)
-    if not t.started then
-        return errors.fail(errors.api.errno.EINVAL)
-    end
-    local status = C.uvshim_thread_detach(t.started)
-    if status < 0 then
-        return errors.fail(status)
-    end
-    return true
+    local ok, err, name = finish(C.uvshim_thread_detach, ...)
+    return ok, err, name
 end
 
 --- This thread.
