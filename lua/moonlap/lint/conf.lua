@@ -12,19 +12,27 @@ local Conf = {}
 Conf.__index = Conf
 
 
---- Calls `f` with each directive of that name, wherever it stands.
-function Conf:each(name, f)
+--- Calls `f` with each directive.
+function Conf:all(f)
     local function go(list)
         for _, d in ipairs(list) do
-            if d.name == name then
-                f(d)
-            end
+            f(d)
             if d.block then
                 go(d.block)
             end
         end
     end
     go(self.directives)
+end
+
+
+--- Calls `f` with each directive of that name, wherever it stands.
+function Conf:each(name, f)
+    self:all(function(d)
+        if d.name == name then
+            f(d)
+        end
+    end)
 end
 
 

@@ -1,0 +1,57 @@
+package lint
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/record"
+)
+
+// TestPricesOfAnotherVM: prices hold for the VM and machine that they were measured on; others get the shipped ones, which say where
+// they are from. A file that is spoiled is named, and takes nothing away.
+func TestPricesOfAnotherVM(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	own := &Price{Rule: "regex-flags", Verdict: record.Slower, Difference: record.Interval{Estimate: 7}, VM: "A", Machine: "m", Measured: time.Now()}
+	file, err := KeepPrices("A", "m", Prices{"regex-flags": own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(vm, machine string) (*Price, error) {
+		prices, err := ReadPrices(vm, machine)
+		if len(prices) < 20 {
+			t.Errorf("%d prices for %s, %s", len(prices), vm, machine)
+		}
+		return prices["regex-flags"], err
+	}
+	if p, err := of("A", "m"); err != nil || p.Shipped || p.Difference.Estimate != 7 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, other := range [][2]string{{"B", "m"}, {"A", "n"}} {
+		if p, err := of(other[0], other[1]); err != nil || !p.Shipped || p.Difference.Estimate == 7 {
+			t.Errorf("%v: %+v, %v", other, p, err)
+		}
+	}
+	// One that was put under another VM's name is not believed either.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := pricesFile("B", "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := of("B", "m"); err != nil || !p.Shipped {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := os.WriteFile(file, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := of("A", "m"); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "--measure") || !p.Shipped {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
