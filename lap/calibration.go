@@ -24,7 +24,7 @@ const (
 // behind a short one. The cost is the middle of these two, and pm reaches both.
 type calibration struct{ cost, pm float64 }
 
-// calibrate takes the mean time of so many laps around a chain of so many links, and
+// calibrate takes the mean time of N laps around a chain of N links, and
 // that of the chain without laps.
 func calibrate(timed, alone func(links, laps int) float64) calibration {
 	added := func(links int) calibration {
@@ -72,7 +72,7 @@ func chain(links int, x uint64) uint64 {
 	return x
 }
 
-// chainAlone is the mean of so many chains, in units of the clock that read reads.
+// chainAlone is the mean of N chains, in units of the clock that read reads.
 func chainAlone(read func() int64) func(links, laps int) float64 {
 	return func(links, laps int) float64 {
 		var x uint64

@@ -10,5 +10,5 @@ func counter() int64 { return now() }
 
 func counterUsable(string) bool { return false }
 
-// fence stands for nothing here: laps of some ns read up to a reading's cost short.
+// fence does nothing here: laps of some ns read up to a reading's cost short.
 func fence() {}

@@ -15,7 +15,7 @@ type sampling struct {
 	extra    int64       // what fences add to a lap, about: taken off those that have them
 	removed  int64       // the extra of all laps
 
-	turn    int64   // the next laps have fences, or no longer, after so many
+	turn    int64   // the next laps have fences, or no longer, after N
 	without float64 // mean of the last laps without fences
 	shifts  [keptShifts]float64
 	seen    int64

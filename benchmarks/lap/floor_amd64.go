@@ -1,6 +1,6 @@
 package main
 
-// Each is n turns of a chain of so many links with one way to read the counter.
+// Each is n turns of a chain of N links with one way to read the counter.
 func nothing(n, links int)
 func counter(n, links int)
 func counterTwice(n, links int)

@@ -49,7 +49,7 @@ func readings(rounds int) {
 		candidates, interleave(rounds, candidates))
 }
 
-// printAdded prints a row for each way, of so many bodies each; the first is the bodies alone,
+// printAdded prints a row for each way, of N bodies each; the first is the bodies alone,
 // and taken off the others.
 func printAdded(title string, bodies int, candidates []candidate, samples [][]float64) {
 	fmt.Println(title)

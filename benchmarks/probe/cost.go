@@ -25,7 +25,7 @@ type slice struct {
 const attachedOnly = 0.001
 
 // cost measures what sampling costs a worker. There are two, under the same load interleaved, in random order,
-// for a moment each: one is sampled, the other is not. After so many pairs of moments they change places,
+// for a moment each: one is sampled, the other is not. After N pairs of moments they change places,
 // so that a difference between the two cancels out.
 func cost(moonlap string, pairs int, length time.Duration) error {
 	var servers [2]*server

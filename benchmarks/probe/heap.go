@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// heaps measures what `moonlap heap` needs for heaps of so many objects: its own memory, its time, and how
+// heaps measures what `moonlap heap` needs for heaps of N objects: its own memory, its time, and how
 // long the worker stands still, by what moonlap says and by the worker's own clock. Then it gives the
 // largest heap less time than its copy takes.
 func heaps(moonlap string, objects []int) error {

@@ -73,7 +73,7 @@ func (s *server) cpu() (time.Duration, error) {
 	return time.Duration(n), err
 }
 
-// load asks for a path over so many connections until the context ends, and counts the answers.
+// load asks for a path over N connections until the context ends, and counts the answers.
 func (s *server) load(ctx context.Context, path string, connections int) (answers int, err error) {
 	var lock sync.Mutex
 	var wait sync.WaitGroup

@@ -110,7 +110,7 @@ func (s *server) arguments(flags []string) []string {
 	return slices.Concat([]string{"profile", "--by", "ebpf"}, worker, flags)
 }
 
-// pointed waits until a profiler has programs at so many tracepoints.
+// pointed waits until a profiler has programs at N tracepoints.
 func pointed(profiler, points int) error {
 	for range 400 {
 		time.Sleep(50 * time.Millisecond)

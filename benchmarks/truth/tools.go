@@ -182,7 +182,7 @@ func (t *tools) hyperfineSays(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// welch tells whether two means differ at 5 %, by the t-test for unequal variances.
+// welch reports whether two means differ at 5 %, by the t-test for unequal variances.
 func welch(a, b []float64) bool {
 	moments := func(xs []float64) (mean, variance float64) {
 		for _, x := range xs {

@@ -77,7 +77,7 @@ func (r *run) locate(s *state, process, round int) {
 	}
 }
 
-// open tells whether a comparison of a case needs more rounds, and whether it has one.
+// open reports whether a comparison of a case needs more rounds, and whether it has one.
 func (r *run) open(number int) (open, compared bool) {
 	for _, f := range r.figures {
 		o, c := f.turns.Open(number)

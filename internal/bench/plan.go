@@ -40,7 +40,7 @@ type Options struct {
 	JIT         string
 	MemoryBytes int64
 
-	Processes int           // exactly so many a case; 0: until Precision or Time
+	Processes int           // exactly N a case; 0: until Precision or Time
 	Warmup    int           // untimed rounds before, of whole commands
 	Precision float64       // half of the interval's width, relative
 	Time      time.Duration // budget a case

@@ -37,7 +37,7 @@ func (g *group) done() bool {
 	return !slices.ContainsFunc(g.states, func(s *state) bool { return !s.done })
 }
 
-// warming tells whether a round is before those that count.
+// warming reports whether a round is before those that count.
 func (r *run) warming(round int) bool { return round < r.Sides[0].Warmup }
 
 // round runs a process of each member of a group that is not done.
@@ -101,7 +101,7 @@ func (r *run) states() (all []*state) {
 	return all
 }
 
-// spent tells whether a case has had all the processes that it may have.
+// spent reports whether a case has had all the processes that it may have.
 func (r *run) spent(s *state) bool {
 	if r.count > 0 {
 		return s.processes >= r.count
@@ -109,7 +109,7 @@ func (r *run) spent(s *state) bool {
 	return s.processes >= r.limits.most || s.spent >= r.budget && s.processes >= r.limits.few
 }
 
-// precise tells whether a case's own interval, of its processes in quiet moments, is narrow enough. With a twin, whole pairs of rounds
+// precise reports whether a case's own interval, of its processes in quiet moments, is narrow enough. With a twin, whole pairs of rounds
 // are balanced.
 func (r *run) precise(s *state) bool {
 	const many = 200 // from there on a look takes long

@@ -46,7 +46,7 @@ type Measurement struct {
 	// Profile makes a profiler for one more process of each case, which runs after the measured
 	// ones and is no sample; nil: there are no profiles.
 	Profile func(name string) Profiler
-	// Note is told what will not be compared, and what has no profile.
+	// Note is called with what will not be compared, and what has no profile.
 	Note func(string)
 }
 

@@ -36,7 +36,7 @@ func (g *group) twins() (twins []*state) {
 	return twins
 }
 
-// idle tells whether a member of a group has no more to do.
+// idle reports whether a member of a group has no more to do.
 func (s *state) idle() bool {
 	if len(s.users) == 0 {
 		return s.done

@@ -265,7 +265,7 @@ func (b *Tab) Mouse(kind string, x, y float64, clicks int) {
 	b.call("Input.dispatchMouseEvent", params, nil)
 }
 
-// Click clicks at a place, so many times in a row.
+// Click clicks at a place, N times in a row.
 func (b *Tab) Click(x, y float64, times int) {
 	b.T.Helper()
 	b.Mouse("mouseMoved", x, y, 0)

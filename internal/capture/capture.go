@@ -213,7 +213,7 @@ func busy(t *sample.Tail, samples []sample.Sample, ns int64) float64 {
 
 // drawn is the profile of all the time that is kept. Its label "when" tells the three parts apart.
 func drawn(t *sample.Tail, duration time.Duration, parts [3][]sample.Sample) *profile.Profile {
-	p := &profile.Profile{Head: profile.Head{Unit: profile.Time, Moments: sample.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}}
+	p := &profile.Profile{Head: profile.Head{Unit: profile.Time, Mode: sample.Wall, By: "ebpf", Failed: t.Failed, Lost: t.Lost, Duration: duration}}
 	for i, when := range []string{"before", "in it", "after"} {
 		l := t.Series
 		l.Samples, l.Rest.Queued = parts[i], 0

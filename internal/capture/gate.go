@@ -17,7 +17,7 @@ type Gate struct {
 	missed int
 }
 
-// Pass tells whether an event of now is to be captured; now is since the machine started. One that is not is counted.
+// Pass reports whether an event of now is to be captured; now is since the machine started. One that is not is counted.
 func (g *Gate) Pass(now time.Duration) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()

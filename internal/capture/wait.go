@@ -12,12 +12,12 @@ import (
 // A wait is for one condition at one worker. Each event is reported once.
 type wait struct {
 	Condition
-	told time.Duration   // turns and sleeps that began later have not been told; for states, when it held last
-	turn uint64          // the same of held loops
-	old  map[string]bool // requests that have been
+	reported time.Duration   // turns and sleeps that began later have not been reported; for states, when it held last
+	turn     uint64          // the same of held loops
+	old      map[string]bool // requests that have been
 }
 
-// met tells whether there is an event that has not been told.
+// met reports whether there is an event that has not been reported.
 func (w *wait) met(t *sample.Tail, o *Lookout) (Event, bool) {
 	long := time.Duration(w.Above)
 	e := Event{Condition: w.Condition, To: t.Now, From: t.Now}
@@ -47,13 +47,13 @@ func (w *wait) met(t *sample.Tail, o *Lookout) (Event, bool) {
 
 func (w *wait) turned(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
 	for _, s := range t.Stalls {
-		if s.Start > w.told && s.Length > long {
-			w.told, e.From = s.Start, s.Start
+		if s.Start > w.reported && s.Length > long {
+			w.reported, e.From = s.Start, s.Start
 			return e.ofTurn(t), true
 		}
 	}
-	if at := t.Rest.Turn; at > w.told && t.Now-at > long {
-		w.told, e.From = at, at
+	if at := t.Rest.Turn; at > w.reported && t.Now-at > long {
+		w.reported, e.From = at, at
 		return e.ofTurn(t), true
 	}
 	return e, false
@@ -73,13 +73,13 @@ func (e Event) ofTurn(t *sample.Tail) Event {
 
 func (w *wait) slept(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
 	for _, s := range t.Samples[len(t.Samples)-t.New:] {
-		if s.Sleep != nil && !s.Thread && s.Time > w.told && s.Sleep.For > long {
-			w.told, e.From, e.Turn = s.Time, s.Time, s.Turn
+		if s.Sleep != nil && !s.Thread && s.Time > w.reported && s.Sleep.For > long {
+			w.reported, e.From, e.Turn = s.Time, s.Time, s.Turn
 			return e.ofSleep(t), true
 		}
 	}
-	if s := t.Asleep; s != nil && s.Time > w.told && t.Now-s.Time > long {
-		w.told, e.From, e.Turn = s.Time, s.Time, s.Turn
+	if s := t.Asleep; s != nil && s.Time > w.reported && t.Now-s.Time > long {
+		w.reported, e.From, e.Turn = s.Time, s.Time, s.Turn
 		return e.ofSleep(t), true
 	}
 	return e, false
@@ -187,8 +187,8 @@ func (w *wait) lasting(e Event, o *Lookout, holds bool) (Event, bool) {
 	if !holds {
 		return e, false
 	}
-	before := w.told
-	w.told = e.To
+	before := w.reported
+	w.reported = e.To
 	return e, before == 0 || e.To-before > o.Keep
 }
 

@@ -34,9 +34,9 @@ func awaitedSteps[T any](ctx context.Context, sys Sys, what string, work func(*s
 		err   error
 	}
 	done := make(chan result, 1)
-	told := &steps{notes: make(chan string), ended: ctx.Done()}
+	at := &steps{notes: make(chan string), ended: ctx.Done()}
 	go func() {
-		value, err := work(told)
+		value, err := work(at)
 		done <- result{value, err}
 	}()
 	line, begun := newProgress(sys), sys.Now()
@@ -50,12 +50,12 @@ func awaitedSteps[T any](ctx context.Context, sys Sys, what string, work func(*s
 		case <-ctx.Done():
 			var none T
 			return none, ctx.Err()
-		case text := <-told.notes:
+		case text := <-at.notes:
 			line.Clear()
 			note(sys, text)
 		case <-ticks.C:
 			text := what
-			if step := told.at.Load(); step != nil {
+			if step := at.at.Load(); step != nil {
 				text += ": " + *step
 			}
 			line.Update(text, sys.Now().Sub(begun), 0)

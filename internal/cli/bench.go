@@ -270,7 +270,7 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 	return measure(ctx, sys, &o, m, "bench")
 }
 
-// comparing tells whether cases are compared. The single process of a replay has nothing
+// comparing reports whether cases are compared. The single process of a replay has nothing
 // to say there.
 func (o *benchOptions) comparing() bool {
 	return (o.compare || len(o.Code) > 1) && o.ProcessSeed == nil

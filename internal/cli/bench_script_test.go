@@ -74,7 +74,7 @@ func statusOf(ts *testscript.TestScript, command []string) int {
 	return exit.ExitCode()
 }
 
-// kept is the script command `kept RECORD CASE PROCESSES`: the record holds so many
+// kept is the script command `kept RECORD CASE PROCESSES`: the record holds N
 // processes of the case that measured it and finished. Their figure is the machine's.
 func kept(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {

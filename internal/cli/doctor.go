@@ -44,7 +44,7 @@ that runs: which nginx and LuaJIT it consists of, and what was verified in it.
 
 --tune runs a command on a machine made quiet for it: the frequency governor is set to
 performance, and the command runs on the CPU that devices interrupt least, at a higher
-priority. What cannot be set is told, and the command runs all the same; its exit status
+priority. What cannot be set is reported, and the command runs all the same; its exit status
 is the command's. Afterwards the governor is what it was, also when moonlap is killed: a
 guardian process puts it back. What even that could not, as after a power cut of a
 machine that keeps such settings, the next 'moonlap doctor' does.`,
@@ -192,7 +192,7 @@ func counted(n int, what string) string {
 }
 
 func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) error {
-	told := func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
+	say := func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
 	machine := o.machine(sys)
 	tuning := doctor.Tuning{Nice: o.nice, NoASLR: o.noASLR}
 	switch o.pin {
@@ -201,7 +201,7 @@ func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) erro
 		if cpu, ok := machine.Quietest(); ok {
 			tuning.CPUs = []int{cpu}
 		} else {
-			told("no CPU to choose: the command runs where it may")
+			say("no CPU to choose: the command runs where it may")
 		}
 	default:
 		cpus, err := doctor.ParseCPUs(o.pin)
@@ -214,15 +214,15 @@ func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) erro
 	if err != nil {
 		return err
 	}
-	guardian, err := o.guard(sys, machine, told)
+	guardian, err := o.guard(sys, machine, say)
 	if err != nil {
 		return err
 	}
-	status, err := doctor.RunTuned(ctx, tuning, append([]string{program}, args[1:]...), told)
+	status, err := doctor.RunTuned(ctx, tuning, append([]string{program}, args[1:]...), say)
 	if guardian != nil {
 		done, failed := guardian.Stop()
 		for _, text := range done {
-			told(text)
+			say(text)
 		}
 		err = errors.Join(err, failed)
 	}
@@ -233,7 +233,7 @@ func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) erro
 }
 
 // guard changes the settings under a guardian; nil where there is nothing to change.
-func (o doctorOptions) guard(sys Sys, machine doctor.Machine, told func(string)) (*doctor.Guardian, error) {
+func (o doctorOptions) guard(sys Sys, machine doctor.Machine, say func(string)) (*doctor.Guardian, error) {
 	file, err := doctor.StateFile(sys.Getenv)
 	if err != nil {
 		return nil, err
@@ -243,16 +243,16 @@ func (o doctorOptions) guard(sys Sys, machine doctor.Machine, told func(string))
 		return nil, err
 	}
 	for _, c := range checks {
-		told(c.Text)
+		say(c.Text)
 	}
 	settings, reason := machine.Settings()
 	if reason != "" {
-		told("governor: nothing to set, as " + reason)
+		say("governor: nothing to set, as " + reason)
 		return nil, nil
 	}
 	guardian, said, err := doctor.StartGuardian(settings, file, o.root)
 	for _, text := range said {
-		told(text)
+		say(text)
 	}
 	return guardian, err
 }

@@ -52,7 +52,7 @@ var moreExits = map[string][]int{
 
 const ownExit = -1
 
-// endsWith tells whether a command may end with a code.
+// endsWith reports whether a command may end with a code.
 func endsWith(command string, code int) bool {
 	more := moreExits[command]
 	return code != ExitPartial && code != ExitRegression || slices.Contains(more, code) || slices.Contains(more, ownExit)

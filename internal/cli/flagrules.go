@@ -142,7 +142,7 @@ func typed(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// given tells whether a flag was given, and is not off.
+// given reports whether a flag was given, and is not off.
 func given(f *pflag.Flag) bool {
 	return f != nil && f.Changed && !slices.Contains([]string{"", "false", "[]"}, f.Value.String())
 }

@@ -24,7 +24,7 @@ func alignFormats(cmd *cobra.Command) {
 	}
 }
 
-// takesJSON tells whether json is among the formats that a command names.
+// takesJSON reports whether json is among the formats that a command names.
 func takesJSON(format *pflag.Flag) bool {
 	return regexp.MustCompile(`\bjson\b`).MatchString(format.Usage)
 }

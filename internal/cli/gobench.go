@@ -15,7 +15,7 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime/gotest"
 )
 
-// isGo tells whether a bench argument names Go packages, in the working folder dir: with
+// isGo reports whether a bench argument names Go packages, in the working folder dir: with
 // --runtime go every one does, with auto a folder, a pattern with "...", and what is no
 // file and looks like an import path. It then makes the runtime go.
 func (o *benchOptions) isGo(dir, arg string) (bool, error) {

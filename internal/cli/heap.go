@@ -146,8 +146,8 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	case file == "":
 		after, missed, err = lookAtHeaps(ctx, sys, o)
 	case process.IsCore(file):
-		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(told *steps) (*heap.Snapshot, error) {
-			return heapInCore(file, o.root, o.copying(told))
+		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(at *steps) (*heap.Snapshot, error) {
+			return heapInCore(file, o.root, o.copying(at))
 		})
 	default:
 		after, err = readHeap(file)
@@ -178,7 +178,7 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	var errs []error
 	for _, pid := range pids {
 		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func(told *steps) ([]heap.Heap, error) { return heapsOf(pid, o.copying(told)) })
+			func(at *steps) ([]heap.Heap, error) { return heapsOf(pid, o.copying(at)) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -194,8 +194,8 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 	return s, errors.Join(errs...), nil
 }
 
-func (o *heapOptions) copying(told *steps) heap.Options {
-	return heap.Options{Pause: o.pause, Spill: o.spill, Progress: told.step, Note: told.note}
+func (o *heapOptions) copying(at *steps) heap.Options {
+	return heap.Options{Pause: o.pause, Spill: o.spill, Progress: at.step, Note: at.note}
 }
 
 func heapsOf(pid int, o heap.Options) ([]heap.Heap, error) {

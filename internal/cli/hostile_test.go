@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// again is the same text again and again, up to so many bytes.
+// again is the same text again and again, up to N bytes.
 func again(text string, bytes int) io.Reader {
 	piece := strings.Repeat(text, 1+64<<10/len(text))
 	var all []io.Reader

@@ -211,7 +211,7 @@ func runLint(ctx context.Context, sys Sys, o lintOptions, args []string) error {
 	return l.lint(ctx, sys, o, args)
 }
 
-// asked tells whether a rule was asked for, whatever its price.
+// asked reports whether a rule was asked for, whatever its price.
 func (l *linting) asked(o lintOptions) func(string) bool {
 	return func(rule string) bool {
 		return o.all || slices.Contains(o.rules, rule) || l.settings.Rules[rule]

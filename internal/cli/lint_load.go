@@ -24,7 +24,7 @@ func (o lintOptions) measured(ctx context.Context, sys Sys, file string) (m lint
 	if err != nil {
 		return m, err
 	}
-	if p.Unit == profile.Bytes || !slices.Contains([]string{"", sample.OnCPU, sample.Wall}, p.Moments) {
+	if p.Unit == profile.Bytes || !slices.Contains([]string{"", sample.OnCPU, sample.Wall}, p.Mode) {
 		return m, fmt.Errorf("%s is no profile of CPU time: take one with 'moonlap profile', without --off-cpu and --allocations", file)
 	}
 	m.Profile = p

@@ -68,9 +68,10 @@ func newLoadCommand(sys Sys) *cobra.Command {
 		Short: "Put load on an HTTP server, and compare two endpoints or configurations",
 		Long: `Put load on an HTTP server, with wrk's flags and scripts.
 
-Latencies are told twice: raw, from the moment of sending, and corrected for the
-requests that a slow answer kept from being sent. With a rate (-R) the load does not
-wait for the server, and a latency counts from when the request was due.
+Latencies are reported twice: raw, from when the request was sent, and corrected
+for the requests that a slow answer kept from being sent. With a rate (-R) the
+load does not wait for the server, and a latency counts from when the request
+was due.
 
 --ab URL_B, --ab-conf A.conf B.conf and --ab-header compare. All sides run in one
 process with warm connections, in slices of 10 to 100 ms in balanced random order,

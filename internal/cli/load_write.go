@@ -103,7 +103,7 @@ func loadFigure(res *record.LoadResults, run record.Run, kinds ...string) (*lapp
 
 // momentsOf is the title of a side's profile, to which its name is added.
 func momentsOf(p *profile.Profile) string {
-	switch p.Moments {
+	switch p.Mode {
 	case sample.OffCPU:
 		return "What put the server to sleep: "
 	case sample.Wall:

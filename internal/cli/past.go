@@ -238,5 +238,5 @@ func (p *past) keep(ctx context.Context, results *record.Results, failed error) 
 	return nil
 }
 
-// refused tells whether a run ended because its baseline does not fit.
+// refused reports whether a run ended because its baseline does not fit.
 func refused(err error) bool { return errors.As(err, new(refusal)) }

@@ -26,8 +26,8 @@ func (o *profileOptions) diffs(ctx context.Context, sys Sys, before, after strin
 
 // writeDiff writes how two profiles differ to the file, and draws it.
 func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) error {
-	if before.Moments != after.Moments && before.Moments != "" && after.Moments != "" {
-		return fmt.Errorf("one profile is %s, the other %s: they count different things", before.Moments, after.Moments)
+	if before.Mode != after.Mode && before.Mode != "" && after.Mode != "" {
+		return fmt.Errorf("one profile is %s, the other %s: they count different things", before.Mode, after.Mode)
 	}
 	if before.By != after.By && before.By != "" && after.By != "" {
 		return fmt.Errorf("one profile was sampled by %s, the other by %s, and only one of these sees the kernel: "+

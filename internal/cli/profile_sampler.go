@@ -33,7 +33,7 @@ type looker struct {
 	kinds   []observe.Kind // of evidence that are observed
 	hz      float64
 	budget  float64 // share of a worker's time that these may cost
-	// began is told of what observes a worker, and returns what is called before that ends; nil: nobody asks meanwhile.
+	// began is called with what observes a worker, and returns what is called before that ends; nil: nobody asks meanwhile.
 	began func(*observe.Observing) (ends func())
 }
 

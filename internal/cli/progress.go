@@ -79,7 +79,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// cut shortens text to so many characters.
+// cut shortens text to N characters.
 func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

@@ -19,7 +19,7 @@ import (
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
-// isDocument tells whether a file begins as documents about workers do, which profile, explain and watch write; a record begins
+// isDocument reports whether a file begins as documents about workers do, which profile, explain and watch write; a record begins
 // with a line of another kind, and may be compressed.
 func isDocument(from *bufio.Reader) bool {
 	head, _ := from.Peek(len("{\n  \"schema\"")) // explain's was indented once
@@ -27,7 +27,7 @@ func isDocument(from *bufio.Reader) bool {
 	return strings.HasPrefix(start, `{"schema`)
 }
 
-// reportDocument draws what a document's run showed; drawn tells that the file is one. A pipe is none: it is read once.
+// reportDocument draws what a document's run showed; drawn reports that the file is one. A pipe is none: it is read once.
 func reportDocument(ctx context.Context, sys Sys, path, format string) (drawn bool, err error) {
 	if path == "-" {
 		return false, nil

@@ -21,7 +21,7 @@ func (r *ruleFlags) addFlags(f *pflag.FlagSet, what string) {
 	f.Var(&r.gate, "fail-if-slower", fmt.Sprintf("exit with 4 when %s is proved to be slower than the first\nby more than this", what))
 }
 
-// rule is how a run judges that has so many processes a side; 0: it ends when all is
+// rule is how a run judges that has N processes a side; 0: it ends when all is
 // decided.
 func (r ruleFlags) rule(processes int) (*record.Comparing, error) {
 	rule := sequential.DefaultComparing()

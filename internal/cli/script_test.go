@@ -103,7 +103,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 	}
 }
 
-// offered tells whether this machine has the runtime. With MOONLAP_TEST_REQUIRE_ALL
+// offered reports whether this machine has the runtime. With MOONLAP_TEST_REQUIRE_ALL
 // set it must.
 func offered(t *testing.T, kind string) (bool, error) {
 	_, err := runtime.Find(t.Context(), kind, runtime.Options{Path: os.Getenv("PATH")})
@@ -116,7 +116,7 @@ func offered(t *testing.T, kind string) (bool, error) {
 	return err == nil, nil
 }
 
-// cores tells whether the kernel writes core files where a process is. Many machines give them to a program.
+// cores reports whether the kernel writes core files where a process is. Many machines give them to a program.
 func cores(t *testing.T) bool {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	var limit syscall.Rlimit
@@ -129,7 +129,7 @@ func cores(t *testing.T) bool {
 	return plain
 }
 
-// stoppable tells whether a process may be stopped and looked at: a container or a kernel may
+// stoppable reports whether a process may be stopped and looked at: a container or a kernel may
 // forbid it. With MOONLAP_TEST_REQUIRE_ALL set it must.
 func stoppable(t *testing.T) (bool, error) {
 	child := exec.Command("sleep", "60")
@@ -150,7 +150,7 @@ func stoppable(t *testing.T) (bool, error) {
 	return err == nil, err
 }
 
-// namespaces tells whether a process may get a namespace of processes of its own, as in a container.
+// namespaces reports whether a process may get a namespace of processes of its own, as in a container.
 // With MOONLAP_TEST_REQUIRE_ALL set it must.
 func namespaces(t *testing.T) (bool, error) {
 	out, err := exec.Command("unshare", "--fork", "--pid", "true").CombinedOutput()
@@ -161,7 +161,7 @@ func namespaces(t *testing.T) (bool, error) {
 	return err == nil, err
 }
 
-// mounts tells whether a process may get mounts of its own. With MOONLAP_TEST_REQUIRE_ALL set it must, but in a folder that is
+// mounts reports whether a process may get mounts of its own. With MOONLAP_TEST_REQUIRE_ALL set it must, but in a folder that is
 // the root by chroot alone: such a root is no mount, and its mounts cannot be parted from the machine's.
 func mounts(t *testing.T) (bool, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
@@ -185,7 +185,7 @@ func mounts(t *testing.T) (bool, error) {
 	return err == nil, err
 }
 
-// luaSocket tells whether LuaJIT finds LuaSocket. With MOONLAP_TEST_REQUIRE_ALL set it must.
+// luaSocket reports whether LuaJIT finds LuaSocket. With MOONLAP_TEST_REQUIRE_ALL set it must.
 func luaSocket(t *testing.T) (bool, error) {
 	out, err := exec.Command("luajit", "-e", "require('socket')").CombinedOutput()
 	if err != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {

@@ -16,7 +16,7 @@ func reportOptions(sys Sys) ui.Options {
 	}
 }
 
-// knowsUnicode tells whether text may be more than ASCII: unless the locale has another encoding than UTF-8. The first of
+// knowsUnicode reports whether text may be more than ASCII: unless the locale has another encoding than UTF-8. The first of
 // these variables that is set counts (POSIX.1-2017, chapter 8.2). Where none is, which would mean ASCII, nobody chose:
 // so it is in most containers, and their terminals know Unicode.
 func knowsUnicode(getenv func(string) string) bool {

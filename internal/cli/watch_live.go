@@ -19,7 +19,7 @@ import (
 	"github.com/moonlap/moonlap/internal/watch"
 )
 
-// interactive tells whether somebody sits at a terminal who may type.
+// interactive reports whether somebody sits at a terminal who may type.
 func interactive(sys Sys) bool {
 	in, ok := sys.Stdin.(*os.File)
 	return ok && sys.StdoutTerminal && term.IsTerminal(int(in.Fd()))

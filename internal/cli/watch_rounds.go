@@ -80,7 +80,7 @@ func (a *watching) observe(ctx context.Context, w *worker.Worker) error {
 	return worker.ErrEnded
 }
 
-// round shows one interval of the workers that were found, and tells whether another one follows.
+// round shows one interval of the workers that were found, and reports whether another one follows.
 func (a *watching) round(ctx context.Context, pids []int, err error) (goesOn bool) {
 	waits := a.o.listen != ""
 	if err != nil && !waits {
@@ -105,7 +105,7 @@ func (a *watching) round(ctx context.Context, pids []int, err error) (goesOn boo
 	return a.err == nil && !a.o.once
 }
 
-// replaced tells that there are other workers than these by now, as after a reload.
+// replaced reports that there are other workers than these by now, as after a reload.
 func (a *watching) replaced(pids []int) bool {
 	now, err := a.o.Find()
 	return err == nil && slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(pids, pid) })
@@ -156,7 +156,7 @@ func (a *watching) rows(ctx context.Context, pids []int) []watch.Row {
 	return slices.DeleteFunc(rows, func(r watch.Row) bool { return r.PID == 0 })
 }
 
-// opens tells whether a process is being opened. One that has ended is not told of where others are expected in its place.
+// opens reports whether a process is being opened. One that has ended is not told of where others are expected in its place.
 func (a *watching) opens(pid int) bool {
 	return a.open[pid] == nil && a.failed[pid] == nil && (runs(pid) || !a.o.Expects())
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A claim of a page: a figure of one block is so many times a figure of another, at least.
+// A claim of a page: a figure of one block is N times a figure of another, at least.
 // Both are of the same run, and the bounds are generous, because machines are noisy.
 type claim struct {
 	slow, slowFigure string // id of the block, and a pattern with one group: the number

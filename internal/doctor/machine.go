@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// virtual tells whether a hypervisor runs this machine.
+// virtual reports whether a hypervisor runs this machine.
 func (m Machine) virtual() bool { return m.Env.Virtualization != "" && m.Env.Virtualization != "none" }
 
 // frequency is about the CPU's clock rate: governor and turbo, or why neither is there.

@@ -66,7 +66,7 @@ func (m Machine) capabilities() uint64 {
 	return set
 }
 
-// capable tells whether this process has all of the capabilities, or CAP_SYS_ADMIN, which
+// capable reports whether this process has all of the capabilities, or CAP_SYS_ADMIN, which
 // holds those of perf and eBPF.
 func (m Machine) capable(numbers ...int) bool {
 	set := m.capabilities()

@@ -179,7 +179,7 @@ func lock(file string, more int) (*os.File, error) {
 	return f, nil
 }
 
-// ours tells that nobody but us, or root, can have written the file.
+// ours reports that nobody but us, or root, can have written the file.
 func ours(f *os.File) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &s); err != nil {

@@ -31,7 +31,7 @@ func (c *Choice) Find() ([]int, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.PIDs))), nil
 }
 
-// Expects tells whether other workers may come.
+// Expects reports whether other workers may come.
 func (c *Choice) Expects() bool {
 	return c.All || c.Master != 0 && !(&process.Process{PID: c.Master}).Ended()
 }

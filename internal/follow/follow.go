@@ -71,7 +71,7 @@ func (f *Follower) RunUntil(ctx, finding context.Context) {
 	}
 }
 
-// goesOn tells whether there is a process, or another one may come.
+// goesOn reports whether there is a process, or another one may come.
 func (f *Follower) goesOn() bool {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -97,7 +97,7 @@ func (f *Follower) begin(ctx context.Context, pid int, young bool) {
 	})
 }
 
-// observe observes a process, and, where another program comes to run in it, that one. It tells whether the process has ended.
+// observe observes a process, and, where another program comes to run in it, that one. It reports whether the process has ended.
 func (f *Follower) observe(ctx context.Context, pid int, young bool) (ended bool) {
 	for again := false; ctx.Err() == nil; again = true {
 		patience := time.Duration(0)

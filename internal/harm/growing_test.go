@@ -32,7 +32,7 @@ func refuses(_ *bed, l *look, _ *rand.Rand) error {
 	return l.endsWell()
 }
 
-// endsWell tells whether moonlap has done what it was asked for, or has said why not.
+// endsWell reports whether moonlap has done what it was asked for, or has said why not.
 func (l *look) endsWell() error {
 	code, out := l.ProcessState.ExitCode(), l.output.String()
 	if code != 0 && (code != 1 && code != 3 || !strings.Contains(out, "moonlap: ")) || strings.Contains(out, "goroutine ") {

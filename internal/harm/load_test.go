@@ -157,14 +157,14 @@ func (l *load) calm() {
 	l.now = 0
 }
 
-// upheaval tells whether workers are ended now, and how often that has begun.
+// upheaval reports whether workers are ended now, and how often that has begun.
 func (l *load) upheaval() (changes int, now ending) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.changes, l.now
 }
 
-// excused tells whether a request was lost because the test ended its worker. Worker 0: nobody knows which it was; it may be one
+// excused reports whether a request was lost because the test ended its worker. Worker 0: nobody knows which it was; it may be one
 // that was being ended when the request began (changes, now: see upheaval) or since.
 func (l *load) excused(worker, changes int, now ending, unread bool) bool {
 	l.lock.Lock()

@@ -153,7 +153,7 @@ func (l *look) processes() (pids []int) {
 	return pids
 }
 
-// exits tells whether moonlap has ended with a status, and said one of some things.
+// exits reports whether moonlap has ended with a status, and said one of some things.
 func (l *look) exits(status int, said ...string) error {
 	out := l.output.String()
 	if got := l.ProcessState.ExitCode(); got != status || !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(out, s) }) {

@@ -287,7 +287,7 @@ func (h *holding) leave(bytes int64) {
 	}
 }
 
-// lives tells that the worker is the one that it was, and answers.
+// lives reports that the worker is the one that it was, and answers.
 func (h *holding) lives() {
 	h.Helper()
 	if err := runs(h.worker); err != nil {

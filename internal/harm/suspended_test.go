@@ -29,7 +29,7 @@ func suspended(b *bed, l *look, r *rand.Rand) error {
 	return err
 }
 
-// stands tells whether moonlap is stopped, or has ended by itself. All of its threads have to be: one that is about to end the
+// stands reports whether moonlap is stopped, or has ended by itself. All of its threads have to be: one that is about to end the
 // program does that although the others are stopped.
 func (l *look) stands() error {
 	all := threads(l.Process.Pid)

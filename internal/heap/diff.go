@@ -56,7 +56,7 @@ func Compare(before, after *Holder) *Change {
 	return c
 }
 
-// changed tells that something came or went, be it that the sums are the same.
+// changed reports that something came or went, be it that the sums are the same.
 func (c *Change) changed() bool {
 	return c.HeldBytes != 0 || c.HeldCount != 0 || c.Bytes != 0 || len(c.Inner) > 0
 }

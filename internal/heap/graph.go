@@ -12,13 +12,13 @@ import (
 type Objects interface {
 	Len() int
 	Size(object int) int64 // bytes
-	// Leaf tells that an object holds no others, as a string does. All leaves are of one class.
+	// Leaf reports that an object holds no others, as a string does. All leaves are of one class.
 	Leaf(object int) bool
 	// Roots and References call found with what is alive by itself, and what an object keeps alive. A reference
 	// that makes no sense leads to -1. They find the same each time.
 	Roots(found func(to int, how uint64))
 	References(object int, found func(to int, how uint64))
-	// Passing tells that an object holds others only for a while, as a coroutine does: who wants to know
+	// Passing reports that an object holds others only for a while, as a coroutine does: who wants to know
 	// who holds something would rather hear of another path.
 	Passing(object int) bool
 	Classes
@@ -198,7 +198,7 @@ func Needed(objects int64) int64 { return 104 * objects }
 // Busy estimates how many bytes of these are used in no order at a time: what a search follows.
 func Busy(objects int64) int64 { return 8 * objects }
 
-// Alive tells whether anything holds an object.
+// Alive reports whether anything holds an object.
 func (g *Graph) Alive(object int) bool {
 	v, leaf := g.edges.vertices.of(object)
 	if leaf {

@@ -244,7 +244,7 @@ func (h *Holder) sort() {
 	})
 }
 
-// Prune puts together, at each place, what is smaller than so many bytes.
+// Prune puts together, at each place, what is smaller than N bytes.
 func (h *Holder) Prune(least int64) {
 	small := &Holder{Name: "smaller ones"}
 	kept := h.Inner[:0]

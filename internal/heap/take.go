@@ -20,9 +20,9 @@ type Options struct {
 	Pause time.Duration // how long the worker may stand still; 0: not at all
 	Spill string        // folder for a file without a name that holds the copy; "": it is held in memory
 
-	// Progress is told what is being done, where it is set.
+	// Progress is called with what is being done, where it is set.
 	Progress func(step string)
-	// Note is told what is worth knowing before it begins, where it is set.
+	// Note is called with what is worth knowing before it begins, where it is set.
 	Note func(text string)
 }
 
@@ -125,7 +125,7 @@ func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 	return h, nil
 }
 
-// expect notes where a heap of so many objects will take long, because what is used of the files in no order does not fit
+// expect notes where a heap of N objects will take long, because what is used of the files in no order does not fit
 // into memory. That there is too little space for the files is an error later, before the worker is stopped.
 func (o Options) expect(w *worker.Worker, objects, arrays int64) {
 	need := memory.Need{Own: Busy(objects)}

@@ -25,7 +25,7 @@ type Finding struct {
 	Gain    *Gain            `json:"gain,omitempty"`
 	Fix     Fix              `json:"fix,omitempty"`
 	text    string           // the line, for the baseline
-	// directive tells that it is of nginx.conf itself, not of Lua in it.
+	// directive reports that it is of nginx.conf itself, not of Lua in it.
 	directive bool
 }
 

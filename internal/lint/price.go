@@ -36,7 +36,7 @@ type Price struct {
 	Shipped  bool      `json:"shipped,omitempty"` // it comes with moonlap, and was not measured here
 }
 
-// Silences tells whether a price makes its rule silent: what is advised was not shown to be faster.
+// Silences reports whether a price makes its rule silent: what is advised was not shown to be faster.
 func (p *Price) Silences() bool { return p != nil && p.Verdict != record.Slower }
 
 // Text is the price in words: "53 ns more a call (62 against 9; measured here 2 days ago)".
@@ -200,7 +200,7 @@ func KeepPrices(vm, machine string, measured Prices) (file string, err error) {
 	return file, files.Write(file, text, 0o644)
 }
 
-// Silence tells whether a rule says nothing unless it is asked: its pair shows no difference. A myth speaks where a price says that
+// Silence reports whether a rule says nothing unless it is asked: its pair shows no difference. A myth speaks where a price says that
 // it is none.
 func (p Prices) Silence(rule string) bool {
 	price := p[rule]

@@ -41,7 +41,7 @@ func (r Rule) Fact(word string) string {
 	return ""
 }
 
-// OnlyWhenAsked tells whether a rule is off unless it is asked for: about.md says why.
+// OnlyWhenAsked reports whether a rule is off unless it is asked for: about.md says why.
 func (r Rule) OnlyWhenAsked() bool { return r.Fact("Only when asked") != "" }
 
 // BuiltIn are moonlap's own rules, by name.

@@ -98,7 +98,7 @@ func (j *judges) of(side int) []sequential.Block {
 	return list
 }
 
-// decided tells whether no comparison needs more.
+// decided reports whether no comparison needs more.
 func (j *judges) decided() bool {
 	return len(j.rows) > 0 && !slices.ContainsFunc(j.rows, func(r row) bool { return !r.Decided })
 }

@@ -57,7 +57,7 @@ func ParseLimit(text string) (Limit, error) {
 	return l, nil
 }
 
-// timed tells whether any limit is of what a client without CPU time measures wrongly: rates and latencies, not errors.
+// timed reports whether any limit is of what a client without CPU time measures wrongly: rates and latencies, not errors.
 func timed(limits []string) bool {
 	return slices.ContainsFunc(limits, func(text string) bool {
 		l, err := ParseLimit(text)
@@ -111,7 +111,7 @@ func judgeLimits(res *record.LoadResults) {
 	}
 }
 
-// keeps tells whether a side keeps all limits, and reached its rate.
+// keeps reports whether a side keeps all limits, and reached its rate.
 func keeps(res *record.LoadResults, s record.LoadSide) bool {
 	exceeded := slices.ContainsFunc(res.Limits, func(l record.LoadLimit) bool { return l.Side == s.Name && l.Exceeded })
 	return !exceeded && s.Responses > 0 && !missed(s) && s.Errors.Unanswered() == 0

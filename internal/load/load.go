@@ -34,9 +34,9 @@ type Options struct {
 	Stdout, Stderr io.Writer
 	// Died is why the server under test is gone; nil: it is not, or nobody knows.
 	Died func() error
-	// Heard is told every slice, before it is filed; it may be nil.
+	// Heard is called with every slice, before it is filed; it may be nil.
 	Heard func(record.LoadSlice)
-	// Began is told when the first slice began, by CLOCK_MONOTONIC; it may be nil.
+	// Began is called with the time at which the first slice began, by CLOCK_MONOTONIC; it may be nil.
 	Began func(ns float64)
 }
 

@@ -12,7 +12,7 @@ import (
 // shortOfRate is the share of the offered requests that may be missing.
 const shortOfRate = 0.001
 
-// missed tells whether a side in open loop did not get its requests out.
+// missed reports whether a side in open loop did not get its requests out.
 func missed(s record.LoadSide) bool {
 	return float64(s.Offered-s.Requests) > max(1, shortOfRate*float64(s.Offered))
 }

@@ -94,7 +94,7 @@ func (s *search) add(lines ...record.Line) error {
 	return nil
 }
 
-// try puts load on the server at one rate, and tells whether it kept the limits.
+// try puts load on the server at one rate, and reports whether it kept the limits.
 func (s *search) try(ctx context.Context, step int, rate float64) (kept bool, err error) {
 	o := s.options
 	o.Plan.Rate, o.Plan.Searching = rate, false

@@ -113,7 +113,7 @@ func (c code) around(at int) []region {
 	return append(all, region{heads: []int{0}, to: len(c.ins)})
 }
 
-// passes tells that an instruction does nothing but lead into a function's trace, or, behind it, to the caller. Where a
+// passes reports that an instruction does nothing but lead into a function's trace, or, behind it, to the caller. Where a
 // trace was left a moment ago, what is told to run is the instruction before.
 func (c code) passes(at int, g region) bool {
 	const retM, ret1 = 73, 76

@@ -81,7 +81,7 @@ func (i instruction) loads(base x86asm.Reg) bool {
 		i.target() >= x86asm.RAX && i.target() <= x86asm.R15
 }
 
-// stores: mov $value, offset(base), of so many bytes.
+// stores: mov $value, offset(base), of N bytes.
 func (i instruction) stores(base x86asm.Reg, value int64, size int) bool {
 	return i.Op == x86asm.MOV && base != 0 && i.MemBytes == size && i.onMemory(base, value)
 }

@@ -95,7 +95,7 @@ func (vm *VM) protosOf(r *process.Reader, frames []inlined, t, root *trace) []ui
 	return []uint64{r.U64(root.address+traceStart) & pointerMask, r.U64(t.address+traceStart) & pointerMask}
 }
 
-// within tells whether an instruction is one of a prototype's.
+// within reports whether an instruction is one of a prototype's.
 func (vm *VM) within(r *process.Reader, proto, pc uint64) bool {
 	first := proto + protoSize
 	return r.U8(proto+objectType) == typeProto && pc >= first && pc < first+4*uint64(r.U32(proto+protoSizeBC))

@@ -10,7 +10,7 @@ type Exit struct {
 
 // findExit finds J.parent and J.exitno, which the machine sets when it leaves a trace. They stand between the
 // bytecode that was last recorded from (startpc) and what the machine code areas begin with: right before patchpc,
-// patchins and mcprot, or, since 2021, exitcode. 0: it cannot be told, as before anything was recorded.
+// patchins and mcprot, or, since 2021, exitcode. 0: it is not known, as before anything was recorded.
 func (vm *VM) findExit(state []uint64, area int) uint64 {
 	const before, since = 3, 4 // words before the areas
 	found := 0

@@ -51,7 +51,7 @@ type GC struct {
 	Estimate uint64
 }
 
-// Stopped tells that the collector was told to stop: collectgarbage("stop") sets a threshold that no
+// Stopped reports that the collector was told to stop: collectgarbage("stop") sets a threshold that no
 // heap reaches.
 func (g GC) Stopped() bool { return g.Threshold > 1<<46 }
 

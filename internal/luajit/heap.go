@@ -241,7 +241,7 @@ func (h *Heap) Type(object int) ObjectType { return ObjectType(h.kind(object)) }
 // Size is how many bytes an object takes, with what belongs to it alone.
 func (h *Heap) Size(object int) int64 { return int64(h.sizes[object]) }
 
-// Leaf tells that an object is a string: it holds no others, and half of a heap are some.
+// Leaf reports that an object is a string: it holds no others, and half of a heap are some.
 func (h *Heap) Leaf(object int) bool { return h.kinds[object] == typeString }
 
 // Entries is how many values a table holds.
@@ -275,7 +275,7 @@ func (h *Heap) TypeName(object int) string {
 	return h.Type(object).String()
 }
 
-// Passing tells that an object is a coroutine: what it holds it holds while it runs.
+// Passing reports that an object is a coroutine: what it holds it holds while it runs.
 func (h *Heap) Passing(object int) bool {
 	return h.kinds[object] == typeThread && h.at[object] != h.main
 }

@@ -89,7 +89,7 @@ func (x *index) add(address uint64) bool {
 	return true
 }
 
-// has tells whether an object was added.
+// has reports whether an object was added.
 func (x *index) has(address uint64) bool {
 	p := x.part(address)
 	if p == nil || address%granule != 0 {

@@ -120,7 +120,7 @@ func (c *candidates) threads() (all []uint64) {
 	return all
 }
 
-// has tells whether a candidate is an object.
+// has reports whether a candidate is an object.
 func (c *candidates) has(n int) bool { return c.seen[n/64]&(1<<(n%64)) != 0 }
 
 // chains notes strings of equal hash, of all chains at once: the first of each in the order of their addresses, then

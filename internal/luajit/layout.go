@@ -37,12 +37,12 @@ type Layout struct {
 
 	// What the code does not say is settled on the machine itself (settle.go).
 
-	// SnapshotPC tells that snapshots know the machine code they belong to (mcofs, since 2021-12),
+	// SnapshotPC reports that snapshots know the machine code they belong to (mcofs, since 2021-12),
 	// from which the exact line inside a trace follows.
 	SnapshotPC bool
-	// KnownIR tells that the operations of traces are those that are known, from which lines between snapshots follow.
+	// KnownIR reports that the operations of traces are those that are known, from which lines between snapshots follow.
 	KnownIR bool
-	// OldStrings tells that strings have no number of their own yet (sid, since 2020-10), so that their
+	// OldStrings reports that strings have no number of their own yet (sid, since 2020-10), so that their
 	// length stands before its later place.
 	OldStrings bool
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// knowsIR tells whether a build's intermediate representation is one that is known: its table of operations lies in its read-only
+// knowsIR reports whether a build's intermediate representation is one that is known: its table of operations lies in its read-only
 // data.
 func knowsIR(library *process.Object) bool {
 	const most = 1 << 20 // bytes

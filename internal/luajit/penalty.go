@@ -95,7 +95,7 @@ func (vm *VM) penalties(state []uint64) ([]Abort, error) {
 	return aborts, nil
 }
 
-// plausible tells whether slots, of which next is to be used next, may be the cache of penalties.
+// plausible reports whether slots, of which next is to be used next, may be the cache of penalties.
 func plausible(slots []uint64, next int) bool {
 	if next >= penaltySlots {
 		return false
@@ -121,7 +121,7 @@ func plausible(slots []uint64, next int) bool {
 }
 
 // protoOf finds the prototype that a bytecode instruction is of: the nearest one before it that says
-// it has so many instructions.
+// it has N instructions.
 func (vm *VM) protoOf(pc uint64) (proto uint64, ok bool) {
 	const page, most = 1 << 12, 256 << 10
 	end := pc &^ 7

@@ -48,7 +48,7 @@ func (vm *VM) snapshotReturned(t *trace, back uint64, function uint64) (snapshot
 	return after, vm.isCall(r, proto, after.pc-4)
 }
 
-// movesOnly tells whether machine code does nothing but move values: no guard, call or computation.
+// movesOnly reports whether machine code does nothing but move values: no guard, call or computation.
 func movesOnly(r *process.Reader, from, to uint64) bool {
 	const most = 256 // bytes; after a call, all 32 registers may have to be had back
 	if to < from || to-from > most {
@@ -70,7 +70,7 @@ func movesOnly(r *process.Reader, from, to uint64) bool {
 	return r.Err == nil
 }
 
-// isCall tells whether the bytecode at pc calls, and is the prototype's.
+// isCall reports whether the bytecode at pc calls, and is the prototype's.
 func (vm *VM) isCall(r *process.Reader, proto, pc uint64) bool {
 	if _, ok := vm.funcF(); !ok || // opcodes are not known
 		r.U8(proto+objectType) != typeProto {

@@ -75,7 +75,7 @@ func mainThreads(memory process.Memory, from uint64, size int, layout Layout) []
 	return all
 }
 
-// OnStack tells whether Lua runs in the machine on a stack of C, that of a thread.
+// OnStack reports whether Lua runs in the machine on a stack of C, that of a thread.
 func (vm *VM) OnStack(stack process.Interval) bool {
 	s, err := vm.Status()
 	return err == nil && s.Running && stack.Contains(vm.reader().U64(s.Current+vm.Layout.CFrame)&^3)

@@ -106,7 +106,7 @@ func (vm *VM) settleSnapshots() {
 	}
 }
 
-// entriesFit tells whether snapshots have the number of their entries at an offset.
+// entriesFit reports whether snapshots have the number of their entries at an offset.
 func (vm *VM) entriesFit(r *process.Reader, t *trace, offset uint64) bool {
 	const behind = 2 // words behind a snapshot's entries, with its bytecode address
 	count := uint64(r.U16(t.address + traceSnapshots))

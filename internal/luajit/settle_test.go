@@ -23,7 +23,7 @@ var buildsOf = []build{
 	{"before 2020-10", 8, 8, false},
 }
 
-// addTrace makes a trace with snapshots of so many entries.
+// addTrace makes a trace with snapshots of N entries.
 func (m *made) addTrace(b build, number uint64, entries ...uint8) {
 	t := m.object(typeTrace, traceNumber+8)
 	snaps := m.allocate(snapshotSize * uint64(len(entries)))

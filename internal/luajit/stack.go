@@ -17,7 +17,7 @@ type Frame struct {
 	File     string // chunk name without its mark, of a Lua function
 	FirstLn  int    // line of the function's head
 	Line     int    // line that runs, or the call's; 0: unknown
-	LastLine int    `json:",omitempty"` // where that cannot be told, the line is one from Line to this; 0: it is Line
+	LastLine int    `json:",omitempty"` // where that is not known, the line is one from Line to this; 0: it is Line
 	Compiled bool   // machine code of a trace runs here
 	Address  uint64 // of a C function's code
 	Unnamed  bool   `json:"-"` // LearnNames has not found a name for it
@@ -43,10 +43,10 @@ type Stack struct {
 	// Caller is the registers of the C function that called the machine, from which its frames can
 	// be followed; Caller.RIP is a return address.
 	Caller process.Registers
-	// Leaf tells that the processor is outside of Lua, in a C function that Lua called: its frames
+	// Leaf reports that the processor is outside of Lua, in a C function that Lua called: its frames
 	// up to the interpreter stand above Frames.
 	Leaf bool
-	// Unknown tells that a trace runs which is not among those there are: what was read of them is old.
+	// Unknown reports that a trace runs which is not among those there are: what was read of them is old.
 	Unknown bool `json:"-"`
 	// Cut is where the walk ended for want of memory, by coroutine: see Left.
 	Cut []Cut `json:"-"`

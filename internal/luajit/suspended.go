@@ -21,13 +21,13 @@ func (vm *VM) Suspended(coroutine uint64) ([]Frame, error) {
 	return frames, nil
 }
 
-// Waits tells whether a coroutine has yielded.
+// Waits reports whether a coroutine has yielded.
 func (vm *VM) Waits(coroutine uint64) bool {
 	_, ok := vm.yielded(coroutine)
 	return ok
 }
 
-// Begun tells whether a coroutine has begun to run; one that has not has its function on its stack, and nothing else runs.
+// Begun reports whether a coroutine has begun to run; one that has not has its function on its stack, and nothing else runs.
 func (vm *VM) Begun(coroutine uint64) bool {
 	r := vm.reader()
 	return r.U8(coroutine+threadStatus) != 0 || r.U64(coroutine+vm.Layout.CFrame) != 0 ||
@@ -42,7 +42,7 @@ func (vm *VM) yielded(coroutine uint64) (base uint64, ok bool) {
 	return r.U64(coroutine + vm.Layout.Base), ok && r.Err == nil
 }
 
-// Coroutine tells whether there is a coroutine of this machine at an address.
+// Coroutine reports whether there is a coroutine of this machine at an address.
 func (vm *VM) Coroutine(address uint64) bool {
 	r := vm.reader()
 	return address != 0 && address%8 == 0 && r.U8(address+objectType) == typeThread &&

@@ -65,7 +65,7 @@ func (vm *VM) traces(r *process.Reader) []trace {
 }
 
 // compiledFrames describes the innermost functions of a running trace: the one it began in, and those that were inlined into it, at
-// the machine code's address. Of a C function that the trace has called, returns tells that machine is right before the address that
+// the machine code's address. Of a C function that the trace has called, returns reports that machine is right before the address that
 // it returns to. Where the trace's own instructions do not tell the line, its snapshots tell between which lines it is.
 func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
 	var frames []Frame
@@ -199,7 +199,7 @@ func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Fram
 	return frames
 }
 
-// closer tells whether a says more than b of where a trace is: a function further in, or fewer lines of the same.
+// closer reports whether a says more than b of where a trace is: a function further in, or fewer lines of the same.
 func closer(a, b []Frame) bool {
 	span := func(f Frame) int { return max(f.LastLine-f.Line, 0) }
 	return len(a) > len(b) || len(a) > 0 && len(a) == len(b) && span(a[0]) < span(b[0])

@@ -29,7 +29,7 @@ func (e *TightError) Error() string {
 		Size(e.Needed), e.Limit, Size(e.Limit.Spare), together)
 }
 
-// room tells whether the memory cgroups of this program have so much to spare. Where one cannot be read, only the kernel knows.
+// room reports whether the memory cgroups of this program have so much to spare. Where one cannot be read, only the kernel knows.
 func (s System) room(needed int64) error {
 	for _, l := range s.Groups("self") {
 		if l.Err == nil && l.Spare < needed {
@@ -39,7 +39,7 @@ func (s System) room(needed int64) error {
 	return nil
 }
 
-// together tells whether the kernel ends this process and another one at once, and why not otherwise: a cgroup that both are in.
+// together reports whether the kernel ends this process and another one at once, and why not otherwise: a cgroup that both are in.
 func (s System) together(pid int) (Limit, bool) {
 	theirs := map[string]bool{}
 	for _, l := range s.Groups(strconv.Itoa(pid)) {
@@ -73,7 +73,7 @@ func Beside(pid int) error {
 	return roomToLook()
 }
 
-// RoomToProbe tells whether this program may take what eBPF needs. The kernel frees that some time after this program's end only,
+// RoomToProbe reports whether this program may take what eBPF needs. The kernel frees that some time after this program's end only,
 // when the process that it was to be saved for may have been ended, too.
 func RoomToProbe() error { return System{}.room(toProbe) }
 

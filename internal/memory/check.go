@@ -34,7 +34,7 @@ func (e *ShortError) Error() string {
 // small is what may be taken even where no limit can be read: Go's own memory grows by more.
 const small = 16 << 20
 
-// Check tells whether so much memory can be taken, of the machine and of all cgroups that pay for it. The
+// Check reports whether so much memory can be taken, of the machine and of all cgroups that pay for it. The
 // error is a ShortError.
 func (s System) Check(n Need) error {
 	halve := n.PID != 0 && s.expendable(n.PID)
@@ -77,7 +77,7 @@ func short(l Limit, needed int64, theirs bool) error {
 	return &ShortError{Needed: needed, Limit: l, Theirs: theirs}
 }
 
-// expendable tells that a process is as ready to be ended by the kernel as this one, as those of pods of the
+// expendable reports that a process is as ready to be ended by the kernel as this one, as those of pods of the
 // class BestEffort are.
 func (s System) expendable(pid int) bool {
 	text, err := s.read(fmt.Sprintf("/proc/%d/oom_score_adj", pid))

@@ -102,7 +102,7 @@ func (s System) Groups(process string) []Limit {
 	return all
 }
 
-// hasMemory1 tells that /proc/PID/cgroup names a group of version 1 for memory.
+// hasMemory1 reports that /proc/PID/cgroup names a group of version 1 for memory.
 func hasMemory1(text string) bool {
 	for line := range strings.Lines(text) {
 		if f := strings.SplitN(line, ":", 3); len(f) == 3 && contains(f[1], "memory") {
@@ -280,7 +280,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d MB", cmp.Or((n+5e5)/1e6, min(n, 1)))
 }
 
-// Spare is what may be taken of the machine and of all cgroups that pay for this process; false where it cannot be told.
+// Spare is what may be taken of the machine and of all cgroups that pay for this process; false where it is not known.
 func (s System) Spare() (int64, bool) {
 	least := s.Machine()
 	for _, l := range s.Groups("self") {

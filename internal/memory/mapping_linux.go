@@ -150,7 +150,7 @@ func (m *mapping) close() (err error) {
 	return err
 }
 
-// checkFolder tells whether so many bytes fit into a folder, and whether it is memory itself.
+// checkFolder reports whether N bytes fit into a folder, and whether it is memory itself.
 func checkFolder(folder string, size int64) (isMemory bool, err error) {
 	info, err := os.Stat(folder)
 	if err == nil && !info.IsDir() {

@@ -19,7 +19,7 @@ type Space struct {
 	Checked bool   // memory is taken only where it can be spared
 	PID     int    // process that is looked at: what it pays for is not taken either; 0: none
 
-	// Progress is told what is being done, where it is set.
+	// Progress is called with what is being done, where it is set.
 	Progress func(what string)
 
 	buffer []byte // of Fill
@@ -90,7 +90,7 @@ func Filled[T Numbers](s *Space, n int, value T) []T {
 	return all
 }
 
-// Scattered tells that an array that was long is used in no order from now on.
+// Scattered reports that an array that was long is used in no order from now on.
 func Scattered[T Numbers](s *Space, array []T) {
 	if s == nil || cap(array) == 0 {
 		return
@@ -258,7 +258,7 @@ func (s *Space) Fill(array []byte, from, to int, read func(into []byte) (int, er
 	return n, err
 }
 
-// Ahead tells that a part of an array will be gone through soon: of a file, it is read in one piece.
+// Ahead reports that a part of an array will be gone through soon: of a file, it is read in one piece.
 func (s *Space) Ahead(part []byte) {
 	if s != nil && s.Folder != "" && len(part) > 0 {
 		ahead(part)
@@ -284,10 +284,10 @@ func (s *Space) Close() error {
 	return errors.Join(errs...)
 }
 
-// Check tells whether arrays of so many bytes can be made. The error is a ShortError, or a FullError.
+// Check reports whether arrays of N bytes can be made. The error is a ShortError, or a FullError.
 func (s *Space) Check(size int64) error { return s.CheckAll(size, 0) }
 
-// CheckAll does, where the process that is looked at takes so many bytes, too.
+// CheckAll does, where the process that is looked at takes N bytes, too.
 func (s *Space) CheckAll(size, theirs int64) error {
 	if s == nil {
 		return nil

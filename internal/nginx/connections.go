@@ -105,7 +105,7 @@ func (n *Nginx) findFree(c connections, before []uint64) int {
 	return 0
 }
 
-// holds tells whether an address is that of a connection.
+// holds reports whether an address is that of a connection.
 func (c connections) holds(address uint64) bool {
 	return address >= c.array && address < c.array+c.count*c.size && (address-c.array)%c.size == 0
 }

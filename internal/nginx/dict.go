@@ -48,7 +48,7 @@ func (n *Nginx) Dict(z Zone) (*Dict, error) {
 	return nil, unknown("the shared dict "+z.Name+" was not found", r.Err)
 }
 
-// inside tells whether n bytes lie in the zone.
+// inside reports whether n bytes lie in the zone.
 func (d *Dict) inside(at, n uint64) bool {
 	return at >= d.Zone.Start && at+n <= d.Zone.Start+d.Zone.Size && at+n > at
 }
@@ -125,7 +125,7 @@ func (d *Dict) Fate(entries []Entry, now time.Time) (f Fate) {
 	return f
 }
 
-// has tells whether there is an entry of the same key.
+// has reports whether there is an entry of the same key.
 func (d *Dict) has(e Entry) bool {
 	const tries = 3 // a tree that is turned around may hide it for a moment
 	for range tries {

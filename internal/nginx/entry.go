@@ -38,7 +38,7 @@ type Entry struct {
 	room                      uint64 // that it takes, before rounding up
 }
 
-// Expired tells that it is kept although its time is over.
+// Expired reports that it is kept although its time is over.
 func (e Entry) Expired() bool { return e.Left != nil && *e.Left <= 0 }
 
 // entry decodes a piece of memory, b, which may be anything: an entry's hash must be that of its key.

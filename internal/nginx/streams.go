@@ -72,7 +72,7 @@ func (n *Nginx) findStreams(http2 uint64) streams {
 	return streams{}
 }
 
-// placed tells whether a node of this number is in its place in an array of a size: nginx numbers the streams of
+// placed reports whether a node of this number is in its place in an array of a size: nginx numbers the streams of
 // clients 1, 3, 5, … (ngx_http_v2_index).
 func (n *Nginx) placed(node uint64, place, size int) bool {
 	r := n.reader()

@@ -72,7 +72,7 @@ func level(text []byte) int {
 	return -1
 }
 
-// long reads a long bracket which begins behind so many bytes.
+// long reads a long bracket which begins behind N bytes.
 func (l *lexer) long(behind int) bool {
 	n := level(l.text[l.at+behind:])
 	closing := append(append([]byte{']'}, bytes.Repeat([]byte{'='}, n)...), ']')

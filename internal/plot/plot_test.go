@@ -19,7 +19,7 @@ import (
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
-// madeUp is a record of cases that take these ns per call, with so many processes each: a
+// madeUp is a record of cases that take these ns per call, with N processes each: a
 // warm-up of three batches, two series of measured ones, one with a trace and one switched.
 func madeUp(processes int, ns map[string]float64) *record.Record {
 	rec := &record.Record{Run: record.Run{Schema: record.Schema, Kind: "bench"}, End: &record.End{Reason: "complete"}}

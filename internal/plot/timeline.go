@@ -74,7 +74,7 @@ func timelines(lines []line) []*lapplot.Chart {
 	return []*lapplot.Chart{c}
 }
 
-// thin leaves one of so many pale points.
+// thin leaves one of N pale points.
 func thin(series []lapplot.Series, every int) {
 	for i, s := range series {
 		if !s.Pale {
@@ -165,7 +165,7 @@ func (l *line) courses(place func(p *record.ProcessRecord, at float64) float64) 
 	return counted, pale
 }
 
-// collectsBeforeSeries tells whether series begin with a full collection that is worth a mark:
+// collectsBeforeSeries reports whether series begin with a full collection that is worth a mark:
 // the Lua harness does so; of Go's collections the record says nothing.
 func (l *line) collectsBeforeSeries() bool { return l.plan.GC != "full" && l.plan.Runtime != "go" }
 

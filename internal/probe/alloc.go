@@ -26,7 +26,7 @@ func (a Allocated) Minus(o Allocated) Allocated {
 	return Allocated{a.Bytes - o.Bytes, a.Blocks - o.Blocks, a.Traps - o.Traps, a.Looks - o.Looks, a.Lost - o.Lost}
 }
 
-// An Allocation is what a moment of the kind Allocates was taken at.
+// An Allocation is what a snapshot of the kind Allocates was taken at.
 type Allocation struct {
 	Growth uint64 // bytes that the block has, or has more than before
 	Grew   bool   // it was there before
@@ -39,8 +39,8 @@ const (
 	meanAt = 56
 )
 
-// Allocation is what was allocated at a moment of the kind Allocates.
-func (m *Moment) Allocation() Allocation {
+// Allocation is what was allocated at a snapshot of the kind Allocates.
+func (m *Snapshot) Allocation() Allocation {
 	return Allocation{
 		Growth: m.Value & (1<<grewAt - 1), Grew: m.Value>>grewAt&1 == 1, Mean: math.Ldexp(1, int(m.Value>>meanAt)),
 	}

@@ -57,7 +57,7 @@ type AllocationProbe struct {
 	uprobes    Uprobes
 }
 
-// Allocations prepares a probe of the source's worker. Its moments are of the kind Allocates.
+// Allocations prepares a probe of the source's worker. Its snapshots are of the kind Allocates.
 func (s *Source) Allocations(t AllocationTarget) (*AllocationProbe, error) {
 	a, err := s.session.loadAllocating()
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *AllocationProbe) Detach() { p.uprobes.Detach() }
 // Each is what a trap costs the worker: see trapCost.
 func (p *AllocationProbe) Each() time.Duration { return p.allocating.each }
 
-// Open opens a window in which allocations count, and looks are so many bytes apart on average, as a power of two.
+// Open opens a window in which allocations count, and looks are N bytes apart on average, as a power of two.
 func (p *AllocationProbe) Open(mean float64) error {
 	p.windows++
 	const most = 31

@@ -11,11 +11,11 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 )
 
-// HaveMulti tells whether the kernel is Linux 6.6 or newer: it has links of several probes, whose end removes them at once. Tests
+// HaveMulti reports whether the kernel is Linux 6.6 or newer: it has links of several probes, whose end removes them at once. Tests
 // replace it.
 var HaveMulti = func() bool { return features.HaveBPFLinkUprobeMulti() == nil }
 
-// Prompt tells that Detach ends the traps at once. Before Linux 6.6 they go on until it returns, for some tenths of a second.
+// Prompt reports that Detach ends the traps at once. Before Linux 6.6 they go on until it returns, for some tenths of a second.
 func Prompt() bool { return HaveMulti() }
 
 // Load loads programs that are attached to functions. objects is what bpf2go made for them; what names them in an error.

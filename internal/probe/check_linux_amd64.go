@@ -65,7 +65,7 @@ type refusal struct {
 func (r *refusal) Error() string   { return ErrUnsupported.Error() + ": " + r.why }
 func (r *refusal) Unwrap() []error { return []error{ErrUnsupported, r.err} }
 
-// filtered tells whether this program may not make every system call.
+// filtered reports whether this program may not make every system call.
 func filtered() bool {
 	is, err := process.Filtered(os.Getpid())
 	return err == nil && is
@@ -105,7 +105,7 @@ func missing() []string {
 	return all
 }
 
-// has tells whether a capability is in effect.
+// has reports whether a capability is in effect.
 func has(capability uint) bool {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -139,10 +139,10 @@ func Check() []Checked {
 	}
 }
 
-// uprobeEvents is where a kernel tells that it has uprobes.
+// uprobeEvents is where a kernel reports that it has uprobes.
 var uprobeEvents = "/sys/bus/event_source/devices/uprobe/type"
 
-// uprobes tells whether functions of programs can be probed.
+// uprobes reports whether functions of programs can be probed.
 func uprobes() error {
 	if features.HaveBPFLinkUprobeMulti() == nil {
 		return nil

@@ -33,8 +33,8 @@ func chunkOf(what uint32, address uint64, bytes []byte) []byte {
 	return b
 }
 
-// FuzzMoment: a moment's copies lie in the memory of a program that may write there what it likes, and its stacks may be garbage.
-func FuzzMoment(f *testing.F) {
+// FuzzSnapshot: a moment's copies lie in the memory of a program that may write there what it likes, and its stacks may be garbage.
+func FuzzSnapshot(f *testing.F) {
 	f.Add(momentOf(OnCPU, chunkOf(chunkStack, 0x7ffe0000, make([]byte, 64)), chunkOf(chunkCoroutine, 0x1000, make([]byte, 128)), chunkOf(chunkFrame, 0x2000, make([]byte, 32))), uint64(16), uint64(0x1010))
 	f.Add(momentOf(Back, chunkOf(chunkKernel, 0, make([]byte, 24)), chunkOf(chunkTimes, 0, make([]byte, 24))), uint64(0), uint64(0))
 	f.Add(momentOf(Ran, chunkOf(chunkRun, 0, make([]byte, 64)), chunkOf(chunkReturns, 0, make([]byte, 56))), uint64(1)<<63, ^uint64(0))
@@ -44,7 +44,7 @@ func FuzzMoment(f *testing.F) {
 		workerOf(b)
 		m, err := decode(b, stack)
 		if err != nil {
-			if !errors.Is(err, errMoment) {
+			if !errors.Is(err, errSnapshot) {
 				t.Fatal(err)
 			}
 			return

@@ -23,7 +23,7 @@ type keeping struct {
 	channel *os.File  // to it
 	last    uint64    // number that was given
 	kept    map[uint64]attached
-	told    time.Duration // when the keeper was last told that this program still is there: see Now
+	heard   time.Duration // when the keeper last heard that this program still is there: see Now
 	beating bool          // it is reported again and again
 	gaps    time.Duration // see Gaps
 }
@@ -107,7 +107,7 @@ func (k *keeping) ask(r request, programs ...int) error {
 		k.end()
 		return errKeeper
 	}
-	k.told = Now()
+	k.heard = Now()
 	return answer.err()
 }
 
@@ -132,11 +132,11 @@ func (k *keeping) mend() {
 		return
 	}
 	if k.cmd != nil && send(int(k.channel.Fd()), request{}) {
-		k.told = Now()
+		k.heard = Now()
 		return
 	}
 	k.end()
-	missed := k.told
+	missed := k.heard
 	for number, a := range k.kept {
 		err := k.put(number, a)
 		if err == errKeeper {
@@ -169,7 +169,7 @@ func (k *keeping) start() error {
 		unix.Close(pair[0])
 		return err
 	}
-	k.cmd, k.channel, k.told = cmd, os.NewFile(uintptr(pair[0]), "keeper"), Now()
+	k.cmd, k.channel, k.heard = cmd, os.NewFile(uintptr(pair[0]), "keeper"), Now()
 	return nil
 }
 

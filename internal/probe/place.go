@@ -48,7 +48,7 @@ func entry(code []byte) int {
 	return 0
 }
 
-// emulated tells whether the kernel goes on behind a probe at an instruction by itself: it emulates push, nop, call, jmp and
+// emulated reports whether the kernel goes on behind a probe at an instruction by itself: it emulates push, nop, call, jmp and
 // conditional jumps. Anything else it has the processor step through, at some 10 µs a call instead of one (see
 // branch_setup_xol_ops and push_setup_xol_ops in the kernel's arch/x86/kernel/uprobes.c).
 func emulated(code []byte) bool {
@@ -143,7 +143,7 @@ func leaves(i x86asm.Inst, kept ...x86asm.Reg) bool {
 	return !slices.Contains(kept, writes)
 }
 
-// jumpedInto tells whether the function jumps to an instruction, or before it: then the code from its entry on is a loop.
+// jumpedInto reports whether the function jumps to an instruction, or before it: then the code from its entry on is a loop.
 func jumpedInto(code []byte, place int) bool {
 	for at := 0; at < len(code); {
 		i, err := x86asm.Decode(code[at:], 64)

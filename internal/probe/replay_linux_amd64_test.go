@@ -177,7 +177,7 @@ func (p *passing) ReadAt(b []byte, address uint64) error {
 }
 
 // lasting is what user space may read later.
-func (r *replay) lasting(m *Moment) *passing {
+func (r *replay) lasting(m *Snapshot) *passing {
 	const (
 		coroutine, function = 0x70, 0x30 // bytes
 		slots               = 24         // bytes of a frame
@@ -275,7 +275,7 @@ func TestDecodeGarbled(t *testing.T) {
 	r := start(t, replayer(t), images(t)[0])
 	b := r.walk(t, asItIs, 0, 0)
 	for n := range b {
-		if _, err := decode(b[:n], r.vm.Layout.Stack); n < headSize && !errors.Is(err, errMoment) {
+		if _, err := decode(b[:n], r.vm.Layout.Stack); n < headSize && !errors.Is(err, errSnapshot) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}

@@ -60,7 +60,7 @@ type Run struct {
 type ProbedRuns struct {
 	Traps uint64        // into the kernel
 	Looks time.Duration // that telling of long runs took
-	Lost  uint64        // runs that were nested too deep, or could not be told of
+	Lost  uint64        // runs that were nested too deep, or could not be reported
 }
 
 const runSize = 64 // of struct run
@@ -68,7 +68,7 @@ const runSize = 64 // of struct run
 // decodeRun reads a struct run of resume.h.
 func decodeRun(b []byte) (*Run, error) {
 	if len(b) < runSize {
-		return nil, fmt.Errorf("%w: a run of %d bytes", errMoment, len(b))
+		return nil, fmt.Errorf("%w: a run of %d bytes", errSnapshot, len(b))
 	}
 	const begins, pauses = 1, 2
 	le := binary.LittleEndian

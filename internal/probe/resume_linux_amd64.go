@@ -66,7 +66,7 @@ type RunProbe struct {
 	uprobes  Uprobes
 }
 
-// Runs prepares a probe of the source's worker. Its moments are of the kind Ran.
+// Runs prepares a probe of the source's worker. Its snapshots are of the kind Ran.
 func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
 	if err := MayReturn(t.PID); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func TestDecodeRun(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
 	}
-	if _, err := decodeRun(b[:runSize-1]); !errors.Is(err, errMoment) {
+	if _, err := decodeRun(b[:runSize-1]); !errors.Is(err, errSnapshot) {
 		t.Errorf("a run that is cut: %v", err)
 	}
 }

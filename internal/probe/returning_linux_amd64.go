@@ -17,7 +17,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// MayReturn tells whether the returns of a process's functions may be probed. Whatever attaches a return probe asks it before.
+// MayReturn reports whether the returns of a process's functions may be probed. Whatever attaches a return probe asks it before.
 //
 // From Linux 6.11 on, a function that is probed returns through a system call, uretprobe, which a seccomp filter that does not
 // know it rejects: the process dies. Linux 6.12.14, 6.13.3 and 6.14 no longer ask filters about it (commit cf6cb56ef244 of

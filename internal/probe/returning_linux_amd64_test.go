@@ -32,7 +32,7 @@ func TestReturnTrial(t *testing.T) {
 	}
 }
 
-// mended tells whether a vanilla kernel of the release lets returns pass filters.
+// mended reports whether a vanilla kernel of the release lets returns pass filters.
 func mended(t *testing.T, release string) bool {
 	n := regexp.MustCompile(`^(\d+)\.(\d+)(?:\.(\d+))?`).FindStringSubmatch(release)
 	if n == nil {

@@ -6,7 +6,7 @@ import "encoding/binary"
 // return addresses of functions whose return is probed come back into the copy of the stack. The kernel may not have noticed yet
 // that an error of Lua's has jumped over some of these functions, so what does not hold the trampoline's address any more
 // stays as it is.
-func (m *Moment) restore(b []byte) {
+func (m *Snapshot) restore(b []byte) {
 	const head, each, slot = 24, 16, 128 // bytes; a slot is as long as the trampoline or the copy of an instruction can be
 	if len(b) < head {
 		return

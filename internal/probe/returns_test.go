@@ -35,7 +35,7 @@ func TestRestore(t *testing.T) {
 		"cut off at its beginning":  {returns: head[:2], stack: []uint64{trampoline}, after: []uint64{trampoline}},
 		"nothing":                   {stack: []uint64{trampoline}, after: []uint64{trampoline}},
 	} {
-		m := Moment{Registers: c.registers, chunks: []chunk{{stack, words(c.stack...)}}}
+		m := Snapshot{Registers: c.registers, chunks: []chunk{{stack, words(c.stack...)}}}
 		m.restore(words(c.returns...))
 		if got := m.chunks[0].bytes; string(got) != string(words(c.after...)) {
 			t.Errorf("%s: the stack is % x", name, got)

@@ -96,10 +96,10 @@ func (s *Session) Close() error {
 }
 
 // every is how often the ring is looked into when it does not fill up before: seldom, because each time
-// takes a processor from somebody. Prototypes and traces that a moment points to mostly live longer.
+// takes a processor from somebody. Prototypes and traces that a snapshot points to mostly live longer.
 const every = 200 * time.Millisecond
 
-// read hands moments out to their sources until the session is closed.
+// read hands snapshots out to their sources until the session is closed.
 func (s *Session) read() {
 	defer close(s.ended)
 	defer s.pass(true)
@@ -115,7 +115,7 @@ func (s *Session) read() {
 				return
 			}
 			s.dispatch(record.RawSample)
-			record.RawSample = nil // the moment keeps it
+			record.RawSample = nil // the snapshot keeps it
 		}
 		next = time.Now()
 		if !s.pass(false) {
@@ -138,7 +138,7 @@ func (s *Session) dispatch(b []byte) {
 		return
 	}
 	select {
-	case source.moments <- m:
+	case source.snapshots <- m:
 	default: // its reader is not keeping up
 		source.spoiled++
 	}
@@ -153,7 +153,7 @@ func (s *Session) pass(last bool) (again bool) {
 		switch {
 		case source == nil:
 		case source.draining || last:
-			close(source.moments)
+			close(source.snapshots)
 			s.sources[i] = nil
 		case source.detached:
 			source.draining, again = true, true

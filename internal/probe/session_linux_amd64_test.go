@@ -125,21 +125,21 @@ func open(t *testing.T) *probe.Session {
 	return session
 }
 
-// await reads moments until one is wanted.
-func await(t *testing.T, s *probe.Source, what string, wanted func(*probe.Moment) bool) {
+// await reads snapshots until one is wanted.
+func await(t *testing.T, s *probe.Source, what string, wanted func(*probe.Snapshot) bool) {
 	t.Helper()
 	late := time.After(30 * time.Second)
 	for n := 0; ; n++ {
 		select {
-		case m, ok := <-s.Moments():
+		case m, ok := <-s.Snapshots():
 			if !ok {
-				t.Fatalf("%s: the channel is closed after %d moments", what, n)
+				t.Fatalf("%s: the channel is closed after %d snapshots", what, n)
 			}
 			if wanted(m) {
 				return
 			}
 		case <-late:
-			t.Fatalf("%s: none among %d moments in 30 s", what, n)
+			t.Fatalf("%s: none among %d snapshots in 30 s", what, n)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestSession(t *testing.T) {
 	}
 	var last time.Duration
 	for range 3 {
-		await(t, s, "of the main thread", func(m *probe.Moment) bool {
+		await(t, s, "of the main thread", func(m *probe.Snapshot) bool {
 			if !m.Main {
 				return false // one of Go's own
 			}
@@ -178,11 +178,11 @@ func TestSession(t *testing.T) {
 			return m.Registers.RIP != 0 && m.Over(nowhere{}).ReadAt(word[:], m.Registers.RSP) == nil
 		})
 	}
-	await(t, second, "of the other session", func(m *probe.Moment) bool { return m.Main })
+	await(t, second, "of the other session", func(m *probe.Snapshot) bool { return m.Main })
 	fmt.Fprintln(in)
 	more := time.NewTicker(50 * time.Millisecond)
 	defer more.Stop()
-	await(t, s, "of a thread that was started later", func(m *probe.Moment) bool {
+	await(t, s, "of a thread that was started later", func(m *probe.Snapshot) bool {
 		select {
 		case <-more.C:
 			if err := s.Threads(); err != nil {
@@ -193,12 +193,12 @@ func TestSession(t *testing.T) {
 		return !m.Main
 	})
 	s.Detach()
-	for range s.Moments() { // is closed
+	for range s.Snapshots() { // is closed
 	}
 	if lost, err := second.Lost(); err != nil {
 		t.Errorf("%d lost, %v", lost, err)
 	}
-	await(t, second, "after another has detached", func(m *probe.Moment) bool { return m.Time > last })
+	await(t, second, "after another has detached", func(m *probe.Snapshot) bool { return m.Time > last })
 	busy.Process.Kill()
 	busy.Wait()
 	if err := second.Threads(); err == nil {
@@ -207,7 +207,7 @@ func TestSession(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Error(err)
 	}
-	for range second.Moments() { // is closed with its session
+	for range second.Snapshots() { // is closed with its session
 	}
 	if _, err := session.Attach(target(pid), hz); err == nil {
 		t.Error("a process that has ended was attached to")
@@ -235,7 +235,7 @@ func TestLost(t *testing.T) {
 			t.Fatal("nothing is lost in 30 s")
 		}
 	}
-	await(t, s, "kept", func(m *probe.Moment) bool { return m.Main })
+	await(t, s, "kept", func(m *probe.Snapshot) bool { return m.Main })
 }
 
 func TestCheck(t *testing.T) {

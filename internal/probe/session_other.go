@@ -12,7 +12,7 @@ import (
 type (
 	// A Session is the programs, loaded into the kernel.
 	Session struct{}
-	// A Source is the moments of one worker.
+	// A Source is the snapshots of one worker.
 	Source struct{}
 	// An AllocationProbe counts what one worker's Lua allocates.
 	AllocationProbe struct{}
@@ -25,7 +25,7 @@ var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only
 // Open fails.
 func Open() (*Session, error) { return nil, errElsewhere }
 
-// Check tells that it fails.
+// Check reports that it fails.
 func Check() []Checked { return []Checked{{"sample through eBPF", errElsewhere}} }
 
 // Gaps is 0.
@@ -37,8 +37,8 @@ func (s *Session) Close() error { return nil }
 // Attach fails.
 func (s *Session) Attach(Target, float64) (*Source, error) { return nil, errElsewhere }
 
-// Moments is nil.
-func (s *Source) Moments() <-chan *Moment { return nil }
+// Snapshots is nil.
+func (s *Source) Snapshots() <-chan *Snapshot { return nil }
 
 // SetExit does nothing.
 func (s *Source) SetExit(uint64) error { return nil }

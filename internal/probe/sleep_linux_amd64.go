@@ -133,7 +133,7 @@ func (s *Source) awake() {
 	}
 }
 
-// Now is the time on the clock of moments, CLOCK_MONOTONIC.
+// Now is the time on the clock of snapshots, CLOCK_MONOTONIC.
 func Now() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {

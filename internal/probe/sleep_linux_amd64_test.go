@@ -29,7 +29,7 @@ func TestSleeps(t *testing.T) {
 	second := begin(other)
 	for range 3 {
 		var left time.Duration
-		await(t, s, "of a nap", func(m *probe.Moment) bool {
+		await(t, s, "of a nap", func(m *probe.Snapshot) bool {
 			if m.Kind == probe.OnCPU {
 				t.Error("a tick that nobody asked for")
 			}
@@ -42,7 +42,7 @@ func TestSleeps(t *testing.T) {
 			}
 			return true
 		})
-		await(t, s, "of its end", func(m *probe.Moment) bool {
+		await(t, s, "of its end", func(m *probe.Snapshot) bool {
 			away := time.Duration(m.Value)
 			if m.Kind != probe.Back || m.Slept < nap || m.Queued < 0 || m.Slept+m.Queued != away || m.Time < left+nap {
 				t.Errorf("a nap of %v: kind %d at %v, %v away, %v asleep, %v queued", nap, m.Kind, m.Time-left, away, m.Slept, m.Queued)
@@ -50,11 +50,11 @@ func TestSleeps(t *testing.T) {
 			return true
 		})
 	}
-	await(t, second, "of another session", func(m *probe.Moment) bool { return m.Kind == probe.Back })
+	await(t, second, "of another session", func(m *probe.Snapshot) bool { return m.Kind == probe.Back })
 	within := probe.Now() - began
 	s.Detach()
 	elapsed := probe.Now() - start
-	for range s.Moments() { // is closed
+	for range s.Snapshots() { // is closed
 	}
 	r, err := s.Rest()
 	if err != nil {
@@ -65,16 +65,16 @@ func TestSleeps(t *testing.T) {
 		t.Errorf("%d sleeps of %v, together %v of %v to %v, %d turns", r.Sleeps, r.Slept, sum, within, elapsed, r.Turns.Count)
 	}
 	again := begin(session)
-	await(t, again, "of the same session again", func(m *probe.Moment) bool { return m.Kind == probe.Back })
+	await(t, again, "of the same session again", func(m *probe.Snapshot) bool { return m.Kind == probe.Back })
 	napping.Process.Kill()
 	napping.Wait()
-	await(t, second, "before its end", func(m *probe.Moment) bool { return m.Kind == probe.Back })
+	await(t, second, "before its end", func(m *probe.Snapshot) bool { return m.Kind == probe.Back })
 	again.Detach()
-	for range again.Moments() { // is closed, though the process has ended
+	for range again.Snapshots() { // is closed, though the process has ended
 	}
 }
 
-// TestSleepsOften: beyond so many stacks in a second, sleeps are counted.
+// TestSleepsOften: beyond N stacks in a second, sleeps are counted.
 func TestSleepsOften(t *testing.T) {
 	session := open(t)
 	napping, _ := child(t, blinking)
@@ -86,7 +86,7 @@ func TestSleepsOften(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		for range s.Moments() {
+		for range s.Snapshots() {
 		}
 	}()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {

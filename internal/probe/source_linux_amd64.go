@@ -14,15 +14,15 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 )
 
-// A Source is the moments of one worker.
+// A Source is the snapshots of one worker.
 type Source struct {
-	session *Session
-	number  int
-	pid     int
-	period  time.Duration
-	vm      *luajit.VM
-	worker  sampleWorker
-	moments chan *Moment
+	session   *Session
+	number    int
+	pid       int
+	period    time.Duration
+	vm        *luajit.VM
+	worker    sampleWorker
+	snapshots chan *Snapshot
 
 	clocked  bool                // the processors' clocks sample the main thread
 	threads  map[int]*attachment // by ID: those with a clock of their own
@@ -32,7 +32,7 @@ type Source struct {
 	awokeAt  time.Duration // when Sleeps ended; 0: not yet
 }
 
-// Attach begins to sample a worker at so many ticks a second of each thread's CPU time; at none with hz 0. A
+// Attach begins to sample a worker at N ticks a second of each thread's CPU time; at none with hz 0. A
 // session samples a worker once at a time.
 func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 	end, err := stackEnd(t.PID)
@@ -46,7 +46,7 @@ func (s *Session) Attach(t Target, hz float64) (*Source, error) {
 	}
 	source := &Source{
 		session: s, pid: t.PID, vm: t.VM, period: period,
-		moments: make(chan *Moment, 1024), threads: map[int]*attachment{},
+		snapshots: make(chan *Snapshot, 1024), threads: map[int]*attachment{},
 		worker: describe(t, end+argc),
 	}
 	s.lock.Lock()
@@ -80,11 +80,11 @@ func describe(t Target, stackEnd uint64) sampleWorker {
 	}
 }
 
-// Moments are the worker's, in the order of each thread's time. The channel is closed after Detach, when all
+// Snapshots are the worker's, in the order of each thread's time. The channel is closed after Detach, when all
 // have been read.
-func (s *Source) Moments() <-chan *Moment { return s.moments }
+func (s *Source) Snapshots() <-chan *Snapshot { return s.snapshots }
 
-// SetURI tells where a request keeps its URI, once that is known; moments have it from then on.
+// SetURI tells where a request keeps its URI, once that is known; snapshots have it from then on.
 func (s *Source) SetURI(offset uint64) error {
 	if s.worker.Uri == offset {
 		return nil
@@ -106,7 +106,7 @@ func (s *Source) put() error {
 	return Explain("describe the worker", s.session.objects.Workers.Put(uint32(s.number), &s.worker))
 }
 
-// Lost is how many moments have not come to Moments, because nobody took them out of the ring in time.
+// Lost is how many snapshots have not come to Snapshots, because nobody took them out of the ring in time.
 func (s *Source) Lost() (uint64, error) {
 	var c sampleCounts
 	err := s.session.objects.Tallies.Lookup(uint32(s.number), &c)
@@ -143,7 +143,7 @@ func (s *Source) Threads() error {
 	return nil
 }
 
-// Detach ends the sampling. What has been sampled still comes to Moments, which is closed then.
+// Detach ends the sampling. What has been sampled still comes to Snapshots, which is closed then.
 func (s *Source) Detach() {
 	s.detach()
 	_ = s.session.reader.Flush() // it looks into the ring now; if this fails, a little later

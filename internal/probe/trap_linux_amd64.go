@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// trapped allocates so many times, or rather does as if.
+// trapped allocates N times, or rather does as if.
 func trapped(times uint64)
 
 // trapAddress is where trapped would be probed.

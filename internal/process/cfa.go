@@ -98,7 +98,7 @@ func (m *machine) execute(op byte, c *cursor) (passed bool, err error) {
 	return false, nil
 }
 
-// advance tells whether the location has passed the address that is asked for.
+// advance reports whether the location has passed the address that is asked for.
 func (m *machine) advance(delta uint64) bool {
 	m.location += delta * uint64(m.common.codeAlign)
 	m.moved = true

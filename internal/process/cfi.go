@@ -15,7 +15,7 @@ type Interval struct{ From, To uint64 }
 // Size is in bytes.
 func (i Interval) Size() uint64 { return i.To - i.From }
 
-// Contains tells whether the address is in it.
+// Contains reports whether the address is in it.
 func (i Interval) Contains(address uint64) bool { return i.From <= address && address < i.To }
 
 // A Function is what .eh_frame, the table for exceptions that every program carries, knows of a

@@ -60,7 +60,7 @@ func (c *Copy) View(address uint64, n int) []byte {
 	return p.Bytes[at : at+uint64(n) : at+uint64(n)]
 }
 
-// Rest is what was copied behind an address in one run, at most so many bytes.
+// Rest is what was copied behind an address in one run, at most N bytes.
 func (c *Copy) Rest(address uint64, most int) []byte {
 	i := c.find(address)
 	if i < 0 {

@@ -34,7 +34,7 @@ var (
 	ErrFiles   = errors.New("the core is of no use without the files that its process had mapped; --root FOLDER says where they are")
 )
 
-// IsCore tells whether a file begins as a core file does.
+// IsCore reports whether a file begins as a core file does.
 func IsCore(path string) bool {
 	f, err := plainFile(path)
 	if err != nil {

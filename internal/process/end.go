@@ -9,7 +9,7 @@ type End struct {
 	Signal string `json:"signal,omitempty"` // that ended it: SIGSEGV; "": none did
 }
 
-// Well tells that the process exited as it meant to.
+// Well reports that the process exited as it meant to.
 func (e End) Well() bool { return e.Known && e.Signal == "" && e.Status == 0 }
 
 // String puts it into words: "was ended by SIGSEGV".

@@ -54,7 +54,7 @@ func unhindered() {
 	unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: fifo, Flags: resetOnFork, Priority: 1}, 0)
 }
 
-// A holder takes two requests in turn: to hold the process, for so many nanoseconds, and to let it go. Its work is all of
+// A holder takes two requests in turn: to hold the process, for N nanoseconds, and to let it go. Its work is all of
 // one thread, because ptrace knows threads, not processes.
 type holder struct {
 	pid     int

@@ -19,7 +19,7 @@ type Mapping struct {
 	Path               string // "", "[stack]", or a file, maybe with " (deleted)" behind it
 }
 
-// Deleted tells that the mapped file is no more, as after an upgrade of its package.
+// Deleted reports that the mapped file is no more, as after an upgrade of its package.
 func (m Mapping) Deleted() bool { return strings.HasSuffix(m.Path, " (deleted)") }
 
 // readMaps reads the format of /proc/PID/maps (proc_pid_maps(5)).

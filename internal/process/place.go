@@ -65,7 +65,7 @@ func (p *Process) place(o *Object, of Interval) (Place, error) {
 	return Place{File: fmt.Sprintf("/proc/self/fd/%d", f.Fd()), Offset: offset, Code: code}, nil
 }
 
-// sameCode tells whether memory has a file's code, and where it begins to differ. A breakpoint is no difference, nor is what the
+// sameCode reports whether memory has a file's code, and where it begins to differ. A breakpoint is no difference, nor is what the
 // kernel makes of a long nop to reach a probe faster (Linux 6.18).
 func sameCode(file, memory []byte) (differs int, same bool) {
 	const breakpoint = 0xcc

@@ -141,7 +141,7 @@ func (p *Process) Keep() {
 // Forget ends Keep.
 func (p *Process) Forget() { p.kept.end() }
 
-// Ended tells that the process is no more, or a zombie.
+// Ended reports that the process is no more, or a zombie.
 func (p *Process) Ended() bool {
 	if p.Core != nil {
 		return false
@@ -211,7 +211,7 @@ type Stat struct {
 	Ticks  uint64 // CPU time of its own, user and system, in hundredths of a second
 }
 
-// Ended tells that the process has, and maybe waits for its parent to notice.
+// Ended reports that the process has, and maybe waits for its parent to notice.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
 // Stat reads the process's state now. One in a core ran when it was written.

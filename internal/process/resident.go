@@ -12,7 +12,7 @@ type span struct{ from, to uint64 }
 
 func (s span) size() int64 { return int64(s.to - s.from) }
 
-// private tells that a mapping is memory of the process's own: allocated, not of a file and not
+// private reports that a mapping is memory of the process's own: allocated, not of a file and not
 // shared with other processes.
 func (m Mapping) private() bool {
 	return m.Writable && m.Inode == 0 && !strings.HasPrefix(m.Path, "[stack") && !strings.HasPrefix(m.Path, "[v")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Filtered tells whether a thread of a process may not make every system call: whether seccomp is on. See proc_pid_status(5).
+// Filtered reports whether a thread of a process may not make every system call: whether seccomp is on. See proc_pid_status(5).
 func Filtered(pid int) (bool, error) {
 	folder := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := os.ReadDir(folder)

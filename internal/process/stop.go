@@ -34,7 +34,7 @@ func (p *Process) Stopped(hold time.Duration, look func(Registers) error) (pause
 // errOver is the error of reading a process that goes on already.
 var errOver = fmt.Errorf("the time that the process may stand still is over: %w", ErrLeftOut)
 
-// goesOn tells that the process no longer stands still, although look reads it.
+// goesOn reports that the process no longer stands still, although look reads it.
 func (p *Process) goesOn() bool { return !p.until.IsZero() && time.Now().After(p.until) }
 
 // onThread runs work on a thread of its own. ptrace knows threads, not processes: all its calls have

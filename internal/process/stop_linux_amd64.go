@@ -176,7 +176,7 @@ func connect(start func(in, out *os.File) (*holding, error)) (*holding, error) {
 	return h, nil
 }
 
-// descends tells whether a process is a child of this program's, or of such a one.
+// descends reports whether a process is a child of this program's, or of such a one.
 func descends(pid int) bool {
 	for range 100 {
 		switch pid = Parent(pid); pid {

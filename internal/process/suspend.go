@@ -25,7 +25,7 @@ func Leave() <-chan struct{} {
 	return leave
 }
 
-// Leaving tells that Leave is closed.
+// Leaving reports that Leave is closed.
 func Leaving() bool {
 	select {
 	case <-Leave():

@@ -55,7 +55,7 @@ var (
 )
 
 // Caller returns the registers as they are after the function at r.RIP has returned, with the stack as
-// memory has it. after tells that RIP is a return address, which may stand behind the last instruction
+// memory has it. after reports that RIP is a return address, which may stand behind the last instruction
 // of its function.
 func (p *Process) Caller(memory Memory, r Registers, after bool) (Registers, error) {
 	at := r.RIP

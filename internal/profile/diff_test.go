@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spread is so many samples, evenly over all slices.
+// spread is N samples, evenly over all slices.
 func spread(n int64) []int64 {
 	all := make([]int64, Slices)
 	for i := range all {

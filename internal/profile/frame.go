@@ -34,12 +34,12 @@ type Frame struct {
 	File      string `json:"file,omitempty"`       // source file, or library of C code
 	FirstLine int    `json:"first_line,omitempty"` // where a Lua function begins; 0: unknown, or a main chunk
 	Line      int    `json:"line,omitempty"`       // that ran; 0: unknown
-	LastLine  int    `json:"last_line,omitempty"`  // where that could not be told, it was one from Line to this; 0: it was Line
+	LastLine  int    `json:"last_line,omitempty"`  // where that was not known, it was one from Line to this; 0: it was Line
 	Kind      Kind   `json:"kind"`
 	Compiled  bool   `json:"compiled,omitempty"` // in LuaJIT's machine code
 }
 
-// Range tells that the line could not be told: it is one of several.
+// Range reports that the line was not known: it is one of several.
 func (f Frame) Range() bool { return f.LastLine > f.Line && f.Line > 0 }
 
 // Name is how the frame is written in stacks: as Where has it for Lua, the function alone for C, with FlameGraph's marks behind it:

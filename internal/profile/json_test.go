@@ -15,7 +15,7 @@ const schema = "moonlap/1"
 
 func sliced() *Profile {
 	p := example()
-	p.Moments, p.By, p.Failed, p.Lost = "on-cpu", "ebpf", 1, 2
+	p.Mode, p.By, p.Failed, p.Lost = "on-cpu", "ebpf", 1, 2
 	p.Stacks = nil
 	counts := make([]int64, Slices)
 	counts[0], counts[Slices-1] = 2, 3

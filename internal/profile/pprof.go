@@ -28,7 +28,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		out.SampleType, out.DefaultSampleType = []*profile.ValueType{space}, space.Type
 		out.PeriodType, out.Period = space, 1
 	}
-	if p.Moments == Allocations {
+	if p.Mode == Allocations {
 		objects := &profile.ValueType{Type: "alloc_objects", Unit: "count"}
 		space := &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
 		out.SampleType, out.DefaultSampleType = []*profile.ValueType{objects, space}, space.Type
@@ -90,7 +90,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 	for _, s := range p.Stacks {
 		sample := &profile.Sample{Value: []int64{s.Count, s.Count * p.Period.Nanoseconds()}}
 		switch {
-		case p.Moments == Allocations:
+		case p.Mode == Allocations:
 			sample.Value = []int64{s.Objects, s.Count}
 		case p.Unit == Bytes || p.Unit == Time:
 			sample.Value = sample.Value[:1]

@@ -47,7 +47,7 @@ func (u Unit) amount(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Lines are the shares of what was counted whose innermost Lua line could not be told: it is one of a range, or none is known.
+// Lines are the shares of what was counted whose innermost Lua line was not known: it is one of a range, or none is known.
 func (p *Profile) Lines() (ranges, none float64) {
 	var all, inRanges, without int64
 	for _, s := range p.Stacks {
@@ -94,7 +94,7 @@ type Head struct {
 	Command  string        `json:"command,omitempty"` // that was run for it
 	LuaJIT   string        `json:"luajit,omitempty"`  // file that Lua runs from, where it is of one process
 	Core     *Core         `json:"core,omitempty"`    // it is of a core file
-	Moments  string        `json:"moments,omitempty"` // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
+	Mode     string        `json:"moments,omitempty"` // which ones it is about: on-cpu, off-cpu, wall, allocations; "" where that is not said
 	By       string        `json:"by,omitempty"`      // how they were sampled: ebpf, ptrace; "" where that is not said
 	Unit     Unit          `json:"unit,omitempty"`    // of counts; samples where it is not said
 	Note     string        `json:"note,omitempty"`    // what else there is to know of the stacks

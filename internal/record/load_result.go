@@ -136,7 +136,7 @@ type LoadPoint struct {
 	Histogram string `json:"histogram,omitempty"`
 }
 
-// Cells of [LoadPoint.Heat]: so many for a factor of ten, the first at heatFirst ns.
+// Cells of [LoadPoint.Heat]: N for a factor of ten, the first at heatFirst ns.
 const (
 	heatPerDecade = 12
 	heatFirst     = 1e3

@@ -149,7 +149,7 @@ type VM struct {
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
 
-// Go tells whether it runs Go code: there is no JIT to tell of.
+// Go reports whether it runs Go code: there is no JIT to tell of.
 func (v VM) Go() bool { return v.GOMAXPROCS > 0 }
 
 // Nginx is the server that the VM lives in.

@@ -37,7 +37,7 @@ type ProcessRecord struct {
 	Faults  []Fault
 }
 
-// Complete tells whether the record was read to its end and the run was neither cut
+// Complete reports whether the record was read to its end and the run was neither cut
 // off nor interrupted.
 func (r *Record) Complete() bool {
 	return r.Spoiled == nil && r.End != nil && r.End.Reason == "complete"

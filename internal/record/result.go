@@ -110,7 +110,7 @@ type HotLine struct {
 	Function string  `json:"function,omitempty"`
 	File     string  `json:"file,omitempty"`
 	Line     int     `json:"line,omitempty"`      // 0: not known
-	LastLine int     `json:"last_line,omitempty"` // where the line could not be told, it was one from Line to this
+	LastLine int     `json:"last_line,omitempty"` // where the line was not known, it was one from Line to this
 	Samples  int64   `json:"samples"`
 	Share    float64 `json:"share"` // of the samples, 0…1
 }

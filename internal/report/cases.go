@@ -51,7 +51,7 @@ func (p *page) cases(cases []record.CaseResult) {
 	p.Table(headers, rows, 5)
 }
 
-// anyLua tells whether there is a JIT to tell of.
+// anyLua reports whether there is a JIT to tell of.
 func anyLua(cases []record.CaseResult) bool {
 	return len(cases) == 0 || slices.ContainsFunc(cases, func(c record.CaseResult) bool { return !goCode(c) })
 }

@@ -40,7 +40,7 @@ func TestRecursion(t *testing.T) {
 func TestProfileRates(t *testing.T) {
 	var b bytes.Buffer
 	err := Profile(&b, &profile.Profile{Head: profile.Head{
-		PIDs: []int{1, 2}, Moments: "wall", Duration: 4 * time.Second, Hz: 99, Taken: 300, Samples: 290, Failed: 10,
+		PIDs: []int{1, 2}, Mode: "wall", Duration: 4 * time.Second, Hz: 99, Taken: 300, Samples: 290, Failed: 10,
 		Elapsed: 6 * time.Second, Paused: 60 * time.Millisecond, Used: time.Second,
 	}}, "", ui.Options{Width: 200})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestProfileMissing(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		err := Profile(&b, &profile.Profile{Head: profile.Head{
-			PIDs: []int{1}, Moments: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Taken: 1000, Lost: c.lost,
+			PIDs: []int{1}, Mode: "on-cpu", By: "ebpf", Note: "hidden", Duration: 4 * time.Second, Hz: 100, Taken: 1000, Lost: c.lost,
 			Elapsed: 4 * time.Second, Used: time.Second, Samples: 1000 - c.failed, Failed: c.failed, Partial: c.partial,
 		}}, "", ui.Options{Width: 300})
 		if err != nil {

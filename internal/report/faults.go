@@ -44,7 +44,7 @@ var goFaultWords = map[string]struct{ what, remedy string }{
 }
 
 // words say what happened, and what to do about it.
-func (t told) words() (what, remedy string) {
+func (t group) words() (what, remedy string) {
 	w, ok := goFaultWords[t.fault.Kind]
 	if !ok || !t.goCode {
 		w = faultWords[t.fault.Kind]
@@ -52,26 +52,26 @@ func (t told) words() (what, remedy string) {
 	return w.what, w.remedy
 }
 
-// A told is one fault, however many processes it befell.
-type told struct {
+// A group is one fault, however many processes it befell.
+type group struct {
 	fault     record.Fault
 	name      string // of the case
 	processes int
 	goCode    bool
 }
 
-func faultsOf(cases []record.CaseResult) []*told {
+func faultsOf(cases []record.CaseResult) []*group {
 	type key struct {
 		kase, call, line        int
 		kind, stage, text, file string
 	}
-	var all []*told
-	index := map[key]*told{}
+	var all []*group
+	index := map[key]*group{}
 	for _, c := range cases {
 		for _, f := range c.Faults {
 			k := key{kase: c.Case.Case, call: f.Call, kind: f.Kind, stage: f.Stage, text: f.Text, file: f.File, line: f.Line}
 			if index[k] == nil {
-				index[k] = &told{fault: f, name: ui.Clean(c.Name), goCode: goCode(c)}
+				index[k] = &group{fault: f, name: ui.Clean(c.Name), goCode: goCode(c)}
 				all = append(all, index[k])
 			}
 			index[k].processes++
@@ -81,7 +81,7 @@ func faultsOf(cases []record.CaseResult) []*told {
 }
 
 // text is the fault in a sentence or two: place, what the VM said, and what it means.
-func (t told) text() string {
+func (t group) text() string {
 	f := t.fault
 	said := ui.Clean(withoutSearchPath(f.Text))
 	if at := place(f.Source, ui.Clean); at != "" {
@@ -122,7 +122,7 @@ var saidRemedies = []struct{ part, advice string }{
 
 const inPhase = "This phase does not have it: --phase content or access runs the case inside a request, --help lists the phases."
 
-func (t told) remedy() string {
+func (t group) remedy() string {
 	for _, r := range saidRemedies {
 		if strings.Contains(t.fault.Text, r.part) {
 			return r.advice

@@ -138,7 +138,7 @@ func (p *page) holders(root *heap.Holder) {
 	draw(root, 0)
 }
 
-// carries tells that a holder holds nearly nothing but one thing: nothing else below it is worth a line.
+// carries reports that a holder holds nearly nothing but one thing: nothing else below it is worth a line.
 func carries(h *heap.Holder, total int64) bool {
 	return len(h.Inner) > 0 && h.Inner[0].HeldBytes > 19*h.HeldBytes/20 &&
 		(len(h.Inner) == 1 || float64(h.Inner[1].HeldBytes) < leastShare*float64(total))

@@ -33,7 +33,7 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 	known := len(e.PIDs) > 0
 	who := e.Title
 	if known {
-		who = workers(e) + p.Dot + e.Moments
+		who = workers(e) + p.Dot + e.Mode
 	}
 	p.Line(p.Strong.Render("moonlap profile") + p.Faint.Render(p.Dot+ui.Clean(who)))
 	slept, timed := e.Evidence[sleeps.Name].(*sleeps.Result)
@@ -63,7 +63,7 @@ func Profile(w io.Writer, e *profile.Profile, file string, opt ui.Options) error
 			p.Fact("CPU", cpu(e))
 		}
 		if e.Samples == 0 && !timed && !allocated {
-			p.Fact("result", "nothing: no sample found a worker "+e.Moments)
+			p.Fact("result", "nothing: no sample found a worker "+e.Mode)
 		}
 	}
 	if e.Note != "" {
@@ -113,7 +113,7 @@ func (p *page) stops(e *profile.Profile) {
 	p.Fact("samples", p.Join(
 		fmt.Sprintf("%s in %s", ui.Count(e.Taken), p.Time(float64(e.Duration))),
 		fmt.Sprintf("%.0f a second%s, of %.0f wanted", float64(e.Taken)/e.Elapsed.Seconds(), each, e.Hz),
-		fmt.Sprintf("%s are %s", ui.Count(e.Samples), e.Moments), p.lost(e)))
+		fmt.Sprintf("%s are %s", ui.Count(e.Samples), e.Mode), p.lost(e)))
 	p.Fact("cost", fmt.Sprintf("each sample stopped a worker for at most %s: %s of its time", p.pause(e), ui.Percent(e.Paused.Seconds()/e.Elapsed.Seconds())))
 	if e.Cut > 0 {
 		p.Fact("cut", fmt.Sprintf("%s of the samples (%s) ended at --pause %v, and left out %s Lua functions each, on average",

@@ -52,19 +52,19 @@ func (p *page) changes(title, what string, rows []profile.Row) {
 			chance++
 		}
 	}
-	told := fmt.Sprintf("  %s by more than sampling error", differing(distinct, ui.Count(int64(len(rows)))+" "+what+"s"))
+	text := fmt.Sprintf("  %s by more than sampling error", differing(distinct, ui.Count(int64(len(rows)))+" "+what+"s"))
 	switch {
 	case len(rows) == 0:
-		told = "  there are none to compare"
+		text = "  there are none to compare"
 	case distinct == 0:
-		told = fmt.Sprintf("  none of %s %ss differs by more than sampling error", ui.Count(int64(len(rows))), what)
+		text = fmt.Sprintf("  none of %s %ss differs by more than sampling error", ui.Count(int64(len(rows))), what)
 	case distinct > drawn:
-		told += fmt.Sprintf("; the largest %d are shown", drawn)
+		text += fmt.Sprintf("; the largest %d are shown", drawn)
 	}
 	if chance > 0 {
-		told += "; ~ may be chance"
+		text += "; ~ may be chance"
 	}
-	p.Para("", told, p.Faint)
+	p.Para("", text, p.Faint)
 }
 
 // inner leaves out of a stack what nginx's frames begin with: what they run is Lua.

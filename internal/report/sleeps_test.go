@@ -19,7 +19,7 @@ import (
 func TestProfileTimes(t *testing.T) {
 	const second = time.Second
 	s := &profile.Profile{
-		Head: profile.Head{PIDs: []int{7}, Moments: "stalls", By: "ebpf", Duration: time.Second, Elapsed: time.Second, Hz: 99},
+		Head: profile.Head{PIDs: []int{7}, Mode: "stalls", By: "ebpf", Duration: time.Second, Elapsed: time.Second, Hz: 99},
 		Evidence: evidence.Set{
 			sleeps.Name: &sleeps.Result{Times: sleeps.Times{Elapsed: second, Computed: second / 10, Idle: second / 2, Slept: second / 5, Queued: second / 10,
 				Unknown: second / 10, Sleeps: 5000, Unseen: 1000, UnseenFor: second / 100},

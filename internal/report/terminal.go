@@ -52,7 +52,7 @@ func (p *page) details(cases []record.CaseResult, verdicts bool) {
 // muchCollecting is the share of a call's time from which the garbage collector is worth a line.
 const muchCollecting = 0.1
 
-// standsOut tells whether the table alone would not say what happened, or what was asked for.
+// standsOut reports whether the table alone would not say what happened, or what was asked for.
 func standsOut(c record.CaseResult) bool {
 	asked := c.Laps != nil || c.Profile != nil || len(c.Metrics) > 0
 	collecting := c.GCShare != nil && c.GCShare.Low >= muchCollecting

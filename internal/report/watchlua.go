@@ -73,7 +73,7 @@ func (p *page) watchLua(s watch.Snapshot) {
 	p.Fitted(headers, table, 1, 2, 3, 4, 5, 6, 7)
 }
 
-// watchStream shows the Lua machines of stream blocks, where http has one of its own.
+// watchStream shows the Lua VMs of stream blocks, where http has one of its own.
 func (p *page) watchStream(s watch.Snapshot) {
 	var table [][]string
 	for _, r := range s.Workers {

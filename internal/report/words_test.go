@@ -67,7 +67,7 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 		{"no request found", `a.lua:1: no request found. The case "c" threw an error in run, on call 1.`, "--phase content"},
 		{"boom", `a.lua:1: boom. The case "c" threw an error in run, on call 1.`, "Correct the code at that line"},
 	} {
-		f := told{name: "c", fault: record.Fault{Kind: record.FaultError, Stage: "run", Call: 1, Text: tt.said, Source: record.Source{File: "a.lua", Line: 1}}}
+		f := group{name: "c", fault: record.Fault{Kind: record.FaultError, Stage: "run", Call: 1, Text: tt.said, Source: record.Source{File: "a.lua", Line: 1}}}
 		if f.text() != tt.text || !strings.Contains(f.remedy(), tt.remedy) {
 			t.Errorf("%q:\n%s\n%s", tt.said, f.text(), f.remedy())
 		}

@@ -30,7 +30,7 @@ type Command struct {
 	Timeout      time.Duration // 0 is no bound
 	// Watch learns the peak memory of a small program, too; such a run is not for timing.
 	Watch bool
-	// Note is told the command's process group when it has started, and 0 when it is gone.
+	// Note is called with the command's process group when it has started, and 0 when it is gone.
 	Note func(group int)
 }
 
@@ -57,7 +57,7 @@ type Ran struct {
 // first by SIGTERM. A command that fails is no error.
 //
 // The kernel counts the memory of the process that forked into the peak of the program
-// that takes its place, so a peak below our own cannot be told (setmax_mm_hiwater_rss in
+// that takes its place, so a peak below our own is not known (setmax_mm_hiwater_rss in
 // the kernel's exec_mmap), unless the run is watched.
 func Run(ctx context.Context, cmd Command) (Ran, error) {
 	spec := childSpec{

@@ -63,13 +63,13 @@ func withLimit(start func() error) error {
 // StartGuarded starts a program so that it, and whatever it starts, can be given to [Guard].
 func StartGuarded(cmd *exec.Cmd) error { return withLimit(cmd.Start) }
 
-// hasLimit tells whether a process has the number.
+// hasLimit reports whether a process has the number.
 func hasLimit(pid int, number uint64) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
 	return err == nil && number != 0 && hasNumber(text, number)
 }
 
-// hasNumber tells whether the number is one of the two in /proc/PID/limits.
+// hasNumber reports whether the number is one of the two in /proc/PID/limits.
 func hasNumber(text []byte, number uint64) bool {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(limitMarked)); ok {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marks are what tells that a process was started by us, or by what we had started.
+// Marks are what reports that a process was started by us, or by what we had started.
 type marks struct {
 	variable string // in guardVariable
 	limit    uint64 // see limits
@@ -47,7 +47,7 @@ func watchOver(note *os.File, mark marks, folders string) {
 	}
 }
 
-// alive tells that a process runs, and is no zombie.
+// alive reports that a process runs, and is no zombie.
 func alive(pid int) bool {
 	s, err := statFields(pid)
 	return err == nil && s[0] != "Z" && s[0] != "X"
@@ -71,7 +71,7 @@ func parseStat(stat []byte) ([]string, error) {
 	return fields, nil
 }
 
-// killMarked ends the processes, those with a mark, and the descendants of both, and tells whether there were any.
+// killMarked ends the processes, those with a mark, and the descendants of both, and reports whether there were any.
 func killMarked(mark marks, processes []int) (found bool) {
 	parents := map[int]int{}
 	doomed := map[int]bool{}
@@ -119,7 +119,7 @@ func killSame(pid, parent int) bool {
 	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
-// hasMark tells whether an environment, as /proc shows it, has the mark among its marks.
+// hasMark reports whether an environment, as /proc shows it, has the mark among its marks.
 func hasMark(env []byte, mark string) bool {
 	for variable := range bytes.SplitSeq(env, []byte{0}) {
 		if marks, ok := bytes.CutPrefix(variable, []byte(guardVariable+"=")); ok {

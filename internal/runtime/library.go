@@ -82,7 +82,7 @@ func unpack(tree fs.FS, dir string) error {
 	return nil
 }
 
-// holds tells whether dir has every file of tree with the same content.
+// holds reports whether dir has every file of tree with the same content.
 func holds(dir string, tree fs.FS) bool {
 	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -175,7 +175,7 @@ func variableNames(env []string) []string {
 
 var versionNumber = regexp.MustCompile(`/(\d+)\.(\d+)\.(\d+)`)
 
-// hasErrorLogFlag tells whether nginx knows -e: from 1.19.5 on.
+// hasErrorLogFlag reports whether nginx knows -e: from 1.19.5 on.
 func hasErrorLogFlag(version string) bool {
 	m := versionNumber.FindStringSubmatch(version)
 	if m == nil {

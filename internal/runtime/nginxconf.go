@@ -111,11 +111,11 @@ func (c *nginxConf) Buffering() []string {
 	return slices.DeleteFunc(all, func(m string) bool { return slices.Contains(c.Without, m) })
 }
 
-// OwnEvents tells whether the user's directives have an events block, of which there
+// OwnEvents reports whether the user's directives have an events block, of which there
 // can be but one.
 func (c *nginxConf) OwnEvents() bool { return c.mainHas(eventsBlock) }
 
-// Spread tells whether each worker gets a CPU of its own, where there are enough: the
+// Spread reports whether each worker gets a CPU of its own, where there are enough: the
 // kernel may well put two busy workers on one, where they take turns and never contend.
 func (c *nginxConf) Spread() bool {
 	return c.Workers > 1 && c.Workers <= goruntime.NumCPU() && !c.mainHas(affinity)
@@ -138,7 +138,7 @@ func (c *nginxConf) Enter() string {
 		"            if not ok then io.stderr:write(err, \"\\n\") os.exit(1) end"
 }
 
-// Filter tells whether the phase comes after the answer's content.
+// Filter reports whether the phase comes after the answer's content.
 func (c *nginxConf) After() bool {
 	return c.Phase == "header_filter" || c.Phase == "body_filter" || c.Phase == "log"
 }

@@ -105,7 +105,7 @@ func (l *nginxLog) exited(message string) bool {
 	return true
 }
 
-// maybeLogLine tells whether b may be the beginning of a line in nginx's log.
+// maybeLogLine reports whether b may be the beginning of a line in nginx's log.
 func maybeLogLine(b []byte) bool {
 	const form = "dddd/dd/dd dd:dd:dd ["
 	for i := range min(len(b), len(form)) {

@@ -162,7 +162,7 @@ func (s *supervisor) follow(ctx context.Context) {
 	}
 }
 
-// died takes note of the first worker to die by itself, and tells whether this is it.
+// died takes note of the first worker to die by itself, and reports whether this is it.
 func (s *supervisor) died(d workerDeath) bool {
 	if s.death != nil || s.stopping {
 		return false
@@ -171,7 +171,7 @@ func (s *supervisor) died(d workerDeath) bool {
 	return true
 }
 
-// answer takes note of one, and tells whether no other will say more.
+// answer takes note of one, and reports whether no other will say more.
 func (s *supervisor) answer(a answer) (last bool) {
 	if a.over {
 		s.answered++

@@ -49,7 +49,7 @@ func Called(stack []profile.Frame) string {
 	return innermost
 }
 
-// named tells whether a function has a name, and not just an offset or a number.
+// named reports whether a function has a name, and not just an offset or a number.
 func named(f profile.Frame) bool {
 	if f.Kind == profile.Builtin {
 		return !strings.HasPrefix(f.Function, "builtin #")

@@ -60,7 +60,7 @@ func (k *locks) of(frames []process.Registers) string {
 	return ""
 }
 
-// returns tells whether code restores registers, and returns.
+// returns reports whether code restores registers, and returns.
 func returns(code []byte) bool {
 	const wide, pop, popLast, ret = 0x41, 0x58, 0x5f, 0xc3
 	for len(code) > 0 {

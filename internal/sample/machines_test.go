@@ -21,7 +21,7 @@ import (
 )
 
 // TestTwoMachines: Lua of the http and of the stream block, each in a machine of its own, are told apart in samples of
-// both kinds, in glances and in the heap.
+// both kinds, in samples and in the heap.
 func TestTwoMachines(t *testing.T) {
 	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
 	if err != nil {
@@ -128,7 +128,7 @@ ngx.say(%[1]s(5e6))`, name)
 	}
 }
 
-// keeps tells whether a holder of that name holds so many objects.
+// keeps reports whether a holder of that name holds N objects.
 func keeps(h *heap.Holder, name string, count int64) bool {
 	return strings.Contains(h.Name, name) && h.HeldCount >= count ||
 		slices.ContainsFunc(h.Inner, func(i *heap.Holder) bool { return keeps(i, name, count) })

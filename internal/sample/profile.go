@@ -10,15 +10,15 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
-// Which moments a profile is about.
+// Modes: which samples a profile is about.
 const (
 	OnCPU  = "on-cpu"  // the worker computed, or wanted to
 	OffCPU = "off-cpu" // it slept although Lua was on its stack: the event loop stood still
-	Wall   = "wall"    // all moments; without those that wait for events, where the kernel told of sleeps
+	Wall   = "wall"    // all samples; without those that wait for events, where the kernel told of sleeps
 	Stalls = "stalls"  // those inside turns of the event loop that took long
 )
 
-// Only leaves the samples of the moments.
+// Only leaves the samples of a mode.
 func (l Series) Only(which string) Series {
 	if which == Stalls {
 		l.Samples = nil
@@ -39,11 +39,11 @@ func (l Series) Only(which string) Series {
 	return l
 }
 
-// Profile is those of the samples that are of the moments, and they themselves.
+// Profile is the samples of a mode as a profile, and they themselves.
 func (l Series) Profile(which string, unit profile.Unit) (*profile.Profile, Series) {
 	chosen := l.Only(which)
 	p := &profile.Profile{Head: profile.Head{
-		Unit: unit, Moments: which, Start: l.Start, Duration: l.Elapsed, Period: l.Period(),
+		Unit: unit, Mode: which, Start: l.Start, Duration: l.Elapsed, Period: l.Period(),
 		Taken: len(l.Samples) + l.Failed, Samples: len(chosen.Samples), Failed: l.Failed, Lost: l.Lost, Elapsed: l.Elapsed, Used: l.Used, Paused: l.Paused,
 	}, Evidence: evidence.Set{}}
 	p.Cut, p.LeftOut = l.Cut()
@@ -128,7 +128,7 @@ func (l Series) AddTo(p *profile.Profile) {
 		p.AddSliced(frames, labels, counts[g])
 		p.Stacks[len(p.Stacks)-1].Objects = int64(math.Round(objects[g]))
 	}
-	if p.Moments == Wall && p.Unit == profile.Time {
+	if p.Mode == Wall && p.Unit == profile.Time {
 		l.addQueued(p)
 	}
 }

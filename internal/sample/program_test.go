@@ -119,19 +119,19 @@ func TestLastMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last *probe.Moment
+	var last *probe.Snapshot
 	nginxtest.Await(t, "a look at the program", true, func() (bool, error) {
-		last = <-source.Moments()
-		sample, err := w.moment(s, last)
+		last = <-source.Snapshots()
+		sample, err := w.snapshot(s, last)
 		return sample.Lua && sample.Partial == nil, err
 	})
 	source.Detach()
-	for range source.Moments() {
+	for range source.Snapshots() {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	w.kept = time.Time{} // long ago
-	if sample, err := w.moment(s, last); err != nil || !sample.Lua || sample.Partial != nil {
+	if sample, err := w.snapshot(s, last); err != nil || !sample.Lua || sample.Partial != nil {
 		t.Errorf("%v, %+v", err, sample)
 	}
 }

@@ -40,10 +40,10 @@ func namePCRE(stack []profile.Frame) {
 	}
 }
 
-// isPCRE tells whether a frame is in PCRE's library: libpcre.so.3, libpcre2-8.so.0.
+// isPCRE reports whether a frame is in PCRE's library: libpcre.so.3, libpcre2-8.so.0.
 func isPCRE(f profile.Frame) bool { return strings.HasPrefix(f.File, "libpcre") }
 
-// matches tells whether a function is one by which PCRE or PCRE2 matches, which nginx exports where they are linked
+// matches reports whether a function is one by which PCRE or PCRE2 matches, which nginx exports where they are linked
 // into it; prepares, one by which they compile.
 func matches(function string) bool {
 	switch function {
@@ -85,7 +85,7 @@ func regexOf(stack []profile.Frame) RegexWork {
 	return ""
 }
 
-// isRegexAPI tells whether a file is of what makes ngx.re: lua-resty-core, and its cache, which has returned when PCRE
+// isRegexAPI reports whether a file is of what makes ngx.re: lua-resty-core, and its cache, which has returned when PCRE
 // is called, but may be all that a trace knows then.
 func isRegexAPI(file string) bool {
 	return strings.Contains(file, "resty/core/") || strings.Contains(file, "resty/lrucache")

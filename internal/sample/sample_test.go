@@ -37,7 +37,7 @@ func open(t *testing.T, pid int) *Worker {
 	return Of(workertest.Open(t, pid))
 }
 
-// Scenes are what a worker does at a moment: a request, and the frames that its stack must have, the
+// Scenes are what a worker does at a snapshot: a request, and the frames that its stack must have, the
 // innermost first; others may stand between them. The lines are those of testdata/app.lua.
 var scenes = []struct {
 	name, path string
@@ -173,7 +173,7 @@ func TestTurn(t *testing.T) {
 	await("one request", func(seen map[uint64]bool) bool { return len(seen) == 1 })
 }
 
-// has tells whether the stack has the frames in this order.
+// has reports whether the stack has the frames in this order.
 func has(stack []profile.Frame, frames []string) bool {
 	for _, f := range describe(stack) {
 		if len(frames) > 0 && f == frames[0] {
@@ -199,7 +199,7 @@ func describe(stack []profile.Frame) []string {
 	return all
 }
 
-// saveImage saves the Lua machine's memory as far as the sample has read it.
+// saveImage saves the Lua VM's memory as far as the sample has read it.
 func saveImage(t *testing.T, w *Worker, r *processtest.Recorder, name string) {
 	if *save == "" {
 		return

@@ -72,19 +72,19 @@ func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time
 }
 
 // keepFor is how long prototypes, traces and names that were read of a worker are taken for what they were. A
-// moment that the kernel copied is as old when it is looked at.
+// snapshot of the kernel is as old when it is looked at.
 const keepFor = 200 * time.Millisecond
 
-// copied is the VM whose Lua the kernel has copied at a moment.
-func (w *Worker) copied(m *probe.Moment) *luajit.VM {
+// copied is the VM whose Lua the kernel has copied at a snapshot.
+func (w *Worker) copied(m *probe.Snapshot) *luajit.VM {
 	if w.Other != nil && m.Copied(w.Other.Global+w.Other.Layout.CurrentL) {
 		return w.Other
 	}
 	return w.VM
 }
 
-// moment makes a sample of what the kernel copied.
-func (w *Worker) moment(s *Sampler, m *probe.Moment) (Sample, error) {
+// snapshot makes a sample of what the kernel copied.
+func (w *Worker) snapshot(s *Sampler, m *probe.Snapshot) (Sample, error) {
 	if time.Since(w.kept) > keepFor {
 		w.keep()
 	}
@@ -109,7 +109,7 @@ func (w *Worker) keep() {
 
 // look makes a sample of what the kernel copied and of what is kept of the worker's memory; unknown tells
 // that the trace which ran is not there.
-func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool, err error) {
+func (w *Worker) look(s *Sampler, m *probe.Snapshot) (sample Sample, unknown bool, err error) {
 	memory := m.Over(w.Process)
 	var v view
 	if !m.Main {
@@ -128,17 +128,17 @@ func (w *Worker) look(s *Sampler, m *probe.Moment) (sample Sample, unknown bool,
 	return sample, v.lua.Unknown, nil
 }
 
-// copiedRequest is a request as far as a moment has it: where its texts are may not have been known then, and they may be another
+// copiedRequest is a request as far as a snapshot has it: where its texts are may not have been known then, and they may be another
 // request's now.
-func copiedRequest(w *worker.Worker, m *probe.Moment, r ngxlua.Request) ngxlua.Request {
+func copiedRequest(w *worker.Worker, m *probe.Snapshot, r ngxlua.Request) ngxlua.Request {
 	if w.URI() != 0 && r.Address != 0 && !m.Copied(r.Address+w.URI()) {
 		return ngxlua.Request{Address: r.Address, Unread: true}
 	}
 	return r
 }
 
-// RequestAt is the request at an address as a moment has it; zero: there is none.
-func RequestAt(w *worker.Worker, m *probe.Moment, address uint64) ngxlua.Request {
+// RequestAt is the request at an address as a snapshot has it; zero: there is none.
+func RequestAt(w *worker.Worker, m *probe.Snapshot, address uint64) ngxlua.Request {
 	r, _ := w.Request(m.Over(w.Process), address)
 	return copiedRequest(w, m, r)
 }

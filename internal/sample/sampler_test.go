@@ -32,7 +32,7 @@ func sampler(t *testing.T) *Sampler {
 
 func noTick(time.Duration) {}
 
-// Ticks samples the worker at so many ticks of its CPU time a second for a while.
+// Ticks samples the worker at N ticks of its CPU time a second for a while.
 func (w *Worker) Ticks(ctx context.Context, s *Sampler, duration time.Duration, hz float64, tick func(time.Duration)) (Series, error) {
 	return w.Watch(ctx, s, duration, Wants{Hz: hz}, tick)
 }

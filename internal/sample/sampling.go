@@ -20,14 +20,14 @@ type Wants struct {
 // A Sampling is one worker while a Sampler samples it.
 type Sampling struct {
 	*Worker
-	Source *probe.Source // for probes whose moments come with the samples
+	Source *probe.Source // for probes whose snapshots come with the samples
 
 	sampler *Sampler
 	wants   Wants
 	looks   Series
 	diary   *diary
 	before  process.Stat
-	takers  map[probe.Kind]func(*probe.Moment)
+	takers  map[probe.Kind]func(*probe.Snapshot)
 }
 
 // Sampling begins to sample the worker. Run is to be called then, or Close.
@@ -41,7 +41,7 @@ func (w *Worker) Sampling(s *Sampler, wants Wants) (*Sampling, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Sampling{Worker: w, Source: source, sampler: s, wants: wants, diary: diary, before: before, takers: map[probe.Kind]func(*probe.Moment){}}
+	out := &Sampling{Worker: w, Source: source, sampler: s, wants: wants, diary: diary, before: before, takers: map[probe.Kind]func(*probe.Snapshot){}}
 	out.looks = Series{Timed: wants.Sleeps || wants.Turns > 0, Began: began, Every: wants.every()}
 	return out, nil
 }
@@ -57,18 +57,18 @@ func (w Wants) every() time.Duration {
 // Close ends a sampling that Run is not called of.
 func (s *Sampling) Close() { s.Source.Detach() }
 
-// Take hands moments of a kind to take while Run goes on. It is to be called before.
-func (s *Sampling) Take(kind probe.Kind, take func(*probe.Moment)) { s.takers[kind] = take }
+// Take hands snapshots of a kind to take while Run goes on. It is to be called before.
+func (s *Sampling) Take(kind probe.Kind, take func(*probe.Snapshot)) { s.takers[kind] = take }
 
-// Sample makes a sample of a moment; ok is false where that came to nothing, which is counted.
-func (s *Sampling) Sample(m *probe.Moment) (sample Sample, ok bool) {
+// Sample makes a sample of a snapshot; ok is false where that came to nothing, which is counted.
+func (s *Sampling) Sample(m *probe.Snapshot) (sample Sample, ok bool) {
 	return s.sample(s.sampler, m, &s.looks)
 }
 
 // Samples are those that Run has come to.
 func (s *Sampling) Samples() []Sample { return s.looks.Samples }
 
-// Run samples for a while, and tells tick the time that has passed. When that is over, it calls end, and the moments that were
+// Run samples for a while, and tells tick the time that has passed. When that is over, it calls end, and the snapshots that were
 // taken until end returned still come. Where an error ends it early, Series holds what was seen until then.
 func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(time.Duration), end func()) (Series, error) {
 	start := time.Now()
@@ -81,11 +81,11 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 	defer s.Forget()
 	l := &s.looks
 	var err error
-	for moments := s.Source.Moments(); moments != nil; {
+	for snapshots := s.Source.Snapshots(); snapshots != nil; {
 		select {
-		case m, ok := <-moments:
+		case m, ok := <-snapshots:
 			if !ok {
-				moments = nil
+				snapshots = nil
 				break
 			}
 			err = errors.Join(err, s.take(m))
@@ -121,8 +121,8 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 	return *l, cmp.Or(err, ctx.Err(), lostErr)
 }
 
-// take takes in a moment.
-func (s *Sampling) take(m *probe.Moment) error {
+// take takes in a snapshot.
+func (s *Sampling) take(m *probe.Snapshot) error {
 	known := s.URI()
 	if take := s.takers[m.Kind]; take != nil {
 		take(m)

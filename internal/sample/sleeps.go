@@ -23,13 +23,13 @@ type Stall struct {
 // Computed is for how long of the turn the worker ran.
 func (s Stall) Computed() time.Duration { return max(0, s.Length-s.Slept-s.Queued) }
 
-// A diary has what is open while moments come in.
+// A diary has what is open while snapshots come in.
 type diary struct {
 	asleep *Sample // that began, and has not ended
 }
 
-// note puts a moment into the looks.
-func (w *Worker) note(s *Sampler, m *probe.Moment, l *Series, d *diary) {
+// note puts a snapshot into the looks.
+func (w *Worker) note(s *Sampler, m *probe.Snapshot, l *Series, d *diary) {
 	switch m.Kind {
 	case probe.Back:
 		if d.asleep != nil {
@@ -58,9 +58,9 @@ func (w *Worker) note(s *Sampler, m *probe.Moment, l *Series, d *diary) {
 	l.Samples = append(l.Samples, sample)
 }
 
-// sample makes a sample of a moment; ok is false where that came to nothing, which the looks count.
-func (w *Worker) sample(s *Sampler, m *probe.Moment, l *Series) (sample Sample, ok bool) {
-	sample, err := w.moment(s, m)
+// sample makes a sample of a snapshot; ok is false where that came to nothing, which the looks count.
+func (w *Worker) sample(s *Sampler, m *probe.Snapshot, l *Series) (sample Sample, ok bool) {
+	sample, err := w.snapshot(s, m)
 	if err != nil {
 		l.Failed++
 		l.LastErr = err

@@ -19,7 +19,7 @@ type Tail struct {
 	Since  time.Duration // from then on nothing was forgotten
 	New    int           // samples at the end that the call before did not have
 	Asleep *Sample       // that it was put to sleep with, and is not back from; nil: it is awake
-	Last   bool          // nothing more will be told
+	Last   bool          // nothing more will come
 	End    *process.End  // the worker has ended, so; nil: it runs
 }
 
@@ -36,7 +36,7 @@ const (
 
 // Tail has the kernel tell what is wanted of the worker, keeps what ended in the last seconds, and hands that to each, four times
 // a second and once more at the end: when ctx ends, or the worker does, which is no error. each may look into the
-// worker, and must not keep the slices. Sleeps are always told, allocations never.
+// worker, and must not keep the slices. Sleeps are always reported, allocations never.
 func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Duration, each func(*Tail)) error {
 	wants.Sleeps = true
 	fate, err := process.OpenFate(w.PID)
@@ -70,11 +70,11 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 		err, over = why, nil
 		source.Detach()
 	}
-	for moments := source.Moments(); moments != nil; {
+	for snapshots := source.Snapshots(); snapshots != nil; {
 		select {
-		case m, ok := <-moments:
+		case m, ok := <-snapshots:
 			if !ok {
-				moments = nil
+				snapshots = nil
 				break
 			}
 			known, had := w.URI(), len(t.Samples)
@@ -87,7 +87,7 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 			}
 		case <-tick.C:
 			if over == nil {
-				break // what the kernel has told is still being read
+				break // what the kernel has copied is still being read
 			}
 			var failed error
 			if last, failed = w.follow(source, last, start); failed == nil {

@@ -57,7 +57,7 @@ func TestUncompiled(t *testing.T) {
 	}
 }
 
-// closure tells that the loop of closure in uncompiled.lua was not compiled because of its closure.
+// closure reports that the loop of closure in uncompiled.lua was not compiled because of its closure.
 func closure(u *Uncompiled) bool {
 	return (u.Why == luajit.Blacklisted || u.Why == luajit.Penalized) && u.Loop && u.Root.Line == 8 && u.Reason == "NYI: bytecode" &&
 		slices.Equal(u.Obstacles, []luajit.Obstacle{{Code: "FNEW", Line: 9}})
@@ -82,7 +82,7 @@ func TestUncompiledStopped(t *testing.T) {
 	}
 }
 
-// leaving tells that the trace of leaving in uncompiled.lua was left, for either way.
+// leaving reports that the trace of leaving in uncompiled.lua was left, for either way.
 func leaving(x Sample) bool {
 	e := x.Exit
 	return e != nil && x.State == luajit.TraceExit && e.Root.Line == 70 && e.Loop && e.Root.Function == "_M.leaving" && e.To.Line >= 70 && e.To.Line <= 74

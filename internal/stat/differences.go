@@ -48,7 +48,7 @@ func differences(a, b *record.CaseResult) []record.Difference {
 	return list
 }
 
-// apart tells whether two amounts of memory differ by more than measuring them does.
+// apart reports whether two amounts of memory differ by more than measuring them does.
 func apart(a, b float64) bool {
 	return math.Abs(a-b) > max(0.5, 0.02*max(a, b))
 }

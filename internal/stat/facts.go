@@ -30,10 +30,10 @@ func (f *facts) ledgers() []*record.JIT {
 	return ls
 }
 
-// goCode tells whether the case is a Go benchmark.
+// goCode reports whether the case is a Go benchmark.
 func (f *facts) goCode() bool { return f.r.Case.Runtime == "go" }
 
-// jitOn tells whether any VM of the case has its compiler on.
+// jitOn reports whether any VM of the case has its compiler on.
 func (f *facts) jitOn() bool {
 	for _, v := range f.vms {
 		if v.said.Process.VM.JIT {

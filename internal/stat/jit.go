@@ -98,7 +98,7 @@ func sortedBlacklist(counts map[record.Blacklist]int) (places []record.Blacklist
 	return places
 }
 
-// ofTheCase tells whether a stage of a process runs the case as it is measured.
+// ofTheCase reports whether a stage of a process runs the case as it is measured.
 func ofTheCase(stage string) bool { return stage == "warmup" || stage == "measure" }
 
 // ranAs tells how the case of a ledger ran. Without a trace of its own it was

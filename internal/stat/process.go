@@ -40,7 +40,7 @@ type Machine struct {
 	NS        float64   // the location over all clean batches, disturbed ones too, less the empty twin
 }
 
-// Figure tells whether the process measured anything that counts.
+// Figure reports whether the process measured anything that counts.
 func (p Process) Figure() bool { return len(p.Samples) > 0 }
 
 // leastClean is the share of the steady batches that must be clean for the others to

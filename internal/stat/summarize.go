@@ -141,7 +141,7 @@ func (f *facts) findModes() {
 	f.r.Modes = found
 }
 
-// evident tells whether modes are more than what was measured at different times: traces differ, or the machine was
+// evident reports whether modes are more than what was measured at different times: traces differ, or the machine was
 // quiet. Where neither can be known, as of Go, they stand.
 func (f *facts) evident(found []record.Mode) bool {
 	if slices.ContainsFunc(found, func(m record.Mode) bool { return m.Trace != "" }) {

@@ -57,7 +57,7 @@ func (s *Store) fit(path string) error {
 	return nil
 }
 
-// HasFigure tells whether a case has one; else there is nothing to keep.
+// HasFigure reports whether a case has one; else there is nothing to keep.
 func HasFigure(res *record.Results) bool {
 	return slices.ContainsFunc(res.Cases, func(c record.CaseResult) bool { return c.NSPerCall != nil })
 }

@@ -154,7 +154,7 @@ func TestWriteEndsInTheMiddle(t *testing.T) {
 	}
 }
 
-// limited runs do while no file of this process can grow beyond so many bytes.
+// limited runs do while no file of this process can grow beyond N bytes.
 func limited(t *testing.T, bytes uint64, do func()) {
 	t.Helper()
 	var before unix.Rlimit

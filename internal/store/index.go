@@ -171,7 +171,7 @@ type queryer interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }
 
-// isCurrent tells whether the file is a sound index of this version.
+// isCurrent reports whether the file is a sound index of this version.
 func isCurrent(db queryer) (bool, error) {
 	var id, version, objects, ours int
 	var check string

@@ -26,7 +26,7 @@ type Store struct {
 	// Note gets what is worth knowing and no reason to stop: a record that cannot be read.
 	// nil: nobody hears of it.
 	Note func(text string)
-	// Progress is told how many of the records that the index lacks have been read. nil:
+	// Progress is called with how many of the records that the index lacks have been read. nil:
 	// nobody hears of it.
 	Progress func(read, of int)
 }

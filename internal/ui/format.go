@@ -102,7 +102,7 @@ func (g Glyphs) between(i record.Interval, scales []scale) string {
 	return g.unitOf(Fixed(x, d)+" "+g.PlusMinus+" "+Fixed(arm, d), s)
 }
 
-// lopsided tells whether ± would mislead: one arm is more than twice the other, and the longer is
+// lopsided reports whether ± would mislead: one arm is more than twice the other, and the longer is
 // more than a twentieth of the estimate.
 func lopsided(i record.Interval) bool {
 	up, down := i.High-i.Estimate, i.Estimate-i.Low
@@ -208,7 +208,7 @@ func Fixed(x float64, decimals int) string {
 	return s
 }
 
-// Finite tells whether x is a number that can be shown.
+// Finite reports whether x is a number that can be shown.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // Millis is a time that is known in whole ticks of nginx's clock.
@@ -221,8 +221,8 @@ func (g Glyphs) Millis(d time.Duration) string {
 
 // Timed is a time of a histogram, as exact as it is known.
 func (g Glyphs) Timed(ns int64) string {
-	const told = 1024 // shorter ones are in one bucket
-	if ns < told {
+	const least = 1024 // shorter ones are in one bucket
+	if ns < least {
 		return "< 1 µs"
 	}
 	return g.Time(float64(ns))

@@ -100,7 +100,7 @@ func does(line string) doing {
 // clockTolerance is how far apart two readings of the same coarse clock may be that are taken at once.
 const clockTolerance = 50 // ms
 
-// read reads how long the turn has lasted. lua tells that Lua is on the stack.
+// read reads how long the turn has lasted. lua reports that Lua is on the stack.
 func (l *loopWatch) read(lua bool) (wait time.Duration, clock uint64, err error) {
 	var line [256]byte
 	n, err := l.syscall.ReadAt(line[:], 0)

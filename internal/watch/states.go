@@ -72,7 +72,7 @@ func readFor(ctx context.Context, w *worker.Worker, duration time.Duration) (g r
 	return g
 }
 
-// add counts what Lua does now, and tells whether it is on the stack.
+// add counts what Lua does now, and reports whether it is on the stack.
 func (g *readings) add(w *worker.Worker) (lua bool) {
 	vm := w.Running()
 	status, err := vm.Status()

@@ -244,7 +244,7 @@ func (r *Row) state(w *Watcher) {
 	evidence.Put(r.Evidence, timers.Name, set)
 }
 
-// machine is the state of one of the worker's Lua machines.
+// machine is the state of one of the worker's Lua VMs.
 func (r *Row) machine(m worker.Machine, h *health) LuaMachine {
 	var l LuaMachine
 	gc, err := m.VM.GC()

@@ -48,7 +48,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestRowOfNothing: no time, no glances, counters that run backwards because the process is another.
+// TestRowOfNothing: no time, no readings, counters that run backwards because the process is another.
 func TestRowOfNothing(t *testing.T) {
 	u := process.Usage{At: time.Unix(1000, 0), Voluntary: 10}
 	var got Row

@@ -24,7 +24,7 @@ type About struct {
 	Verified []string `json:"verified"` // that held, in words
 }
 
-// About says what the worker consists of. Its error tells that a check did not hold.
+// About says what the worker consists of. Its error reports that a check did not hold.
 func (w *Worker) About() (About, error) {
 	a := About{
 		PID: w.PID, Master: process.Parent(w.PID), Library: w.VM.Library,

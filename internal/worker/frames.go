@@ -21,14 +21,14 @@ const NoFile = "(machine code of no file)"
 // Sources are those of the worker's Lua, which name its functions.
 func (w *Worker) Sources() *luajit.Sources { return &w.sources }
 
-// ForgetNames forgets names where there are more than so many: they are found again.
+// ForgetNames forgets names where there are more than N: they are found again.
 func (w *Worker) ForgetNames(most int) {
 	if len(w.frames) > most {
 		clear(w.frames)
 	}
 }
 
-// CFrame names a frame of C. after tells that the address is one behind a call.
+// CFrame names a frame of C. after reports that the address is one behind a call.
 func (w *Worker) CFrame(address uint64, after bool) profile.Frame {
 	f := profile.Frame{Kind: profile.C}
 	if m, ok := w.Mapped(address); ok && m.Path == "[uprobes]" {

@@ -4,7 +4,7 @@ import (
 	"github.com/moonlap/moonlap/internal/luajit"
 )
 
-// A Machine is a Lua machine of a worker. An nginx with Lua in its http and in its stream block has two.
+// A Machine is a Lua VM of a worker. An nginx with Lua in its http and in its stream block has two.
 type Machine struct {
 	Name string // the block that it is of, "http" or "stream"; "" in another program
 	VM   *luajit.VM

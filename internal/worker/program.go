@@ -10,7 +10,7 @@ import (
 )
 
 // OpenProgram opens a process by its ID, whatever program it runs: an nginx worker or a whole nginx as
-// Open does, any other by searching its memory for a Lua machine. Of such a program the main thread is
+// Open does, any other by searching its memory for a Lua VM. Of such a program the main thread is
 // looked at. Close it afterwards.
 func OpenProgram(pid int) (*Worker, error) {
 	return openAs(pid, (*Worker).findAny)
@@ -58,7 +58,7 @@ func (w *Worker) exe() string { return fmt.Sprintf("/proc/%d/exe", w.PID) }
 // ErrEnded is the error of a worker that is no more.
 var ErrEnded = errors.New("it has ended")
 
-// Changed tells that the process runs another program than it did when it was opened.
+// Changed reports that the process runs another program than it did when it was opened.
 func (w *Worker) Changed() error {
 	if w.program == nil {
 		return nil

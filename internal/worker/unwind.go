@@ -10,7 +10,7 @@ import (
 const maxC = 128 // C frames of one stack
 
 // Unwind follows the C frames from the registers on, up to the outermost one or to where Lua begins:
-// its frames have been walked already. The error tells of a chain that broke. after tells that the
+// its frames have been walked already. The error tells of a chain that broke. after reports that the
 // registers are those behind a call, inLua that Lua called the C function, or was called by it.
 func (w *Worker) Unwind(memory process.Memory, r process.Registers, after, inLua bool) ([]process.Registers, error) {
 	var all []process.Registers
@@ -62,7 +62,7 @@ func (w *Worker) Outward(memory process.Memory, r process.Registers) ([]process.
 	return nil, fmt.Errorf("more than %d C functions that call back", most)
 }
 
-// runsLua tells whether machine code is the interpreter's or a trace's, which is of no file.
+// runsLua reports whether machine code is the interpreter's or a trace's, which is of no file.
 func (w *Worker) runsLua(address uint64) bool {
 	if w.VM.Asm.Contains(address) {
 		return true
@@ -97,7 +97,7 @@ func (w *Worker) foreign(memory process.Memory, r process.Registers, inLua bool)
 	return nil, false
 }
 
-// indirectCall tells whether an address lies behind an instruction of a file that calls by a register or by memory.
+// indirectCall reports whether an address lies behind an instruction of a file that calls by a register or by memory.
 func (w *Worker) indirectCall(address uint64) bool {
 	const longest = 7
 	if m, ok := w.Mapped(address); !ok || m.Path == "" {

@@ -160,7 +160,7 @@ func tailTicks(s span, most int) []tick {
 	return ticks
 }
 
-// percentLabel is so many nines as percent, and a digit after them: 0 % 90 % 99 % 99.9 %.
+// percentLabel is N nines as percent, and a digit after them: 0 % 90 % 99 % 99.9 %.
 func percentLabel(nines, then int) string {
 	if nines == 0 {
 		return "0 %"
@@ -190,7 +190,7 @@ func (a Axis) labelTicks(s span, most int) []tick {
 	return ticks
 }
 
-// shorten cuts a text to so many characters.
+// shorten cuts a text to N characters.
 func shorten(text string, most int) string {
 	r := []rune(text)
 	if len(r) <= most {

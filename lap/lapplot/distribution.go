@@ -16,7 +16,7 @@ type distribution struct {
 	min, max float64
 }
 
-// A bucket is so many values from low up to high; equal: all the same value.
+// A bucket is N values from low up to high; equal: all the same value.
 type bucket struct {
 	low, high float64
 	count     int64

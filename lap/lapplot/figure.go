@@ -140,7 +140,7 @@ type Mark struct {
 // ErrEmpty says that there is nothing to draw.
 var ErrEmpty = errors.New("lapplot: no laps to plot")
 
-// hasPoints tells whether a chart has a point that can be drawn.
+// hasPoints reports whether a chart has a point that can be drawn.
 func (c *Chart) hasPoints() bool {
 	for _, s := range c.Series {
 		for _, p := range s.Points {

@@ -103,7 +103,7 @@ func overwrite(name string, data []byte) error {
 	return err
 }
 
-// check tells whether there is anything to draw.
+// check reports whether there is anything to draw.
 func (f *Figure) check() error {
 	for _, c := range f.Charts {
 		if c.hasPoints() {

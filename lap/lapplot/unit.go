@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A multiple is a name for so many of a unit.
+// A multiple is a name for N of a unit.
 type multiple struct {
 	per  float64
 	name string

@@ -54,7 +54,7 @@ func untimed(b *testing.B, f func()) {
 	f()
 }
 
-// running tells whether b's timer runs, which testing does not say.
+// running reports whether b's timer runs, which testing does not say.
 func running(b *testing.B) bool {
 	before := b.Elapsed()
 	for start := time.Now(); time.Since(start) == 0; {

@@ -74,7 +74,7 @@ func Show(i record.Interval, decimals int) string {
 	return fmt.Sprintf("%.*f [%.*f, %.*f]", decimals, i.Estimate, decimals, i.Low, decimals, i.High)
 }
 
-// Inside tells whether the whole interval lies from low to high.
+// Inside reports whether the whole interval lies from low to high.
 func Inside(i record.Interval, low, high float64) bool {
 	return i.Low >= low && i.High <= high
 }

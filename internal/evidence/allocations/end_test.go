@@ -27,7 +27,7 @@ while true do
 end
 `
 
-// allocatorProbed tells whether a probe is in the process's allocator, which is compared with its file.
+// allocatorProbed reports whether a probe is in the process's allocator, which is compared with its file.
 func allocatorProbed(t *testing.T, pid int, at uint64) bool {
 	t.Helper()
 	p, err := process.Open(pid)

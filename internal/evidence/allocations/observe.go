@@ -78,7 +78,7 @@ func observeAllocations(at observe.At) (observe.Observer, error) {
 }
 
 // take takes a sample at an allocation.
-func (a *observer) take(m *probe.Moment) {
+func (a *observer) take(m *probe.Snapshot) {
 	s, ok := a.at.Sampling.Sample(m)
 	if !ok {
 		return

@@ -166,7 +166,7 @@ func wrongShares(l observation, budget float64, right []float64) (wrong []string
 		say("the samples stand for %.0f bytes, not %.0f", all, l.Bytes)
 	}
 	// The looks are a Poisson process on the bytes, so a line's share of n of them is binomial; looks of different weights tell
-	// as much as so many of the same. Five standard errors are one in a million.
+	// as much as N of the same. Five standard errors are one in a million.
 	n := all * all / squares
 	const errors = 5
 	// Each sample means the inverse of its probability: where all is probed, together for what was counted.

@@ -57,7 +57,7 @@ const untold = 10 * time.Millisecond
 
 const mostCycles = 8 // that are kept
 
-// next takes in the next reading; blind tells that there may have been several cycles since the one before.
+// next takes in the next reading; blind reports that there may have been several cycles since the one before.
 func (c *cycles) next(before, r reading, blind bool) {
 	c.readings++
 	if c.Lowest == 0 || r.InUse < c.Lowest {

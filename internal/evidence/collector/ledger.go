@@ -92,7 +92,7 @@ func (c *books) shortest() time.Duration {
 	return slices.Min(c.lengths)
 }
 
-// blindIn tells that there may have been more than one cycle in so much CPU time.
+// blindIn reports that there may have been more than one cycle in so much CPU time.
 func (c *books) blindIn(used time.Duration) bool {
 	const unknown = 5 * time.Millisecond // where no cycle's length is known yet
 	if s := c.shortest(); s > 0 {

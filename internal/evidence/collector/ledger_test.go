@@ -118,7 +118,7 @@ func TestLedgerOfMarking(t *testing.T) {
 }
 
 // churning allocates as much in each round as it has told a file, by LuaJIT's own count with the collector stopped, and then,
-// with the collector running, does so in so many rounds once another file is there.
+// with the collector running, does so in N rounds once another file is there.
 const churning = `local ffi = require "ffi"
 ffi.cdef "int access(const char *path, int mode); int usleep(unsigned us);"
 local kept, keep = {}, nil

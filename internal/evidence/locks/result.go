@@ -29,7 +29,7 @@ type Zone struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// AtLeast tells that rates may be higher: timing took a quarter of the time that was probed, and a worker that takes locks all the
+// AtLeast reports that rates may be higher: timing took a quarter of the time that was probed, and a worker that takes locks all the
 // while takes fewer then.
 func (r *Result) AtLeast() bool { return r.Cost > r.Probed/4 }
 

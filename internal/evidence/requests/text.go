@@ -45,7 +45,7 @@ func (r *Result) List(p *ui.Page, title string, most, below int) {
 }
 
 // lines are a line for a request, and below it one for each of its light threads and coroutines, as far as they
-// differ, up to so many.
+// differ, up to N.
 func lines(p *ui.Page, q ngxlua.InFlight, most int) [][]string {
 	age := p.None
 	if q.Age > 0 {

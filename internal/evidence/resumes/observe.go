@@ -114,7 +114,7 @@ func (o *observer) Spent() (cost, last time.Duration, err error) {
 func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()) }
 
 // note takes up a resume that took long.
-func (o *observer) note(m *probe.Moment) {
+func (o *observer) note(m *probe.Snapshot) {
 	r, w := m.Run, o.at.Worker
 	memory := m.Over(w.Process)
 	long := Long{

@@ -67,7 +67,7 @@ func byWorker(p *ui.Page, all []Worker) {
 	}
 }
 
-const noticed = 10 // a part of a time that is no smaller than one in so many
+const noticed = 10 // a part of a time that is no smaller than one in N
 
 // longest shows runs that took longest.
 func longest(p *ui.Page, all []Long) {

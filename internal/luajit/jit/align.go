@@ -28,7 +28,7 @@ type code struct {
 	cost  int    // of the alignments of all windows
 }
 
-// fits tells whether the machine code is one that the assembler can have made of the IR. Code of LuaJIT costs up to 4 an instruction;
+// fits reports whether the machine code is one that the assembler can have made of the IR. Code of LuaJIT costs up to 4 an instruction;
 // that of another trace 9 and more.
 func (c code) fits() bool {
 	const most, slack = 6, 60
@@ -289,7 +289,7 @@ func (t *Trace) weighCompare(m machine, i Instruction, s shape) (cost int, main 
 // arguments are the registers that C functions have their arguments in.
 const arguments = 1<<7 | 1<<6 | 1<<2 | 1<<1 | 1<<8 | 1<<9 | 0xff<<16
 
-// comparing tells that an instruction does nothing but compare.
+// comparing reports that an instruction does nothing but compare.
 func comparing(o Op) bool { return o <= ABC }
 
 func storing(o Op) bool {

@@ -30,7 +30,7 @@ func (w *walker) branch(one, two int, wanted opSet, evidence func(Instruction) i
 	return 0, false
 }
 
-// explained tells that all up to an instruction can have been emitted.
+// explained reports that all up to an instruction can have been emitted.
 func (w *walker) explained(r Ref) bool {
 	for i := w.cursor; i < r; i++ {
 		if !w.may.has(w.t.IR[i-Bias].Op) {
@@ -175,7 +175,7 @@ func (w *walker) distance(from int, s Snapshot) int {
 	return -1
 }
 
-// leads tells whether an instruction of the current function is where a snapshot was made, or what leads into or out of the function
+// leads reports whether an instruction of the current function is where a snapshot was made, or what leads into or out of the function
 // in which it was.
 func (w *walker) leads(n int, s Snapshot) bool {
 	pc := w.in.proto.First + 4*uint64(n)

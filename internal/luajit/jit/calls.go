@@ -110,7 +110,7 @@ func (w *walker) builtin(arguments []value) value {
 	return result
 }
 
-// foreign tells that a call is one of C, through FFI.
+// foreign reports that a call is one of C, through FFI.
 func (w *walker) foreign(called value) bool {
 	const cdata = 10
 	if i, ok := w.t.At(called.ref); ok && called.ref != 0 {

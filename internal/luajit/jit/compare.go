@@ -73,7 +73,7 @@ func condition(op int) relation {
 	return anyhow &^ equal
 }
 
-// decides tells whether a condition holds.
+// decides reports whether a condition holds.
 func (r relation) decides(condition relation) (holds, ok bool) {
 	switch {
 	case r != 0 && r&^condition == 0:

@@ -11,7 +11,7 @@ import (
 type Call struct {
 	Function, Proto uint64
 	From, To        uint64
-	// Whole tells that not even that is known: it may be anywhere in the function.
+	// Whole reports that not even that is known: it may be anywhere in the function.
 	Whole bool
 }
 
@@ -22,9 +22,9 @@ type Place []Call
 type Map struct {
 	ends   []uint32    // offset behind each machine instruction
 	which  []uint16    // of places
-	places []Place     // nil: it cannot be told
+	places []Place     // nil: it is not known
 	joined map[int]int // what ran before an instruction, where that is not the one before it
-	// Unfit tells that the machine code cannot have been made of the IR: nothing is known of its lines.
+	// Unfit reports that the machine code cannot have been made of the IR: nothing is known of its lines.
 	Unfit bool
 }
 
@@ -222,7 +222,7 @@ func (w *walker) finish() {
 	}
 }
 
-// uses tells whether an instruction has another for an operand, directly or through what was emitted between them.
+// uses reports whether an instruction has another for an operand, directly or through what was emitted between them.
 func (w *walker) uses(user, r Ref) bool {
 	seen := map[Ref]bool{}
 	for next := []Ref{user}; len(next) > 0; {

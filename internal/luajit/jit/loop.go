@@ -5,7 +5,7 @@ package jit
 // out.
 func (t *Trace) copies(loop Ref) map[Ref]Span {
 	from := map[Ref]Span{}
-	copied := map[Ref]Ref{} // to what; 0: it cannot be told
+	copied := map[Ref]Ref{} // to what; 0: it is not known
 	cursor := loop + 1
 	snaps := t.copiedSnapshots(loop)
 	sure := map[Ref]Ref{}
@@ -107,7 +107,7 @@ func loading(o Op) bool {
 }
 
 // storedBefore is what a load at the loop's beginning has when the first pass is at its end: what was stored last where it loads
-// from. 0: something was, but it cannot be told what; false: nothing was.
+// from. 0: something was, but it is not known what; false: nothing was.
 func (t *Trace) storedBefore(loop Ref, load Instruction) (value Ref, ok bool) {
 	store := map[Op]Op{ALOAD: ASTORE, HLOAD: HSTORE, ULOAD: USTORE, FLOAD: FSTORE, XLOAD: XSTORE}[load.Op]
 	for r := First; r < loop; r++ {

@@ -99,7 +99,7 @@ func (m machine) memory() (x86asm.Mem, bool) {
 	return x86asm.Mem{}, false
 }
 
-// stores tells that it writes to memory.
+// stores reports that it writes to memory.
 func (m machine) stores() bool {
 	_, ok := m.Args[0].(x86asm.Mem)
 	return ok

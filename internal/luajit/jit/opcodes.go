@@ -176,7 +176,7 @@ func modeTables() [][]byte {
 	return [][]byte{before, since}
 }
 
-// Known tells whether a build's read-only data have the table of modes of the operations that are known here. No symbol leads to
+// Known reports whether a build's read-only data have the table of modes of the operations that are known here. No symbol leads to
 // it; it is a hundred bytes long, and one operation more or less makes it another.
 func Known(data []byte) bool {
 	for _, table := range modeTables() {

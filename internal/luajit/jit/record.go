@@ -165,7 +165,7 @@ func (w *walker) read(register int) value {
 	return v
 }
 
-// reachable tells that what lies before an instruction can have been emitted meanwhile.
+// reachable reports that what lies before an instruction can have been emitted meanwhile.
 func (w *walker) reachable(r Ref) bool {
 	if s, ok := w.snapshot(); ok && r > s.Ref {
 		return false
@@ -197,7 +197,7 @@ const (
 	same
 )
 
-// is tells whether an operand is a value.
+// is reports whether an operand is a value.
 func (w *walker) is(r Ref, v value) int {
 	c, constant := w.t.Constants[r]
 	switch {

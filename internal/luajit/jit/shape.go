@@ -118,7 +118,7 @@ func (t *Trace) silent(r Ref) bool {
 	return i.silent()
 }
 
-// silent tells that an instruction has no machine code of its own: it was fused into the one that uses it, sunk, or is not needed.
+// silent reports that an instruction has no machine code of its own: it was fused into the one that uses it, sunk, or is not needed.
 func (i Instruction) silent() bool {
 	const parent = 1 // IRSLOAD_PARENT
 	switch i.Op {

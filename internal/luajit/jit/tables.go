@@ -1,6 +1,6 @@
 package jit
 
-// root tells whether a reference into memory is one into an object, with a key.
+// root reports whether a reference into memory is one into an object, with a key.
 func (w *walker) into(r Ref, object, key value) int {
 	found := unsure
 	for range 12 {
@@ -41,7 +41,7 @@ func (w *walker) into(r Ref, object, key value) int {
 	return found
 }
 
-// reaches tells whether an address is computed from a value.
+// reaches reports whether an address is computed from a value.
 func (w *walker) reaches(r, from Ref) bool {
 	const most = 5 // instructions of an address
 	for next, n := []Ref{r}, 0; len(next) > 0 && n < 1<<most; n++ {
@@ -109,7 +109,7 @@ func (w *walker) put(object, key, v value) {
 	w.overload = overload{object, []value{object, key, v}, stored}
 }
 
-// outside tells whether an instruction loads or stores a variable outside, by its number, of the function that runs.
+// outside reports whether an instruction loads or stores a variable outside, by its number, of the function that runs.
 func (w *walker) outside(i Instruction, n int) int {
 	const shift = 8
 	up, ok := w.t.At(i.Op1)

@@ -1,5 +1,5 @@
 // Package jit reads LuaJIT's traces from outside: which instruction of a trace's intermediate representation (IR) a place in its
-// machine code belongs to, and which bytecode that came from. Where either cannot be told, it says between which two.
+// machine code belongs to, and which bytecode that came from. Where either is not known, it says between which two.
 //
 // A finished trace keeps its IR with the registers that were allocated, its snapshots with the machine code and the bytecode that
 // they belong to, and its machine code. The assembler writes machine code from the last instruction to the first, so both are in

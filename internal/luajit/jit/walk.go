@@ -24,7 +24,7 @@ type step struct {
 	pc   uint64
 	lost bool // what came before it on the way is not known
 	may  opSet
-	// into tells that it may have called a function of Lua whose bytecode is not among the steps.
+	// into reports that it may have called a function of Lua whose bytecode is not among the steps.
 	into bool
 }
 
@@ -222,7 +222,7 @@ func (w *walker) begin(pc uint64) uint32 {
 	return ins
 }
 
-// here tells whether the way is where a snapshot was made.
+// here reports whether the way is where a snapshot was made.
 func (w *walker) here(s Snapshot) bool {
 	if s.PC != w.pc || s.Base+2 != w.in.base || len(s.Frames) != w.in.depth {
 		return false

@@ -198,7 +198,7 @@ func (m *Module) threadList(context, request uint64) uint64 {
 	return 0
 }
 
-// isRecord tells whether at an address there is the record of a coroutine of the request.
+// isRecord reports whether at an address there is the record of a coroutine of the request.
 func (m *Module) isRecord(at, request uint64) bool {
 	r := m.reader()
 	co := r.U64(at + m.layout.coroutine)

@@ -91,7 +91,7 @@ func try(memory process.Memory, state, size uint64) (t Try, ok bool) {
 	return t, r.Err == nil
 }
 
-// isPeer tells whether a text is the address of a server, as nginx writes it.
+// isPeer reports whether a text is the address of a server, as nginx writes it.
 func isPeer(s string) bool {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok {
 		return path != ""

@@ -9,7 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/probe"
 )
 
-// Works tells whether it does, and why not. With MOONLAP_TEST_REQUIRE_ALL set, it is an error where
+// Works reports whether it does, and why not. With MOONLAP_TEST_REQUIRE_ALL set, it is an error where
 // nothing is missing that it takes: then the programs are at fault.
 func Works() (ok bool, why, err error) {
 	session, why := probe.Open()

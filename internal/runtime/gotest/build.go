@@ -176,7 +176,7 @@ func (p *testPackage) declare(file string) {
 	}
 }
 
-// isBenchmark tells whether go test takes a function of this name for a benchmark.
+// isBenchmark reports whether go test takes a function of this name for a benchmark.
 func isBenchmark(name string) bool {
 	rest, ok := strings.CutPrefix(name, "Benchmark")
 	first, _ := utf8.DecodeRuneInString(rest)

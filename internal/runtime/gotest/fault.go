@@ -86,7 +86,7 @@ func (e *testEnd) results() (own []testResult) {
 	return own
 }
 
-// untimed tells of a result without a time, or of so many calls in none that there was no
+// untimed reports a result without a time, or with a number of calls in none that means there was no
 // loop: in a µs no machine counts to a million.
 func (e *testEnd) untimed() bool {
 	return slices.ContainsFunc(e.results(), func(r testResult) bool {

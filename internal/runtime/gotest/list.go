@@ -38,7 +38,7 @@ func (t *Tests) discover(ctx context.Context, p *testPackage, b benchFunc, timeo
 	return nil
 }
 
-// finished tells whether a benchmark printed a result.
+// finished reports whether a benchmark printed a result.
 func (o *testOutput) finished(name string) bool {
 	return slices.ContainsFunc(o.results, func(r testResult) bool { return r.name == name+o.suffix() })
 }

@@ -33,7 +33,7 @@ const (
 	// Modes are at least this far apart, relative to the faster, and in ns.
 	leastModeGap = 0.03
 	leastModeNS  = 0.3 // as exact as an empty function is told to be
-	// A gap must be so many times the spread inside the modes beside it, the largest
+	// A gap must be N times the spread inside the modes beside it, the largest
 	// gap inside them, and the noise of a process's location. Chosen by simulation:
 	// modes_sim_test.go.
 	gapToSpread = 4
@@ -42,7 +42,7 @@ const (
 	// A lone process must be further away.
 	loneFactor = 2
 	// Modes are about equally tight; stragglers on a busy machine are not. A mode's
-	// relative spread is at most so many times the largest one's, or this small.
+	// relative spread is at most N times the largest one's, or this small.
 	looser    = 3
 	tightness = 0.015
 )
@@ -151,7 +151,7 @@ func cutsHold(line []Located, cuts []int) bool {
 	return true
 }
 
-// allTight tells whether each cluster is about as tight as the largest.
+// allTight reports whether each cluster is about as tight as the largest.
 func allTight(line []Located, clusters [][2]int) bool {
 	relative := func(c [2]int) float64 {
 		if c[1]-c[0] < 2 {

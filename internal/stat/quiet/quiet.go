@@ -123,5 +123,5 @@ func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
 	return by, quiet, ok
 }
 
-// Enough tells whether so many quiet batches of all carry a process's figure.
+// Enough reports whether N quiet batches of all carry a process's figure.
 func Enough(quiet, all int) bool { return quiet >= max(3, min(10, all/10)) }

@@ -101,7 +101,7 @@ func QuantileMetric(metric string) (q float64, ok bool) {
 	return p / 100, true
 }
 
-// KnownMetric tells whether sides can be compared by a metric.
+// KnownMetric reports whether sides can be compared by a metric.
 func KnownMetric(metric string) bool {
 	_, quantile := QuantileMetric(metric)
 	return quantile || slices.Contains([]string{MetricRate, MetricCPU, MetricMean}, metric)
@@ -224,7 +224,7 @@ func NewBlocks(rule record.Comparing, rows int, metric string) *Blocks {
 		Now: record.Comparison{Metric: metric, Verdict: record.Undecided}}
 }
 
-// Look judges the blocks so far, where the schedule has a look at so many, until it is decided. At the end of a run
+// Look judges the blocks so far, where the schedule has a look at N, until it is decided. At the end of a run
 // that ended by its plan, last uses what error is left.
 func (b *Blocks) Look(blocks []Block, last bool) {
 	for _, n := range schedule {

@@ -87,7 +87,7 @@ func (j Judge) conclude(c record.Comparison, iv record.Interval, n int) record.C
 	return c
 }
 
-// tooManyAtZero tells whether more than a quarter of the pairs hold a time not above zero.
+// tooManyAtZero reports whether more than a quarter of the pairs hold a time not above zero.
 func tooManyAtZero(pairs []pair) bool {
 	n := 0
 	for _, p := range pairs {
@@ -109,7 +109,7 @@ func ratioOf(shift record.Interval) (ratio record.Interval, finite bool) {
 	return ratio, true
 }
 
-// decided tells whether more pairs have nothing to add: the interval lies inside the
+// decided reports whether more pairs have nothing to add: the interval lies inside the
 // margin, or on one side of none with the estimate beyond the margin (a smaller
 // difference may yet prove too small to matter); and with a gate it lies on one side of
 // that too.
@@ -146,7 +146,7 @@ func (j Judge) follow(pairs []pair, ended bool) record.Comparison {
 	return c
 }
 
-// TooSlow tells whether a comparison proves that B is slower than A by more than the gate
+// TooSlow reports whether a comparison proves that B is slower than A by more than the gate
 // allows. What takes longer than nothing does so by any share.
 func TooSlow(c record.Comparison, allowed float64) bool {
 	byDifference := c.Ratio.Estimate == 0 && c.DifferenceNS != nil

@@ -26,7 +26,7 @@ var schedule = func() (at []int) {
 	return at
 }()
 
-// isLook tells whether a run looks at so many pairs.
+// isLook reports whether a run looks at N pairs.
 func isLook(pairs int) bool {
 	_, found := slices.BinarySearch(schedule, pairs)
 	return found
@@ -103,7 +103,7 @@ func newLooks(alpha float64, at []int, share func(n int) float64) looks {
 	return l
 }
 
-// kernelOf is one side of the density of the sum of so many increments, times the step.
+// kernelOf is one side of the density of the sum of N increments, times the step.
 func kernelOf(increments int) []float64 {
 	deviation := math.Sqrt(float64(increments))
 	kernel := make([]float64, 1+int(kernelReach*deviation/latticeStep))

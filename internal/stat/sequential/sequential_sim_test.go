@@ -64,7 +64,7 @@ var noises = []struct {
 	}},
 }
 
-// differs runs one comparison that looks after every round, and tells whether it calls a
+// differs runs one comparison that looks after every round, and reports whether it calls a
 // difference and after how many. Only the test of no difference is made, not the interval.
 func differs(next func() (float64, float64), effect float64, l looks, most int) (bool, int) {
 	var pairs []pair

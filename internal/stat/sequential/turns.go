@@ -105,7 +105,7 @@ func (t *Turns) Fail(number int) {
 	}
 }
 
-// Open tells whether a comparison of a case needs more rounds, and whether it has one at all.
+// Open reports whether a comparison of a case needs more rounds, and whether it has one at all.
 func (t *Turns) Open(number int) (open, compared bool) {
 	for _, r := range t.rows {
 		if r.A.Case != number && r.B.Case != number {

@@ -22,10 +22,10 @@ type Batch struct {
 	Slower           float64
 }
 
-// Quiet tells whether nothing but the case ran in the batch, and nothing slowed the machine as its yardsticks tell.
+// Quiet reports whether nothing but the case ran in the batch, and nothing slowed the machine as its yardsticks tell.
 func (b Batch) Quiet() bool { return b.Timed && !b.Disturbed && b.Clean() }
 
-// Clean tells whether nothing but the case ran in the batch.
+// Clean reports whether nothing but the case ran in the batch.
 func (b Batch) Clean() bool { return !b.Traced && !b.Polluted }
 
 // Steadiness is how a process came to its steady state.
@@ -42,7 +42,7 @@ type Steadiness struct {
 	TooFew bool
 }
 
-// Counts tells whether batch i belongs to the steady state.
+// Counts reports whether batch i belongs to the steady state.
 func (s Steadiness) Counts(i int) bool {
 	for _, e := range s.Excursions {
 		if i >= e[0] && i < e[1] {
@@ -251,6 +251,6 @@ func anyFaster(segments []segment, steady segment) bool {
 	return false
 }
 
-// Measures tells whether batch i is of the state that the process is judged by: a process
+// Measures reports whether batch i is of the state that the process is judged by: a process
 // that is never steady still shows what it measured, all of it.
 func (s Steadiness) Measures(i int) bool { return s.Class == record.SteadyNone || s.Counts(i) }

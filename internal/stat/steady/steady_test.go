@@ -100,7 +100,7 @@ func TestFindSteadyOverSeries(t *testing.T) {
 		name    string
 		batches []Batch
 		want    string
-		counts  int // at least so many batches of the 500
+		counts  int // at least N batches of the 500
 	}{
 		{"one level", level(500, 5), record.SteadyFlat, 500},
 		{"each series at a level of its own", join(level(100, 5), level(100, 5.4), level(100, 4.9), level(100, 5.3), level(100, 5.1)),

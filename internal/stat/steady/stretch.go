@@ -57,7 +57,7 @@ func (t *stretch) settle(next *stretch, allowance *int, endAllowance int) (end *
 	return end
 }
 
-// startsAnew tells whether what comes before the stretch's own level is its beginning
+// startsAnew reports whether what comes before the stretch's own level is its beginning
 // after a collection: the first third, or, slower than the rest, up to two thirds, where
 // the stretch before had no such level either.
 func (t stretch) startsAnew(before stretch) bool {
@@ -74,7 +74,7 @@ func (t stretch) startsAnew(before stretch) bool {
 // and all series on each side agree.
 const largeStep = 0.2
 
-// stepsBefore tells whether a large step divides the series before i from those from
+// stepsBefore reports whether a large step divides the series before i from those from
 // i on.
 func stepsBefore(series []stretch, i int) bool {
 	agree := func(part []stretch) bool {

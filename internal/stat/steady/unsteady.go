@@ -7,7 +7,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
-// drifts tells whether a stretch without a changepoint still moves in one direction:
+// drifts reports whether a stretch without a changepoint still moves in one direction:
 // its blocks' floors follow their order (Spearman's rho, well beyond chance), and the
 // last third lies further from the first than levels may differ.
 func drifts(ys []float64) bool {
@@ -25,7 +25,7 @@ func drifts(ys []float64) bool {
 	return math.Abs(moved) > levelTolerance && math.Abs(rho) > max(0.5, 2/math.Sqrt(float64(len(order)-1)))
 }
 
-// trend tells whether the measured series move in one direction: a single one drifts
+// trend reports whether the measured series move in one direction: a single one drifts
 // inside; of several, at least four levels follow their order, further than levels may
 // differ, and inside most of them the batches go the same way.
 func trend(series []stretch, ys []float64) bool {
@@ -57,7 +57,7 @@ func trend(series []stretch, ys []float64) bool {
 	return direction*(last-first) > levelTolerance && 2*along > len(series)
 }
 
-// alternates tells whether levels alternate from batch to batch with a period of two
+// alternates reports whether levels alternate from batch to batch with a period of two
 // to four, in most series. Longer cycles are not looked for: a case that allocates has
 // them, in step with the collector, and is steady all the same.
 func alternates(series []stretch, at []int, ys []float64) bool {
@@ -74,7 +74,7 @@ func alternates(series []stretch, at []int, ys []float64) bool {
 	return 2*alternating > len(series)
 }
 
-// phasesDiffer tells whether the floor of a batch depends on its index modulo the
+// phasesDiffer reports whether the floor of a batch depends on its index modulo the
 // period by more than levels and two and a half times the phases' own spread may differ.
 func phasesDiffer(at []int, ys []float64, period int) bool {
 	phases := make([][]float64, period)

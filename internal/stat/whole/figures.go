@@ -32,7 +32,7 @@ func (f Figure) Of(p *record.ProcessRecord) (ns float64, ok bool) {
 	return values[0], true
 }
 
-// Rules are those of so many figures, whose intervals hold together as the run's rule says. The
+// Rules are those of N figures, whose intervals hold together as the run's rule says. The
 // gate is the first one's.
 func Rules(whole record.Comparing, figures int) []record.Comparing {
 	whole.Level = 1 - (1-whole.Level)/float64(figures)

@@ -11,18 +11,18 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 )
 
-// Kind is what made a moment a sample.
+// Kind is what made a snapshot.
 type Kind uint16
 
 // Kinds, as in moment.h.
 const (
 	OnCPU   Kind = 1 // a tick of the thread's CPU clock
-	Blocked Kind = 2 // it is put to sleep: see Moment.Call
-	Back    Kind = 3 // it runs again after that, Value ns later: see Moment.Slept, Queued
+	Blocked Kind = 2 // it is put to sleep: see Snapshot.Call
+	Back    Kind = 3 // it runs again after that, Value ns later: see Snapshot.Slept, Queued
 	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
 
-	Allocates Kind = 16 // Lua asks for memory: see Moment.Allocation
-	Ran       Kind = 17 // a run of Lua has taken long: see Moment.Run
+	Allocates Kind = 16 // Lua asks for memory: see Snapshot.Allocation
+	Ran       Kind = 17 // a run of Lua has taken long: see Snapshot.Run
 )
 
 // Flags and kinds of chunks, as in moment.h.
@@ -42,9 +42,9 @@ const (
 	chunkSize = 16
 )
 
-// A Moment is what the kernel saw of a thread: its registers, and a copy of what walking its stacks
+// A Snapshot is what the kernel saw of a thread: its registers, and a copy of what walking its stacks
 // takes.
-type Moment struct {
+type Snapshot struct {
 	Kind      Kind
 	Thread    int           // its ID, as the kernel has it in its outermost namespace
 	Main      bool          // it is the process's main thread, which runs Lua
@@ -73,14 +73,14 @@ type chunk struct {
 }
 
 // Call is the number of the system call that a thread is Blocked in; -1: in none, as in a page fault.
-func (m *Moment) Call() int { return int(int32(m.Value)) }
+func (m *Snapshot) Call() int { return int(int32(m.Value)) }
 
 // State is the kernel's state of a thread that is Blocked, as bits: 1 interruptible, 2 not; and others.
-func (m *Moment) State() uint32 { return uint32(m.Value >> 32) }
+func (m *Snapshot) State() uint32 { return uint32(m.Value >> 32) }
 
-var errMoment = errors.New("a moment from the kernel makes no sense")
+var errSnapshot = errors.New("a snapshot from the kernel makes no sense")
 
-// workerOf is the number of the worker that a moment is of; -1 where it is none.
+// workerOf is the number of the worker that a snapshot is of; -1 where it is none.
 func workerOf(b []byte) int {
 	if len(b) < headSize {
 		return -1
@@ -89,12 +89,12 @@ func workerOf(b []byte) int {
 }
 
 // decode reads what the kernel wrote (moment.h). stack is the offset of a coroutine's stack.
-func decode(b []byte, stack uint64) (*Moment, error) {
+func decode(b []byte, stack uint64) (*Snapshot, error) {
 	if len(b) < headSize {
-		return nil, fmt.Errorf("%w: %d bytes", errMoment, len(b))
+		return nil, fmt.Errorf("%w: %d bytes", errSnapshot, len(b))
 	}
 	le := binary.LittleEndian
-	m := &Moment{
+	m := &Snapshot{
 		Kind: Kind(le.Uint16(b[4:])), Thread: int(le.Uint32(b[12:])),
 		Time: time.Duration(le.Uint64(b[16:])), Value: le.Uint64(b[24:]), Unread: int(le.Uint32(b[32:])),
 	}
@@ -108,12 +108,12 @@ func decode(b []byte, stack uint64) (*Moment, error) {
 	return m, m.decodeChunks(chunks[:min(le.Uint32(b), uint32(len(chunks)))], stack)
 }
 
-func (m *Moment) decodeChunks(b []byte, stack uint64) error {
+func (m *Snapshot) decodeChunks(b []byte, stack uint64) error {
 	le := binary.LittleEndian
 	var returns []byte
 	for len(b) > 0 {
 		if len(b) < chunkSize || uint64(le.Uint32(b[8:])) > uint64(len(b)-chunkSize) {
-			return fmt.Errorf("%w: a chunk at its end", errMoment)
+			return fmt.Errorf("%w: a chunk at its end", errSnapshot)
 		}
 		c := chunk{le.Uint64(b), b[chunkSize:][:le.Uint32(b[8:])]}
 		what := le.Uint32(b[12:])
@@ -126,7 +126,7 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 			continue
 		case chunkTimes:
 			if len(c.bytes) < 24 {
-				return fmt.Errorf("%w: times of %d bytes", errMoment, len(c.bytes))
+				return fmt.Errorf("%w: times of %d bytes", errSnapshot, len(c.bytes))
 			}
 			m.Slept, m.Queued = time.Duration(le.Uint64(c.bytes)), time.Duration(le.Uint64(c.bytes[8:]))
 			m.Events = int(le.Uint64(c.bytes[16:]))
@@ -140,13 +140,13 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 				return err
 			}
 			continue
-		case chunkStack: // beyond it are other memory and later moments
+		case chunkStack: // beyond it are other memory and later snapshots
 			const reach = 1 << 20
 			end := c.address + uint64(len(c.bytes))
 			m.absent = append(m.absent, process.Interval{From: end, To: end + reach})
 		case chunkCoroutine:
 			if stack+8 > uint64(len(c.bytes)) {
-				return fmt.Errorf("%w: a coroutine of %d bytes", errMoment, len(c.bytes))
+				return fmt.Errorf("%w: a coroutine of %d bytes", errSnapshot, len(c.bytes))
 			}
 			if m.Run != nil {
 				m.Run.Coroutine = c.address
@@ -165,13 +165,13 @@ func (m *Moment) decodeChunks(b []byte, stack uint64) error {
 	return nil
 }
 
-// Over is the process's memory as it was at the moment, as far as it was copied; the rest, which has
+// Over is the process's memory as it was then, as far as it was copied; the rest, which has
 // to be what does not change as the process goes on, is read now. Stacks that were too large to be
 // copied whole end in process.ErrLeftOut.
-func (m *Moment) Over(live process.Memory) process.Memory { return &overlay{m, live} }
+func (m *Snapshot) Over(live process.Memory) process.Memory { return &overlay{m, live} }
 
-// Alone is what was copied at the moment, and nothing else: for what changes as the process goes on.
-func (m *Moment) Alone() process.Memory { return &overlay{m, nowhere{}} }
+// Alone is what was copied, and nothing else: for what changes as the process goes on.
+func (m *Snapshot) Alone() process.Memory { return &overlay{m, nowhere{}} }
 
 // nowhere has no memory at all.
 type nowhere struct{}
@@ -179,15 +179,15 @@ type nowhere struct{}
 // ReadAt implements process.Memory.
 func (nowhere) ReadAt([]byte, uint64) error { return process.ErrLeftOut }
 
-// Copied tells whether the moment has the byte at an address, so that it need not be read of the process, which has
+// Copied reports whether the snapshot has the byte at an address, so that it need not be read of the process, which has
 // gone on.
-func (m *Moment) Copied(address uint64) bool {
+func (m *Snapshot) Copied(address uint64) bool {
 	i, found := slices.BinarySearchFunc(m.chunks, address, func(c chunk, a uint64) int { return cmp.Compare(c.address, a) })
 	return found || i > 0 && address-m.chunks[i-1].address < uint64(len(m.chunks[i-1].bytes))
 }
 
 type overlay struct {
-	*Moment
+	*Snapshot
 	live process.Memory
 }
 
