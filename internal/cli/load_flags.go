@@ -147,7 +147,7 @@ func (o *loadOptions) completeDefaults(flags *pflag.FlagSet, compared bool) {
 		o.warmup = secondsFlag(time.Second)
 	}
 	// What is counted of a side is fetched some milliseconds after its slice, so that must not be short.
-	if (!compared || o.profile) && !flags.Changed("slice") {
+	if (!compared || len(o.counted.evidence.wanted()) > 0) && !flags.Changed("slice") {
 		o.slice = secondsFlag(100 * time.Millisecond)
 	}
 	if compared && !flags.Changed("duration") {

@@ -97,6 +97,8 @@ func TestLoadBrowser(t *testing.T) {
 	b.Eval(`(u => { const r = u.over.getBoundingClientRect(); return [r.x + u.valToPos(20.5e8, "x"), r.y + u.valToPos(53e6, "y")]; })(plots[4])`, &at)
 	b.Mouse("mouseMoved", at[0], at[1], 0)
 	b.Await("a cell tells how many", `document.querySelectorAll(".hover")[4].textContent.includes("% of the answers")`)
+	b.Resize(1280, 900)
+	b.Await("nothing is beside the window", "document.documentElement.scrollWidth <= 1280 && plots.every(u => u.root.getBoundingClientRect().right <= 1280)")
 	b.Prefer("dark")
 	b.Await("dark, as the reader prefers", `document.documentElement.dataset.theme == "dark"`)
 	b.Await("the stall is in the dark heat map", shown(20e8, 53e6))

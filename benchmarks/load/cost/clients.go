@@ -55,7 +55,7 @@ func runMoonlap(s *target.Server, w work, seconds int) (float64, error) {
 		side += fmt.Sprintf(", script=%q", path)
 	}
 	sum := 0.0
-	cmd, err := s.Engine(w.Scheme, side, fmt.Sprintf("connections=%d, duration_ns=%de9", w.Connections, seconds),
+	cmd, err := s.Engine(w.Scheme, side, fmt.Sprintf("connections=%d, duration_ns=%de9, timeout_ns=60e9", w.Connections, seconds), // wrk, too, waits for late answers
 		func(line target.Slice) error {
 			sum += line.Responses
 			return nil

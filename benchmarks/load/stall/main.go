@@ -2,6 +2,9 @@
 // loop, beside the open-loop truth of truth/truth.c:
 //
 //	make -C ../.. build && go run ./stall -rounds 6 -svg stall.svg
+//	go run ./stall -rounds 6 -seconds 5 -peers      and beside wrk2, oha, bombardier and h2load, where they are installed
+//
+// The truth runs twice in each round. By how much it differs from itself is how well anything can be known here.
 //
 // -svg draws the distributions of all rounds together: the picture of docs/explanation/load.md.
 //
@@ -16,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -32,6 +36,7 @@ const (
 	stall   = 200 * time.Millisecond
 
 	truthName = "truth"
+	againName = "the truth once more"
 )
 
 var percentiles = []float64{50, 90, 99, 99.9}
@@ -39,19 +44,20 @@ var percentiles = []float64{50, 90, 99, 99.9}
 func main() {
 	rounds := flag.Int("rounds", 6, "rounds; in each, every side runs once")
 	seconds := flag.Int("seconds", 10, "length of one run")
+	others := flag.Bool("peers", false, "also other load generators")
 	svg := flag.String("svg", "", "draw the distributions into this file")
 	flag.Parse()
 	if *rounds < estimate.LeastForMedian(level) {
 		fmt.Fprintf(os.Stderr, "stall: -rounds: a 95 %% interval needs at least %d\n", estimate.LeastForMedian(level))
 		os.Exit(2)
 	}
-	if err := run(*rounds, *seconds, *svg); err != nil {
+	if err := run(*rounds, *seconds, *others, *svg); err != nil {
 		fmt.Fprintln(os.Stderr, "stall:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds, seconds int, svg string) error {
+func run(rounds, seconds int, others bool, svg string) error {
 	s, err := target.Start()
 	if err != nil {
 		return err
@@ -63,12 +69,17 @@ func run(rounds, seconds int, svg string) error {
 	}
 	sides := []side{
 		{truthName, func() (outcome, error) { return runTruth(truth, s, seconds) }},
+		{againName, func() (outcome, error) { return runTruth(truth, s, seconds) }},
 		{"open loop, 2000 a second, 32 connections", func() (outcome, error) {
 			return runEngine(s, fmt.Sprintf("rate=%d, connections=32, duration_ns=%de9", rate, seconds))
 		}},
 		{"closed loop, corrected, 32 connections", func() (outcome, error) {
 			return runEngine(s, fmt.Sprintf("connections=32, duration_ns=%de9", seconds))
 		}},
+	}
+	own := len(sides)
+	if others {
+		sides = append(sides, installed(s, seconds)...)
 	}
 	from, first := time.Now().UTC(), target.LoadAverage()
 	all := map[string][]outcome{}
@@ -90,7 +101,7 @@ func run(rounds, seconds int, svg string) error {
 		fmt.Printf("| %s |%s %s |\n", one.name, cells(all[one.name], all[truthName], one.name == truthName), met(all[one.name], seconds))
 	}
 	if svg != "" {
-		return draw(svg, sides, all)
+		return draw(svg, slices.DeleteFunc(sides[:own], func(one side) bool { return one.name == againName }), all)
 	}
 	return nil
 }
@@ -100,9 +111,14 @@ func cells(of, truth []outcome, alone bool) (text string) {
 	for _, p := range percentiles {
 		var values, ratios []float64
 		for round := range of {
-			ns := float64(of[round].latency.Percentile(p))
-			values = append(values, ns)
-			ratios = append(ratios, ns/float64(truth[round].latency.Percentile(p)))
+			if ns, told := of[round].at(p); told {
+				right, _ := truth[round].at(p)
+				values, ratios = append(values, ns), append(ratios, ns/right)
+			}
+		}
+		if len(values) == 0 {
+			text += " not told |"
+			continue
 		}
 		text += fmt.Sprintf(" %.3f", estimate.Median(values)/1e6)
 		if !alone {

@@ -20,8 +20,21 @@ type side struct {
 // An outcome is what a side says of a run.
 type outcome struct {
 	latency, raw *lap.Histogram
-	sent         float64 // requests, where the side has a rate
+	printed      map[float64]float64 // ns by percentile, of one that tells no more
+	sent         float64             // requests, where the side has a rate
 }
+
+// at is a percentile, in ns; told is false where the side does not say.
+func (o outcome) at(p float64) (ns float64, told bool) {
+	if o.latency != nil {
+		return float64(o.latency.Percentile(p)), true
+	}
+	ns, told = o.printed[p]
+	return ns, told
+}
+
+// newHistogram has the buckets of the engine's.
+func newHistogram() (*lap.Histogram, error) { return lap.NewHistogramRange(64, time.Hour, 3) }
 
 func runTruth(program string, s *target.Server, seconds int) (o outcome, err error) {
 	_, port, _ := strings.Cut(s.Address("http"), ":")
@@ -31,7 +44,7 @@ func runTruth(program string, s *target.Server, seconds int) (o outcome, err err
 	if err != nil {
 		return o, err
 	}
-	if o.latency, err = lap.NewHistogramRange(64, time.Hour, 3); err != nil { // as the engine's
+	if o.latency, err = newHistogram(); err != nil {
 		return o, err
 	}
 	for line := range strings.Lines(string(out)) {
