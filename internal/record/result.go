@@ -159,7 +159,7 @@ type BatchTally struct {
 type Quiet struct {
 	Share     float64 `json:"share"`     // of the clean batches
 	Disturbed bool    `json:"disturbed"` // too few processes had quiet batches, so the figure is of all
-	AllNS     float64 `json:"all_ns"`    // the figure as it would be of all batches
+	AllNS     float64 `json:"all_ns"`    // the figure as it would be of all clean batches; 0: there are none
 	// SlowerLow to SlowerHigh is by how much the yardsticks took longer in the other batches, eight of ten: 0.08 is 8 %.
 	SlowerLow  float64 `json:"slower_low"`
 	SlowerHigh float64 `json:"slower_high"`

@@ -108,7 +108,7 @@ func batches(b record.BatchTally) string {
 // quiet says how the figure would read with the disturbed batches, where that matters.
 func (p *page) quiet(q *record.Quiet, ns float64) string {
 	const same = 0.03
-	if q == nil || q.Disturbed || math.Abs(q.AllNS-ns) <= same*math.Abs(ns) {
+	if q == nil || q.Disturbed || q.AllNS == 0 || math.Abs(q.AllNS-ns) <= same*math.Abs(ns) {
 		return ""
 	}
 	return fmt.Sprintf("%s of the time, which the figure is of%s%s per call over all of it", ui.Percent(q.Share), p.Dot, p.Time(q.AllNS))

@@ -26,24 +26,26 @@ func quietOf(units []unit) (carrying []unit, enough bool) {
 
 // machineWas tells what the yardsticks say of the machine while a case was measured; nil where there were none.
 func machineWas(units []unit, enough bool) *record.Quiet {
-	quietOnes, clean := 0, 0
+	quietOnes, clean, known := 0, 0, false
 	var slower, locations []float64
 	for _, u := range units {
 		m := u.vms[0].own.Machine
 		if !m.Known {
 			continue
 		}
+		known = true
 		quietOnes, clean = quietOnes+m.Quiet, clean+m.Clean
 		slower = append(slower, m.Slower...)
-		if u.class() != record.SteadyNone {
+		if u.class() != record.SteadyNone && m.Clean > 0 {
 			locations = append(locations, m.NS)
 		}
 	}
-	if len(locations) == 0 {
+	if !known {
 		return nil
 	}
-	q := &record.Quiet{
-		Share: float64(quietOnes) / float64(clean), Disturbed: !enough, AllNS: estimate.Median(locations),
+	q := &record.Quiet{Share: float64(quietOnes) / float64(max(1, clean)), Disturbed: !enough}
+	if len(locations) > 0 {
+		q.AllNS = estimate.Median(locations)
 	}
 	if len(slower) > 0 {
 		q.SlowerLow, q.SlowerHigh = estimate.Quantile(slower, 0.10), estimate.Quantile(slower, 0.90)
@@ -52,10 +54,10 @@ func machineWas(units []unit, enough bool) *record.Quiet {
 }
 
 // widen makes room in the interval of a figure that the machine disturbed: the case may suffer as much as the yardsticks
-// did, or not at all.
+// did, or not at all; and where batches were interrupted, as much as its fastest tells.
 func widen(d *record.Distribution, q *record.Quiet) {
 	if q != nil && q.Disturbed && d.Low > 0 {
-		d.Low /= 1 + q.SlowerHigh
+		d.Low = max(0, min(d.Low/(1+q.SlowerHigh), d.Min))
 	}
 }
 

@@ -134,3 +134,19 @@ func TestModesWithoutTraces(t *testing.T) {
 		t.Errorf("%d modes at %+v of what nothing but time sets apart", len(r.Modes), r.NSPerCall.Interval)
 	}
 }
+
+// A process of which every batch was interrupted is disturbed, and so is a run of such: its interval goes down to the
+// fastest batch.
+func TestInterruptedAllTheTime(t *testing.T) {
+	rec := twoLevels()
+	rec.Run.Yardsticks = map[string]float64{"core": 1430}
+	for _, p := range rec.Processes {
+		b := &p.Batches[0]
+		b.Yardsticks = map[string][]float64{"core": slices.Repeat([]float64{2000}, len(b.NS)+1)}
+		b.Switches = slices.Repeat([]int{1}, len(b.NS))
+	}
+	r := Summarize(rec).Cases[0]
+	if !r.Quiet.Disturbed || r.Quiet.Share != 0 || r.NSPerCall.Low > r.NSPerCall.Min || math.IsNaN(r.Quiet.AllNS) {
+		t.Errorf("%+v, %+v", r.Quiet, r.NSPerCall)
+	}
+}

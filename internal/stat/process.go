@@ -138,12 +138,15 @@ func machineOf(sequence []steady.Batch, state steady.Steadiness, counts []bool) 
 	var m Machine
 	var all []float64
 	for i, b := range sequence {
-		if b.Warmup || !b.Clean() || !state.Measures(i) {
+		if b.Warmup || !state.Measures(i) {
+			continue
+		}
+		m.Known = m.Known || b.Timed
+		m.Disturbed = m.Disturbed || counts[i] && b.Timed && !b.Quiet()
+		if !b.Clean() {
 			continue
 		}
 		all = append(all, b.NS)
-		m.Known = m.Known || b.Timed
-		m.Disturbed = m.Disturbed || b.Disturbed && counts[i]
 		switch {
 		case b.Quiet():
 			m.Quiet++
@@ -151,7 +154,9 @@ func machineOf(sequence []steady.Batch, state steady.Steadiness, counts []bool) 
 			m.Slower = append(m.Slower, b.Slower)
 		}
 	}
-	m.Clean, m.NS = len(all), estimate.Median(all)
+	if m.Clean = len(all); m.Clean > 0 {
+		m.NS = estimate.Median(all)
+	}
 	return m
 }
 
