@@ -53,6 +53,10 @@ func lines(moonlap, before, kinds string, length time.Duration) error {
 		for n, cost := range costs {
 			truth, err := ablate(folder, moonlap, f, cost, n%2 == 1)
 			if err != nil {
+				log.Print(f.name, ": once more: ", err)
+				truth, err = ablate(folder, moonlap, f, cost, n%2 == 1)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
 			rest = append(rest, fmt.Sprintf("%+.0f %%", 100*truth.rest))
@@ -132,7 +136,7 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return truth, err
+		return truth, fmt.Errorf("bench: %w: %s", err, out)
 	}
 	var result struct {
 		Cases []struct {

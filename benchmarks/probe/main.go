@@ -27,12 +27,13 @@ func main() {
 	long := flag.Duration("time", 10*time.Minute, "time for flat and ring")
 	before := flag.String("before", "", "for lines: another moonlap to compare with")
 	kinds := flag.String("kinds", "", "for lines: only the kinds of programs that match this `RE`")
+	sources := flag.String("sources", "", "for real: the `folder` with checkouts of json.lua, router.lua and lua-resty-template")
 	only := flag.String("load", "", "only this one of the loads "+strings.Join(paths, ", "))
 	objects := flag.String("objects", "100000,1000000,5000000", "objects of each heap")
 	spill := flag.String("spill", "", "for heap: moonlap's --spill `DIR`")
 	limits := flag.String("limits", "300,600", "for heap with -spill: `MB` of moonlap's memory cgroup")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap|lines")
+		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap|lines|real")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -66,6 +67,8 @@ func main() {
 		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
 	case "lines":
 		err = lines(*moonlap, *before, *kinds, *length)
+	case "real":
+		err = realLines(*moonlap, *sources, *length)
 	case "heap":
 		if *spill != "" {
 			err = spills(*moonlap, *spill, numbers("objects", *objects), numbers("limits", *limits))
@@ -74,7 +77,7 @@ func main() {
 		}
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring, heap or lines?")
+		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring, heap, lines or real?")
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -104,4 +104,20 @@ function _M.spin()
     ngx.print(longest, "\n")
 end
 
+--- What lua-resty-core does for requests: regular expressions, encodings, a shared dict, variables, headers, times.
+function _M.core()
+    local dict, n = ngx.shared.counts, 0
+    for i = 1, 200 do
+        local key = "user:" .. i % 50
+        dict:set(key, i, 60)
+        n = n + dict:get(key) + dict:incr("all", 1, 0)
+        local m = ngx.re.match("GET /users/" .. i, "/users/([0-9]+)", "jo")
+        n = n + #ngx.encode_base64(m[1]) + #ngx.escape_uri("a b&" .. i) + #ngx.md5(key)
+        n = n + #ngx.re.gsub("a-b-c", "-", "+", "jo") + ngx.crc32_short(key) % 7
+        ngx.ctx.n = n + #ngx.var.uri + ngx.now() % 2
+    end
+    ngx.header["X-N"] = n
+    ngx.print(n, "\n")
+end
+
 return _M

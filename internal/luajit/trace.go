@@ -1,6 +1,7 @@
 package luajit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/process"
@@ -124,7 +125,7 @@ func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint
 			pc = snap.pc + 4 // frames name the instruction after
 		}
 	}
-	frames := vm.entered(r, snap.frames, pc, function)
+	frames := vm.entered(r, snap.frames, pc, cmp.Or(snap.function, function))
 	if !exact && ok {
 		vm.widen(&frames[0], t, machine)
 	}
@@ -180,6 +181,10 @@ func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Fram
 	for common < min(len(before.frames), len(after.frames)) && before.frames[common] == after.frames[common] {
 		common++
 	}
+	if before.function != after.function {
+		return nil
+	}
+	function = cmp.Or(before.function, function)
 	inner := inlined{function: function}
 	if common > 0 {
 		inner = before.frames[common-1]
@@ -234,9 +239,10 @@ func (vm *VM) widen(f *Frame, t *trace, machine uint64) {
 
 // A snapshot is the state of the Lua stack at a point of a trace, as far as it is needed here.
 type snapshot struct {
-	offset uint64    // of the machine code that it belongs to
-	pc     uint64    // bytecode that runs next
-	frames []inlined // that the trace has entered since it began, outermost first
+	offset   uint64    // of the machine code that it belongs to
+	pc       uint64    // bytecode that runs next
+	function uint64    // that a tail call has put in the place of the one in which the trace began; 0: none
+	frames   []inlined // that the trace has entered since it began, outermost first
 }
 
 // An inlined function's frame has a slot for the function and one for the link to the frame before.
@@ -307,6 +313,11 @@ func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, b
 				f.proto = vm.guardedProto(t, ir, computed[slot-1])
 			}
 			s.frames = append(s.frames, f)
+		}
+	}
+	if f := constants[0] & pointerMask; f != 0 {
+		if guess := vm.reader(); guess.U8(f+objectType) == typeFunction && guess.Err == nil {
+			s.function = f
 		}
 	}
 	return s, r.Err == nil

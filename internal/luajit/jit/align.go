@@ -180,6 +180,8 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 	target := m.target()
 	own := i.Reg&noReg == 0 && target == i.Reg
 	switch {
+	case t.looksElsewhere(m, i):
+		return near + 2*moved, false
 	case jumps[m.Op]:
 		switch {
 		case i.guard():
@@ -247,11 +249,28 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 	return strange, false
 }
 
+// looksElsewhere reports that a machine instruction looks into another table than the one in which an instruction looks for a key.
+func (t *Trace) looksElsewhere(m machine, i Instruction) bool {
+	if h, ok := t.At(i.Op1); ok && (i.Op == EQ || i.Op == NE) && h.Op == HREF {
+		i = h
+	}
+	const node, mask = 0x28, 0x34 // of a table
+	mem, ok := m.memory()
+	if i.Op != HREF || !ok || m.Op == x86asm.LEA || mem.Base == x86asm.RSP {
+		return false
+	}
+	if compares[m.Op] { // of a node's key
+		return i.Reg&noReg == 0 && register(mem.Base) != i.Reg
+	}
+	table, ok := t.At(i.Op1)
+	return (mem.Disp == node || mem.Disp == mask) && ok && table.Reg&noReg == 0 && register(mem.Base) != table.Reg && m.target() != register(mem.Base)
+}
+
 // weighCompare weighs a comparison: of numbers, of the type that a load has found, in the register that it loaded, or of what
 // the instruction compares, in one of these registers.
 func (t *Trace) weighCompare(m machine, i Instruction, s shape) (cost int, main bool) {
 	numbers := m.Op == x86asm.UCOMISD || m.Op == x86asm.UCOMISS
-	_, fused := m.memory()
+	mem, fused := m.memory()
 	main = s.main[m.Op]
 	if !comparing(i.Op) {
 		_, value := m.Args[1].(x86asm.Imm)
@@ -277,6 +296,11 @@ func (t *Trace) weighCompare(m machine, i Instruction, s shape) (cost int, main 
 		operand, ok := t.At(r)
 		switch {
 		case !ok:
+		case operand.Reg&noReg != 0 && fused && operand.Op == FLOAD:
+			if object, ok := t.At(operand.Op1); ok && object.Reg&noReg == 0 && register(mem.Base) != object.Reg {
+				return near + moved, main
+			}
+			return fits, main
 		case operand.Reg&noReg != 0 && fused:
 			return fits, main
 		case operand.Reg&noReg == 0 && (register(m.Args[0]) == operand.Reg || register(m.Args[1]) == operand.Reg):

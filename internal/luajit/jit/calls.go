@@ -20,13 +20,14 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 			w.read(bcA(ins) + 1 + i)
 		}
 	}
+	from := w.cursor
 	next := w.callee(called, a, pc, tail)
 	if next == nil {
 		var arguments []value
 		for i := 1; i < bcC(ins) && bcOp(ins) == bcCALL; i++ {
 			arguments = append(arguments, w.read(bcA(ins)+1+i))
 		}
-		result := w.builtin(arguments)
+		result := w.builtin(arguments, from)
 		w.forget(a - 1)
 		w.slots[a] = result
 		if tail {
@@ -90,12 +91,12 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 	return next
 }
 
-// builtin finds what a function of LuaJIT's own has computed of its arguments, where that is one instruction.
-func (w *walker) builtin(arguments []value) value {
+// builtin finds what a function of LuaJIT's own, or of C, has computed of its arguments, where that is one instruction. from is the
+// first that it may have emitted.
+func (w *walker) builtin(arguments []value, from Ref) value {
 	if w.steps[len(w.steps)-1].into {
 		return value{}
 	}
-	from := w.cursor
 	result := w.findBy(computed, func(i Instruction) int {
 		for _, v := range arguments {
 			if v.ref != 0 && (w.is(i.Op1, v) == same || definitions[i.Op].refs[1] && w.is(i.Op2, v) == same) {

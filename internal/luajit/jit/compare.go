@@ -197,5 +197,5 @@ func (w *walker) kindOf(v value) (kind uint8, ok bool) {
 	if v.number {
 		return typeNum, true
 	}
-	return 0, false
+	return typeNil, v.absent
 }

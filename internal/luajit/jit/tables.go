@@ -74,6 +74,9 @@ func (w *walker) get(object, key value) value {
 		}
 		return w.into(i.Op1, object, key)
 	}
+	if w.misses(object, key) {
+		return value{absent: true}
+	}
 	v := w.findNew(ops(ALOAD, HLOAD, XLOAD), evidence)
 	if known, ok := w.fields[at]; v.ref == 0 && ok {
 		v = known
@@ -107,6 +110,30 @@ func (w *walker) put(object, key, v value) {
 		return w.into(i.Op1, object, key)
 	})
 	w.overload = overload{object, []value{object, key, v}, stored}
+}
+
+// misses finds that the trace makes sure that a key is in no table: it is not in this one, which has no metatable.
+func (w *walker) misses(object, key value) bool {
+	if object.ref <= Bias || !key.known() {
+		return false
+	}
+	looked := false
+	limit := w.limit()
+	for r := w.cursor; r < limit; r++ {
+		i := w.t.IR[r-Bias]
+		load, ok := w.t.At(i.Op1)
+		c := w.t.Constants[i.Op2]
+		switch {
+		case ok && i.Op == EQ && load.Op == HREF && c.Op == KKPTR && load.Op1 == object.ref && w.is(load.Op2, key) == same:
+			looked = true
+		case looked && ok && i.Op == EQ && load.Op == FLOAD && load.Op1 == object.ref && i.kind() == typeTab:
+			w.anchor(r)
+			return true
+		case !w.may.has(i.Op) || i.Op == HLOAD || i.Op == ALOAD:
+			return false
+		}
+	}
+	return false
 }
 
 // outside reports whether an instruction loads or stores a variable outside, by its number, of the function that runs.

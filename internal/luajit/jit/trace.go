@@ -46,6 +46,7 @@ type Instruction struct {
 // Types of instructions, and a flag.
 const (
 	typeMask  = 0x1f
+	typeNil   = 0
 	typeFalse = 1
 	typeStr   = 4
 	typeFunc  = 8

@@ -34,10 +34,11 @@ type value struct {
 	bits   uint64
 	number bool // bits are those of a number
 	object bool // bits are the address of an object
+	absent bool // it is nil: the key is not there
 	since  Ref  // of one that is unknown: what computes it comes from here on
 }
 
-func (v value) known() bool { return v.ref != 0 || v.number || v.object }
+func (v value) known() bool { return v.ref != 0 || v.number || v.object || v.absent }
 
 // A walker goes the way that the recorder went, as far as it can be told.
 type walker struct {
@@ -318,6 +319,11 @@ func (w *walker) lost() bool {
 		outermost := w.in
 		for outermost.caller != nil {
 			outermost = outermost.caller
+		}
+		if c, ok := w.t.Constants[s.Slots[0]]; ok && c.Op == KGC && s.Slots[0] != 0 { // a tail call has put it there
+			if p := w.source.Proto(w.source.Lua(c.Value & pointerMask)); p != nil {
+				outermost = &activation{function: c.Value & pointerMask, proto: p, base: 2}
+			}
 		}
 		w.next++
 		if !w.enter(s, outermost) {
