@@ -12,6 +12,7 @@ import (
 type Share struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"`
+	From  string  `json:"from,omitempty"` // of a library's line: whose line it was called from, most often
 }
 
 // Shares are parts of sums by their names, the largest first. A part without a name is left out.
@@ -19,7 +20,7 @@ func Shares(sums map[string]float64, of float64) []Share {
 	all := []Share{}
 	for name, sum := range sums {
 		if name != "" {
-			all = append(all, Share{name, sum / max(1, of)})
+			all = append(all, Share{Name: name, Share: sum / max(1, of)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Share) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Name, b.Name)) })
@@ -28,13 +29,20 @@ func Shares(sums map[string]float64, of float64) []Share {
 
 // MergeShares adds up parts of the same name.
 func MergeShares(a, b []Share) []Share {
-	sums := map[string]float64{}
+	sums, from := map[string]float64{}, map[string]Share{}
 	for _, list := range [][]Share{a, b} {
 		for _, s := range list {
 			sums[s.Name] += s.Share
+			if s.Share >= from[s.Name].Share {
+				from[s.Name] = s
+			}
 		}
 	}
-	return Shares(sums, 1)
+	all := Shares(sums, 1)
+	for i := range all {
+		all[i].From = from[all[i].Name].From
+	}
+	return all
 }
 
 // Scaled is the shares of a part of what was observed.
@@ -74,6 +82,9 @@ func ListShares(p *ui.Page, title string, list []Share) {
 			break
 		}
 		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
+		if s.From != "" {
+			p.Line(p.Faint.Render(p.Shorten("         called from "+ui.Clean(s.From), p.Options.Width)))
+		}
 	}
 }
 

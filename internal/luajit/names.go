@@ -2,6 +2,7 @@ package luajit
 
 import (
 	"encoding/binary"
+	"maps"
 
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -17,7 +18,63 @@ func (vm *VM) LearnNames() {
 	r := vm.reader()
 	main := r.U64(vm.Global + vm.Layout.MainThread)
 	left := maxNodes
-	vm.learn(r.U64(main+environment)&pointerMask, "", map[uint64]bool{}, 0, &left)
+	globals, seen := r.U64(main+environment)&pointerMask, map[uint64]bool{}
+	vm.learn(globals, "", seen, 0, &left)
+	table := globals // package.loaded.ffi, which is no global
+	for _, name := range []string{"package", "loaded", "ffi"} {
+		table = vm.tableIn(table, name, &left)
+	}
+	vm.learn(table, "ffi.", seen, maxDepth, &left)
+	vm.nameNeighbours()
+}
+
+// tableIn is the table of a name in another one; 0: there is none.
+func (vm *VM) tableIn(table uint64, name string, left *int) (found uint64) {
+	if table == 0 {
+		return 0
+	}
+	vm.eachNode(table, left, func(_ *process.Reader, key string, value uint64) {
+		if key == name && tagOf(value) == typeTable {
+			found = value & pointerMask
+		}
+	})
+	return found
+}
+
+// FFI is how the names of what C data does begin: calls of C functions, arithmetic, access to fields.
+const FFI = "FFI "
+
+// nameless are built-in functions that no table holds: iterators, and what C data does. LuaJIT numbers its functions in the order of its
+// libraries' sources, so each has its place before one that has a name.
+var nameless = map[string][]string{ // the nearest one last
+	"ipairs":         {"ipairs's iterator"},
+	"coroutine.wrap": {"coroutine.wrap's function"},
+	"string.gmatch":  {"string.gmatch"}, // its iterator
+	"ffi.cdef": {
+		FFI + "__index", FFI + "__newindex", FFI + "__eq", FFI + "__len", FFI + "__lt", FFI + "__le", FFI + "__concat", FFI + "call", FFI + "__add", FFI + "__sub",
+		FFI + "__mul", FFI + "__div", FFI + "__mod", FFI + "__pow", FFI + "__unm", FFI + "__tostring", FFI + "__pairs", FFI + "__ipairs",
+		FFI + "library's __index", FFI + "library's __newindex", FFI + "library's __gc", FFI + "callback's free", FFI + "callback's set",
+	},
+}
+
+// nameNeighbours names these where all of their places are free: in another LuaJIT they may be others.
+func (vm *VM) nameNeighbours() {
+	for id, name := range maps.Clone(vm.builtins) {
+		before := nameless[name]
+		if id > 255 || id <= uint64(len(before)) { // an address
+			continue
+		}
+		first := id - uint64(len(before))
+		free := true
+		for i := range before {
+			free = free && vm.builtins[first+uint64(i)] == ""
+		}
+		for i, one := range before {
+			if free {
+				vm.builtins[first+uint64(i)] = one
+			}
+		}
+	}
 }
 
 const (

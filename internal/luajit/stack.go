@@ -346,11 +346,8 @@ func (vm *VM) frame(r *process.Reader, function, pc uint64) Frame {
 		return Frame{Kind: C, Address: address, Function: name, Unnamed: name == ""}
 	}
 	name := vm.builtins[uint64(id)]
-	if name == "" && vm.builtins[uint64(id)-1] == "string.match" && vm.builtins[uint64(id)+1] == "string.gmatch" {
-		name = "string.gmatch" // its iterator
-	}
 	if name == "" {
-		// An iterator, say, that no table holds.
+		// One that no table holds, and that nameless does not know.
 		return Frame{Kind: Builtin, Function: fmt.Sprintf("builtin #%d", id), Unnamed: true}
 	}
 	return Frame{Kind: Builtin, Function: name}

@@ -9,6 +9,9 @@ func (r Line) advice() string {
 	switch {
 	case r.Samples < fewest || r.Share < little || r.Line == "":
 		return ""
+	case max(r.Interpreted, r.Compiled) == most && backtracks(r.Pattern) != "":
+		return "it backtracks: " + backtracks(r.Pattern) + " repeats what repeats itself, so a subject that does not match is tried in all ways, " +
+			"twice as many with each letter; repeat once, or take a possessive repeat, ++ for +"
 	case r.Compiling == most && !strings.Contains(r.Options, "o"):
 		return `the pattern is compiled each time: option "o" keeps it compiled. Where it is there already, patterns differ each time, or are ` +
 			"more than lua_regex_cache_max_entries (1024)"

@@ -52,9 +52,31 @@ func Of(l sample.Series) *Result {
 	r.Plugins = observe.Shares(l, lua, all, func(s sample.Sample) string { return sample.Module(s.Stack) })
 	if !slices.ContainsFunc(l.Samples, func(s sample.Sample) bool { return s.Bytes > 0 }) { // of allocations lines have bytes, and whose innermost function is always LuaJIT's
 		r.Lines = observe.Shares(l, lua, all, func(s sample.Sample) string { return sample.InnermostLua(s.Stack).Where() })
+		callers(l, lua, r.Lines)
 		r.Modules = observe.Shares(l, l.Samples, all, moduleOf)
 	}
 	return r
+}
+
+// callers fills in where lines of libraries were called from: what a user can change is a line of their own.
+func callers(l sample.Series, lua []sample.Sample, lines []evidence.Share) {
+	sums := map[[2]string]float64{}
+	most := map[string]float64{}
+	from := map[string]string{}
+	for _, s := range lua {
+		own := sample.OwnLua(s.Stack)
+		line := sample.InnermostLua(s.Stack).Where()
+		if own.Kind != profile.Lua || own.Where() == line {
+			continue
+		}
+		pair := [2]string{line, own.Where()}
+		if sums[pair] += l.Weight(s); sums[pair] > most[line] {
+			most[line], from[line] = sums[pair], own.Where()
+		}
+	}
+	for i := range lines {
+		lines[i].From = from[lines[i].Name]
+	}
 }
 
 // OfStacks is what a profile's stacks tell, where samples were not kept with more.
