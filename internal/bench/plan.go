@@ -44,6 +44,7 @@ type Options struct {
 	Warmup    int           // untimed rounds before, of whole commands
 	Precision float64       // half of the interval's width, relative
 	Time      time.Duration // budget a case
+	WaitQuiet time.Duration // more of it, while too few processes had quiet moments
 	Timeout   time.Duration // a process
 	Seed      uint64
 	// ProcessSeed replays one draw: every process gets this seed.

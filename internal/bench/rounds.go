@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // A group are the cases that are compared with one, which is the first; or a case alone.
@@ -106,8 +107,15 @@ func (r *run) spent(s *state) bool {
 	if r.count > 0 {
 		return s.processes >= r.count
 	}
-	return s.processes >= r.limits.most || s.spent >= r.budget && s.processes >= r.limits.few
+	budget := r.budget
+	if len(s.quiet) < leastQuiet {
+		budget += s.options.WaitQuiet
+	}
+	return s.processes >= r.limits.most || s.spent >= budget && s.processes >= r.limits.few
 }
+
+// leastQuiet processes with quiet moments have an interval, so that nothing more is waited for.
+var leastQuiet = estimate.LeastForMedian(estimate.Level)
 
 // precise reports whether a case's own interval, of its processes in quiet moments, is narrow enough. With a twin, whole pairs of rounds
 // are balanced.

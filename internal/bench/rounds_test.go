@@ -35,7 +35,7 @@ func comparing(t *testing.T, cases int, compare bool) *run {
 }
 
 // play runs rounds of the first group until it is done or most are over, and returns how
-// many there were. take is what a process of a case takes; 0: it fails.
+// many there were. take is what a process of a case takes; 0: it fails; below 0: it had no quiet moment.
 func (r *run) play(most int, take func(name string, round int) float64) int {
 	g := r.groups[0]
 	for round := range most {
@@ -49,9 +49,12 @@ func (r *run) play(most int, take func(name string, round int) float64) int {
 			}
 			s.processes++
 			s.spent += time.Second
-			if ns := take(s.Name, round); ns > 0 {
-				s.located[0][round] = ns
-			} else {
+			switch ns := take(s.Name, round); {
+			case ns > 0:
+				s.located[0][round], s.quiet[round] = ns, ns
+			case ns < 0:
+				s.located[0][round] = -ns
+			default:
 				s.failed = true
 			}
 		}
@@ -150,6 +153,33 @@ func TestTurns(t *testing.T) {
 		slices.Reverse(before)
 		if round%2 == 1 && !slices.Equal(before, g.order) {
 			t.Errorf("round %d is not the reverse of the one before", round)
+		}
+	}
+}
+
+// While too few processes had quiet moments a case gets more time, up to what --wait-quiet allows.
+func TestWaitsForQuiet(t *testing.T) {
+	for _, c := range []struct {
+		wait   time.Duration
+		quiet  func(round int) bool
+		rounds int
+	}{
+		{0, func(int) bool { return false }, 60},
+		{30 * time.Second, func(int) bool { return false }, 90},
+		{30 * time.Second, func(round int) bool { return round >= 70 }, 76},
+		{30 * time.Second, func(int) bool { return true }, 60},
+	} {
+		r := comparing(t, 1, false)
+		r.Sides[0].Options = Options{Precision: 1e-9, WaitQuiet: c.wait}
+		s := r.groups[0].states[0]
+		got := r.play(200, func(_ string, round int) float64 {
+			if c.quiet(round) {
+				return 100 + float64(round%7)
+			}
+			return -1
+		})
+		if got != c.rounds || s.failed {
+			t.Errorf("waiting %v: %d rounds, want %d", c.wait, got, c.rounds)
 		}
 	}
 }

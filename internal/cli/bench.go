@@ -116,6 +116,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 
 	f.IntVar(&o.Processes, "processes", 0, "exactly `N` fresh processes a case, instead of --time")
 	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a case")
+	f.DurationVar(&o.WaitQuiet, "wait-quiet", 0, "up to so much more time while the machine has no quiet moment")
 	f.Float64Var(&o.Precision, "precision", 0.01, "a case that is not compared is done when its interval is\n± this `SHARE` of its time")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a process that has not ended by then is killed")
 	f.Var(&o.memory, "memory", "most memory of a process")

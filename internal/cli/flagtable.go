@@ -74,6 +74,7 @@ var flagRules = []flagRule{
 	{name: "time", inFiles: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "compare", alone: true, inFiles: true},
 	{name: "list", alone: true},
+	{name: "wait-quiet", bounds: byCommand[bounds]{"": notNegative}},
 	{name: "precision", alone: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "replay", alone: true},
 	{name: "processes", bounds: byCommand[bounds]{"": notNegative, "lint": atLeast(6)}}, // fewer make no interval

@@ -71,7 +71,7 @@ func warnDisturbed(f *facts) *record.Warning {
 		Code: "disturbed",
 		Text: fmt.Sprintf("something else slowed the machine, by %+.0f to %+.0f %% of what it can do; only %.0f %% of the time was quiet, "+
 			"and the interval leaves room for as much", 100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
-		Advice: "measure again at another time, or for longer with --time; compare interleaved, which this leaves valid",
+		Advice: "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid",
 	}
 }
 
