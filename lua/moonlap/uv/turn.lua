@@ -201,12 +201,10 @@ local function forget_lost()
     q.lost = 0
 end
 
-local function check_lost()
-    if lost > 0 then
-        lost = 0
-        forget_lost() -- told once
-        error("moonlap.uv: out of memory, completions were lost", 0)
-    end
+local function tell_lost()
+    lost = 0
+    forget_lost() -- told once
+    error("moonlap.uv: out of memory, completions were lost", 0)
 end
 
 local function poll()
@@ -232,13 +230,17 @@ end
 -- libuv reads from a stream up to 32 times in a turn, and calls back each time. The shim reads once
 -- a poll: so where it has left something, there is another poll.
 local function drain_all()
-    check_lost()
+    if lost > 0 then
+        tell_lost()
+    end
     while work.records > 0 do
         drain()
         if has_more ~= 0 and polls < MOST_POLLS then
             polls = polls + 1
             poll_now(0)
-            check_lost()
+            if lost > 0 then
+                tell_lost()
+            end
         end
     end
 end
@@ -460,7 +462,7 @@ function api.backend_timeout()
 end
 
 for _, fn in ipairs {
-    in_c, is_busy, is_alive_in_c, is_alive, patience, check_lost, poll, drain_all, begin, finish,
+    in_c, is_busy, is_alive_in_c, is_alive, patience, tell_lost, poll, drain_all, begin, finish,
     turns, timers_first, guarded, run,
 } do
     jit.off(fn)
