@@ -2,7 +2,6 @@ package profile
 
 import (
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -11,98 +10,20 @@ import (
 // WritePprof writes the profile for go tool pprof and everything else that reads its format. Each
 // sample has its count and the time that it means; labels become tags.
 func (p *Profile) WritePprof(to io.Writer) error {
-	out := &profile.Profile{
-		SampleType: []*profile.ValueType{
-			{Type: "samples", Unit: "count"},
-			{Type: "time", Unit: "nanoseconds"},
+	out := &goProfile{
+		Profile: profile.Profile{
+			TimeNanos: p.Start.UnixNano(), DurationNanos: p.Duration.Nanoseconds(), Comments: []string{p.Title},
 		},
-		DefaultSampleType: "time",
-		TimeNanos:         p.Start.UnixNano(),
-		DurationNanos:     p.Duration.Nanoseconds(),
-		PeriodType:        &profile.ValueType{Type: "time", Unit: "nanoseconds"},
-		Period:            p.Period.Nanoseconds(),
-		Comments:          []string{p.Title},
+		functions: map[code]*profile.Function{}, locations: map[Frame]*profile.Location{}, mappings: map[string]*profile.Mapping{},
 	}
-	if p.Unit == Bytes { // by the names that Go's heap profiles have
-		space := &profile.ValueType{Type: "inuse_space", Unit: "bytes"}
-		out.SampleType, out.DefaultSampleType = []*profile.ValueType{space}, space.Type
-		out.PeriodType, out.Period = space, 1
-	}
-	if p.Mode == Allocations {
-		objects := &profile.ValueType{Type: "alloc_objects", Unit: "count"}
-		space := &profile.ValueType{Type: "alloc_space", Unit: "bytes"}
-		out.SampleType, out.DefaultSampleType = []*profile.ValueType{objects, space}, space.Type
-		out.PeriodType = space
-	}
-	if p.Unit == Time { // by the name that Go's profiles of blocking have
-		delay := &profile.ValueType{Type: "delay", Unit: "nanoseconds"}
-		out.SampleType, out.DefaultSampleType = []*profile.ValueType{delay}, delay.Type
-		out.PeriodType, out.Period = delay, 1
-	}
-	type code struct {
-		function, file string
-		first          int
-		line, last     int // of a range
-	}
-	functions := map[code]*profile.Function{}
-	locations := map[Frame]*profile.Location{}
-	mappings := map[string]*profile.Mapping{}
-	location := func(f Frame) *profile.Location {
-		if l, ok := locations[f]; ok {
-			return l
-		}
-		c := code{f.Function, f.File, f.FirstLine, 0, 0}
-		if f.Range() { // a location has one line, so the function's name has the range
-			c.line, c.last = f.Line, f.LastLine
-		}
-		fn, ok := functions[c]
-		if !ok {
-			name := f.Function
-			if f.Kind == Lua {
-				name = Frame{Function: f.Function, File: f.File, FirstLine: f.FirstLine, Line: c.line, LastLine: c.last, Kind: Lua}.Name()
-			}
-			fn = &profile.Function{
-				ID: uint64(len(functions) + 1), Name: name, SystemName: name,
-				Filename: f.File, StartLine: int64(f.FirstLine),
-			}
-			functions[c] = fn
-			out.Function = append(out.Function, fn)
-		}
-		// A location needs a mapping, and a tool that finds functions in it must not look for a
-		// binary of that name.
-		module := string(f.Kind)
-		if f.Kind == C {
-			module = f.File
-		}
-		m, ok := mappings[module]
-		if !ok {
-			m = &profile.Mapping{ID: uint64(len(mappings) + 1), File: module,
-				HasFunctions: true, HasFilenames: true, HasLineNumbers: true}
-			mappings[module] = m
-			out.Mapping = append(out.Mapping, m)
-		}
-		l := &profile.Location{ID: uint64(len(locations) + 1), Mapping: m,
-			Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
-		locations[f] = l
-		out.Location = append(out.Location, l)
-		return l
-	}
+	values := out.count(p)
 	for _, s := range p.Stacks {
-		sample := &profile.Sample{Value: []int64{s.Count, s.Count * p.Period.Nanoseconds()}}
-		switch {
-		case p.Mode == Allocations:
-			sample.Value = []int64{s.Objects, s.Count}
-		case p.Unit == Bytes || p.Unit == Time:
-			sample.Value = sample.Value[:1]
-		}
+		sample := &profile.Sample{Value: values(s), Label: map[string][]string{}}
 		for _, f := range slices.Backward(s.Frames) { // innermost first
-			sample.Location = append(sample.Location, location(f))
+			sample.Location = append(sample.Location, out.location(f))
 		}
-		for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
-			if sample.Label == nil {
-				sample.Label = map[string][]string{}
-			}
-			sample.Label[key] = []string{s.Labels[key]}
+		for key, value := range s.Labels {
+			sample.Label[key] = []string{value}
 		}
 		out.Sample = append(out.Sample, sample)
 	}
@@ -110,4 +31,89 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		return err
 	}
 	return out.Write(to)
+}
+
+// A goProfile is a profile in that format while it is made, with what stands in it once.
+type goProfile struct {
+	profile.Profile
+	functions map[code]*profile.Function
+	locations map[Frame]*profile.Location
+	mappings  map[string]*profile.Mapping // by file
+}
+
+// A code is a function as pprof has it.
+type code struct {
+	function, file string
+	first          int
+	line, last     int // of a range
+}
+
+// count says what the profile counts, and returns a stack's values of that.
+func (out *goProfile) count(p *Profile) (values func(Stack) []int64) {
+	period := p.Period.Nanoseconds()
+	count := func(s Stack) []int64 { return []int64{s.Count} }
+	named := func(period int64, names ...string) { // pairs of a type and a unit; the last is the usual one
+		for i := 0; i < len(names); i += 2 {
+			out.PeriodType = &profile.ValueType{Type: names[i], Unit: names[i+1]}
+			out.SampleType = append(out.SampleType, out.PeriodType)
+		}
+		out.DefaultSampleType, out.Period = out.PeriodType.Type, period
+	}
+	switch { // by the names that Go's profiles of the heap, and of blocking, have
+	case p.Mode == Allocations:
+		named(1, "alloc_objects", "count", "alloc_space", "bytes")
+		return func(s Stack) []int64 { return []int64{s.Objects, s.Count} }
+	case p.Unit == Bytes:
+		named(1, "inuse_space", "bytes")
+		return count
+	case p.Unit == Time:
+		named(1, "delay", "nanoseconds")
+		return count
+	}
+	named(period, "samples", "count", "time", "nanoseconds")
+	return func(s Stack) []int64 { return []int64{s.Count, s.Count * period} }
+}
+
+func (out *goProfile) location(f Frame) *profile.Location {
+	if l, ok := out.locations[f]; ok {
+		return l
+	}
+	l := &profile.Location{ID: uint64(len(out.locations) + 1), Mapping: out.mapping(f),
+		Line: []profile.Line{{Function: out.function(f), Line: int64(f.Line)}}}
+	out.locations[f] = l
+	out.Location = append(out.Location, l)
+	return l
+}
+
+func (out *goProfile) function(f Frame) *profile.Function {
+	c := code{f.Function, f.File, f.FirstLine, 0, 0}
+	if f.Range() { // a location has one line, so the function's name has the range
+		c.line, c.last = f.Line, f.LastLine
+	}
+	fn, ok := out.functions[c]
+	if !ok {
+		name := f.Function
+		if f.Kind == Lua {
+			name = Frame{Function: f.Function, File: f.File, FirstLine: f.FirstLine, Line: c.line, LastLine: c.last, Kind: Lua}.Name()
+		}
+		fn = &profile.Function{ID: uint64(len(out.functions) + 1), Name: name, SystemName: name, Filename: f.File, StartLine: int64(f.FirstLine)}
+		out.functions[c] = fn
+		out.Function = append(out.Function, fn)
+	}
+	return fn
+}
+
+// mapping is what a location needs; a tool that finds functions in it must not look for a binary of that name.
+func (out *goProfile) mapping(f Frame) *profile.Mapping {
+	module := string(f.Kind)
+	if f.Kind == C {
+		module = f.File
+	}
+	m, ok := out.mappings[module]
+	if !ok {
+		m = &profile.Mapping{ID: uint64(len(out.mappings) + 1), File: module, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}
+		out.mappings[module] = m
+		out.Mapping = append(out.Mapping, m)
+	}
+	return m
 }

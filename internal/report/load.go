@@ -9,7 +9,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -301,13 +300,4 @@ func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
 		offered,
 		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)))
-}
-
-// LoadErrors lists errors by kind for a line.
-func LoadErrors(e record.LoadErrors) string {
-	var parts []string
-	for _, k := range load.ErrorKinds(e) {
-		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.Name))
-	}
-	return strings.Join(parts, ", ")
 }

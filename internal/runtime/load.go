@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,7 +31,7 @@ type LoadJob struct {
 	Seed        float64
 	Pipeline    int
 	Protocol    string
-	NoKeepalive bool
+	NoKeepalive bool  `lua:"keepalive,not"`
 	MemoryBytes int64 // most private memory of a thread; 0: no limit
 }
 
@@ -46,7 +46,7 @@ type LoadSide struct {
 	BodyFile  string
 	Script    string
 	Args      []string // of the script
-	PIDs      []int    // the server's processes, whose CPU time is read
+	PIDs      []int    `lua:"pids"` // the server's processes, whose CPU time is read
 	TLS       LoadTLS
 }
 
@@ -55,95 +55,13 @@ type LoadTLS struct {
 	Insecure      bool
 	SNI           string
 	CA, Cert, Key string
-	NoResume      bool
+	NoResume      bool `lua:"resume,not"`
 }
 
 // Lua returns the job as Lua source.
 func (j LoadJob) Lua() string {
-	var t luaTable
-	t.text("kind", record.KindLoad)
-	var sides luaTable
-	for _, s := range j.Sides {
-		sides = append(sides, s.lua())
-	}
-	t.field("sides", sides.source())
-	t.number("threads", float64(j.Threads))
-	t.number("connections", float64(j.Connections))
-	t.number("duration_ns", j.DurationNS)
-	t.number("requests", float64(j.Requests))
-	t.number("rate", j.Rate)
-	t.text("arrivals", j.Arrivals)
-	if len(j.Stages) > 0 {
-		var stages luaTable
-		for _, s := range j.Stages {
-			var stage luaTable
-			stage.field("rate", strconv.FormatFloat(s.Rate, 'g', -1, 64))
-			stage.number("duration_ns", s.DurationNS)
-			if s.From != nil {
-				stage.field("from", strconv.FormatFloat(*s.From, 'g', -1, 64))
-			}
-			stages = append(stages, stage.source())
-		}
-		t.field("stages", stages.source())
-	}
-	t.number("slice_ns", j.SliceNS)
-	t.number("warmup_ns", j.WarmupNS)
-	t.number("timeout_ns", j.TimeoutNS)
-	t.number("seed", j.Seed)
-	t.number("pipeline", float64(j.Pipeline))
-	t.text("protocol", j.Protocol)
-	t.field("keepalive", strconv.FormatBool(!j.NoKeepalive))
-	t.number("memory_bytes", float64(j.MemoryBytes))
-	return "return " + t.source()
-}
-
-func (s LoadSide) lua() string {
-	var t luaTable
-	t.text("name", s.Name)
-	t.text("url", s.URL)
-	t.list("addresses", s.Addresses)
-	t.text("unix", s.Unix)
-	if len(s.Headers) > 0 {
-		var headers luaTable
-		for _, h := range s.Headers {
-			headers = append(headers, "{"+quoteLua(h[0])+", "+quoteLua(h[1])+"}")
-		}
-		t.field("headers", headers.source())
-	}
-	t.text("method", s.Method)
-	t.text("body", s.Body)
-	t.text("body_file", s.BodyFile)
-	t.text("script", s.Script)
-	t.list("args", s.Args)
-	t.numbers("pids", s.PIDs)
-	var tls luaTable
-	tls.flag("insecure", s.TLS.Insecure)
-	tls.text("sni", s.TLS.SNI)
-	tls.text("ca", s.TLS.CA)
-	tls.text("cert", s.TLS.Cert)
-	tls.text("key", s.TLS.Key)
-	tls.field("resume", strconv.FormatBool(!s.TLS.NoResume))
-	t.field("tls", tls.source())
-	return t.source()
-}
-
-func (t luaTable) source() string { return "{" + strings.Join(t, ", ") + "}" }
-
-func (t *luaTable) flag(key string, on bool) {
-	if on {
-		t.field(key, "true")
-	}
-}
-
-func (t *luaTable) numbers(key string, values []int) {
-	if len(values) == 0 {
-		return
-	}
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = strconv.Itoa(v)
-	}
-	t.field(key, "{"+strings.Join(words, ", ")+"}")
+	kind := "kind = " + quoteLua(record.KindLoad)
+	return "return {" + strings.Join(append([]string{kind}, luaFields(reflect.ValueOf(j))...), ", ") + "}"
 }
 
 // A LoadSpec is an engine of load to start.

@@ -62,75 +62,90 @@ func (l Series) Profile(which string, unit profile.Unit) (*profile.Profile, Seri
 	return p, chosen
 }
 
+// A group is samples that a profile counts together.
+type group struct {
+	stack             *profile.Frame // its first one: equal stacks share their memory
+	state, uri, cause string
+	lock, phase       string
+	queued            bool // woken, without a processor
+}
+
+// A counted is a group, by the slices of a profile's time.
+type counted struct {
+	group
+	frames  []profile.Frame
+	slices  []int64
+	objects float64
+}
+
 // AddTo adds the samples to a profile, with the request, the state of Lua, the phase and the
 // plugin or module as labels.
 // They are in the order of their time, of one worker after the other. A profile of time has a sample's
 // share of the time, or how long it slept.
 func (l Series) AddTo(p *profile.Profile) {
-	type group struct {
-		stack             *profile.Frame // its first one: equal stacks share their memory
-		state, uri, cause string
-		lock, phase       string
-		queued            bool // woken, without a processor
-	}
-	counts := map[group][]int64{}
-	objects := map[group]float64{}
-	var order []group // in which they were first seen
-	stacks := map[*profile.Frame][]profile.Frame{}
+	known := map[group]*counted{}
+	var order []*counted // in which they were first seen
 	for i, s := range l.Samples {
-		g := group{uri: s.Request.URI, lock: s.Lock, phase: s.Phase}
-		if len(s.Stack) > 0 {
-			g.stack = &s.Stack[0]
-		}
-		if s.Lua {
-			g.state = s.State.String()
-		}
-		stacks[g.stack] = s.Stack
-		add := func(g group, n int64) {
+		l.count(s, p.Unit, func(g group, n int64) {
 			if n == 0 {
 				return
 			}
-			if counts[g] == nil {
-				counts[g] = make([]int64, profile.Slices)
-				order = append(order, g)
+			c := known[g]
+			if c == nil {
+				c = &counted{group: g, frames: s.Stack, slices: make([]int64, profile.Slices)}
+				known[g], order = c, append(order, c)
 			}
-			counts[g][i*profile.Slices/len(l.Samples)] += n
-		}
-		switch {
-		case s.Bytes > 0:
-			add(g, int64(math.Round(s.Bytes)))
-			objects[g] += s.Objects
-		case p.Unit != profile.Time:
-			add(g, 1)
-		case s.Sleep == nil:
-			add(g, l.Every.Nanoseconds())
-		default:
-			g.cause = s.Sleep.cause()
-			add(g, s.Sleep.For.Nanoseconds())
-			g.queued = true
-			add(g, s.Sleep.Queued.Nanoseconds())
-		}
+			c.slices[i*profile.Slices/len(l.Samples)] += n
+			c.objects += s.Objects
+		})
 	}
-	for _, g := range order {
-		stack := stacks[g.stack]
-		frames := outermostFirst(stack)
-		if g.queued {
-			frames = append(frames, queued)
-		}
-		labels := map[string]string{}
-		for key, value := range map[string]string{
-			"state": g.state, "uri": g.uri, "phase": g.phase, "module": profile.Module(frames), "cause": g.cause, "lock": g.lock,
-		} {
-			if value != "" {
-				labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes
-			}
-		}
-		p.AddSliced(frames, labels, counts[g])
-		p.Stacks[len(p.Stacks)-1].Objects = int64(math.Round(objects[g]))
+	for _, c := range order {
+		c.addTo(p)
 	}
 	if p.Mode == Wall && p.Unit == profile.Time {
 		l.addQueued(p)
 	}
+}
+
+// count adds what a sample counts of the unit.
+func (l Series) count(s Sample, unit profile.Unit, add func(group, int64)) {
+	g := group{uri: s.Request.URI, lock: s.Lock, phase: s.Phase}
+	if len(s.Stack) > 0 {
+		g.stack = &s.Stack[0]
+	}
+	if s.Lua {
+		g.state = s.State.String()
+	}
+	switch {
+	case s.Bytes > 0:
+		add(g, int64(math.Round(s.Bytes)))
+	case unit != profile.Time:
+		add(g, 1)
+	case s.Sleep == nil:
+		add(g, l.Every.Nanoseconds())
+	default:
+		g.cause = s.Sleep.cause()
+		add(g, s.Sleep.For.Nanoseconds())
+		g.queued = true
+		add(g, s.Sleep.Queued.Nanoseconds())
+	}
+}
+
+func (c *counted) addTo(p *profile.Profile) {
+	frames := outermostFirst(c.frames)
+	if c.queued {
+		frames = append(frames, queued)
+	}
+	labels := map[string]string{}
+	for key, value := range map[string]string{
+		"state": c.state, "uri": c.uri, "phase": c.phase, "module": profile.Module(frames), "cause": c.cause, "lock": c.lock,
+	} {
+		if value != "" {
+			labels[key] = strings.ToValidUTF8(value, "\uFFFD") // a URI holds any bytes
+		}
+	}
+	p.AddSliced(frames, labels, c.slices)
+	p.Stacks[len(p.Stacks)-1].Objects = int64(math.Round(c.objects))
 }
 
 // outermostFirst is a stack as profiles have it.

@@ -75,38 +75,20 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 	last := s.before // an ended worker's can't be read any more
 	during, stop := context.WithTimeout(ctx, duration)
 	defer stop()
-	over := during.Done()
-	chores := time.NewTicker(250 * time.Millisecond)
-	defer chores.Stop()
-	defer s.Forget()
 	l := &s.looks
-	var err error
-	for snapshots := s.Source.Snapshots(); snapshots != nil; {
-		select {
-		case m, ok := <-snapshots:
-			if !ok {
-				snapshots = nil
-				break
-			}
-			err = errors.Join(err, s.take(m))
-		case <-chores.C:
-			if over == nil {
-				break
-			}
-			tick(time.Since(start))
-			if last, err = s.follow(s.Source, last, start); err != nil {
-				stop()
-			}
-		case <-over:
-			over = nil
-			end()
-			s.Source.Detach()
-			l.Start, l.Elapsed = start, time.Since(start)
-			if after, e := s.Stat(); e == nil {
-				last = after
-			}
-		}
+	chore := func() (err error) {
+		tick(time.Since(start))
+		last, err = s.follow(s.Source, last, start)
+		return err
 	}
+	err := s.read(during, chore, func() {
+		end()
+		s.Source.Detach()
+		l.Start, l.Elapsed = start, time.Since(start)
+		if after, e := s.Stat(); e == nil {
+			last = after
+		}
+	})
 	l.Compilation = s.compilation()
 	l.Used = time.Duration(last.Ticks-s.before.Ticks) * clockTick
 	l.CPU = float64(l.Used) / float64(l.Elapsed)
@@ -119,6 +101,44 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 		s.diary.end(s.PID, l, s.wants.Turns)
 	}
 	return *l, cmp.Or(err, ctx.Err(), lostErr)
+}
+
+// choresEvery is how often what has changed in a worker is followed, and a tail reported.
+const choresEvery = 250 * time.Millisecond
+
+// read takes in snapshots until ctx ends, or a chore fails, of which there is one now and then. Then it calls end, which has to
+// detach the source, and takes in what the kernel has copied until then.
+func (s *Sampling) read(ctx context.Context, chore func() error, end func()) (err error) {
+	defer s.Forget()
+	chores := time.NewTicker(choresEvery)
+	defer chores.Stop()
+	over := ctx.Done()
+	stop := func(why error) {
+		err, over = why, nil
+		end()
+	}
+	for snapshots := s.Source.Snapshots(); snapshots != nil; {
+		select {
+		case m, ok := <-snapshots:
+			if !ok {
+				snapshots = nil
+				break
+			}
+			if why := s.take(m); why != nil && over != nil {
+				stop(why)
+			}
+		case <-chores.C:
+			if over == nil {
+				break
+			}
+			if why := chore(); why != nil {
+				stop(why)
+			}
+		case <-over:
+			stop(nil)
+		}
+	}
+	return err
 }
 
 // take takes in a snapshot.

@@ -24,8 +24,6 @@ type Tail struct {
 }
 
 const (
-	// tailEvery is how often the tail is reported.
-	tailEvery = 250 * time.Millisecond
 	// mostInTail bounds the memory of samples: a worker that is put to sleep 2,000 times a second for ten seconds has
 	// two thirds of that.
 	mostInTail = 1 << 15
@@ -34,7 +32,7 @@ const (
 	mostNamed = 1 << 14
 )
 
-// Tail has the kernel tell what is wanted of the worker, keeps what ended in the last seconds, and hands that to each, four times
+// Tail has the kernel report what is wanted of the worker, keeps what ended in the last seconds, and hands that to each, four times
 // a second and once more at the end: when ctx ends, or the worker does, which is no error. each may look into the
 // worker, and must not keep the slices. Sleeps are always reported, allocations never.
 func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Duration, each func(*Tail)) error {
@@ -44,70 +42,39 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 		return err
 	}
 	defer fate.Close()
-	last, err := w.Stat()
+	sampling, err := w.Sampling(s, wants)
 	if err != nil {
 		return err
 	}
-	source, diary, err := w.attach(s, wants)
-	if err != nil {
-		return err
-	}
-	defer w.Forget()
-	t := &Tail{Series: Series{Timed: true, Began: probe.Now(), Every: wants.every()}}
-	t.Since = t.Began
+	source, seen, last, start := sampling.Source, &sampling.looks, sampling.before, time.Now()
+	t := &Tail{Since: seen.Began}
 	tell := func() {
-		t.Asleep = diary.asleepNow(t.Rest)
+		known := len(t.Samples)
+		t.Series = *seen
+		t.New = len(t.Samples) - known
+		t.Asleep = sampling.diary.asleepNow(t.Rest)
 		t.Now = probe.Now()
 		t.forget(t.Now - keep)
+		*seen = t.Series
 		each(t)
-		t.New = 0
 	}
-	start := time.Now()
-	tick := time.NewTicker(tailEvery)
-	defer tick.Stop()
-	over := ctx.Done()
-	end := func(why error) {
-		err, over = why, nil
-		source.Detach()
-	}
-	for snapshots := source.Snapshots(); snapshots != nil; {
-		select {
-		case m, ok := <-snapshots:
-			if !ok {
-				snapshots = nil
-				break
-			}
-			known, had := w.URI(), len(t.Samples)
-			w.note(s, m, &t.Series, diary)
-			t.New += len(t.Samples) - had
-			if over != nil && w.URI() != known {
-				if err := source.SetURI(w.URI()); err != nil {
-					end(err)
-				}
-			}
-		case <-tick.C:
-			if over == nil {
-				break // what the kernel has copied is still being read
-			}
-			var failed error
-			if last, failed = w.follow(source, last, start); failed == nil {
-				t.Rest, failed = source.Rest()
-			}
-			if failed != nil {
-				end(failed)
-				break
-			}
-			if lost, err := source.Lost(); err == nil && int(lost) > t.Lost {
-				t.Lost, diary.asleep = int(lost), nil // that it came back may be among what is lost
-			}
-			w.keep()
-			w.forgetNames()
-			w.learnAsleep(diary)
-			tell()
-		case <-over:
-			end(nil)
+	chore := func() (err error) {
+		if last, err = w.follow(source, last, start); err == nil {
+			seen.Rest, err = source.Rest()
 		}
+		if err != nil {
+			return err
+		}
+		if lost, err := source.Lost(); err == nil && int(lost) > seen.Lost {
+			seen.Lost, sampling.diary.asleep = int(lost), nil // that it came back may be among what is lost
+		}
+		w.keep()
+		w.forgetNames()
+		w.learnAsleep(sampling.diary)
+		tell()
+		return nil
 	}
+	err = sampling.read(ctx, chore, source.Detach)
 	if errors.Is(err, worker.ErrEnded) {
 		err = nil
 		how := ending(fate)
@@ -115,7 +82,7 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 	}
 	t.Last = true
 	if rest, failed := source.Rest(); failed == nil {
-		t.Rest = rest
+		seen.Rest = rest
 	}
 	tell()
 	return err
