@@ -22,17 +22,18 @@ struct uvshim_work {
 
 /* -- states ----------------------------------------------------------------------------------- */
 
-/* A state that does nothing just now. Never more are made than work runs at the same time. */
-typedef struct idle_state {
-    struct idle_state *next;
-    lua_State *L;
-} idle_state;
+/* libuv's bound for the pool. */
+#define MAX_THREADS 1024
 
+/* A state for each thread of the pool, made when the thread first has work here. */
 struct uvshim_states {
-    uv_mutex_t mutex;
-    idle_state *idle;
+    lua_State *of[MAX_THREADS];
     uvshim_bytes boot;
 };
+
+/* The pool's threads live as long as the process, and each has a number. */
+static unsigned n_threads;
+static __thread unsigned thread_number; /* from 1; 0: none yet */
 
 int uvshim_work_open(uvshim_queue *queue, const char *boot, size_t boot_size) {
     uvshim_states *states;
@@ -40,10 +41,7 @@ int uvshim_work_open(uvshim_queue *queue, const char *boot, size_t boot_size) {
     if (queue->states != NULL)
         return 0;
     states = calloc(1, sizeof *states);
-    if (states == NULL || uvshim_bytes_copy(&states->boot, boot, boot_size) != 0 ||
-        uv_mutex_init(&states->mutex) != 0) {
-        if (states != NULL)
-            free((char *)states->boot.text);
+    if (states == NULL || uvshim_bytes_copy(&states->boot, boot, boot_size) != 0) {
         free(states);
         return UV_ENOMEM;
     }
@@ -54,13 +52,9 @@ int uvshim_work_open(uvshim_queue *queue, const char *boot, size_t boot_size) {
 void uvshim_states_close(uvshim_states *states) {
     if (states == NULL)
         return;
-    while (states->idle != NULL) {
-        idle_state *state = states->idle;
-        states->idle = state->next;
-        lua_close(state->L);
-        free(state);
-    }
-    uv_mutex_destroy(&states->mutex);
+    for (int i = 0; i < MAX_THREADS; i++)
+        if (states->of[i] != NULL)
+            lua_close(states->of[i]);
     free((char *)states->boot.text);
     free(states);
 }
@@ -83,40 +77,29 @@ static int prepare(lua_State *L) {
     return 0;
 }
 
-static idle_state *state_new(uvshim_states *states) {
-    idle_state *state = calloc(1, sizeof *state);
+static lua_State *state_new(uvshim_states *states) {
+    lua_State *L = uvshim_state_open(states->boot);
 
-    if (state == NULL)
-        return NULL;
-    state->L = uvshim_state_open(states->boot);
-    if (state->L != NULL && lua_cpcall(state->L, prepare, NULL) != 0) {
-        uvshim_state_complain(state->L, "Uncaught Error in thread: ");
-        lua_close(state->L);
-        state->L = NULL;
+    if (L != NULL && lua_cpcall(L, prepare, NULL) != 0) {
+        uvshim_state_complain(L, "Uncaught Error in thread: ");
+        lua_close(L);
+        L = NULL;
     }
-    if (state->L == NULL) {
-        free(state);
-        return NULL;
-    }
-    return state;
+    return L;
 }
 
-static idle_state *take_state(uvshim_states *states) {
-    idle_state *state;
+/* This thread's state, or NULL. No other thread touches it before the queue is closed. */
+static lua_State *state_of_thread(uvshim_states *states) {
+    lua_State **L;
 
-    uv_mutex_lock(&states->mutex);
-    state = states->idle;
-    if (state != NULL)
-        states->idle = state->next;
-    uv_mutex_unlock(&states->mutex);
-    return state != NULL ? state : state_new(states);
-}
-
-static void give_state_back(uvshim_states *states, idle_state *state) {
-    uv_mutex_lock(&states->mutex);
-    state->next = states->idle;
-    states->idle = state;
-    uv_mutex_unlock(&states->mutex);
+    if (thread_number == 0)
+        thread_number = __atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED);
+    if (thread_number > MAX_THREADS)
+        return NULL;
+    L = &states->of[thread_number - 1];
+    if (*L == NULL)
+        *L = state_new(states);
+    return *L;
 }
 
 /* -- in the pool ------------------------------------------------------------------------------ */
@@ -179,15 +162,14 @@ static int run_work(lua_State *L) {
 
 static void do_work(uv_work_t *req) {
     uvshim_work *work = (uvshim_work *)req;
-    idle_state *state = take_state(work->states);
+    lua_State *L = state_of_thread(work->states);
 
-    if (state == NULL)
+    if (L == NULL)
         return;
-    lua_getfield(state->L, LUA_REGISTRYINDEX, RUN);
-    lua_pushlightuserdata(state->L, work);
-    if (lua_pcall(state->L, 1, 0, 0) != 0)
-        uvshim_state_complain(state->L, "Uncaught Error in thread: ");
-    give_state_back(work->states, state);
+    lua_getfield(L, LUA_REGISTRYINDEX, RUN);
+    lua_pushlightuserdata(L, work);
+    if (lua_pcall(L, 1, 0, 0) != 0)
+        uvshim_state_complain(L, "Uncaught Error in thread: ");
 }
 
 /* -- at home ---------------------------------------------------------------------------------- */
