@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test simulate fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
+.PHONY: help build test simulate study fuzz test-static test-builds test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -14,6 +14,9 @@ test: ## every test
 
 simulate: ## how often comparisons of load err, in 1200 simulated runs (5 to 15 minutes)
 	MOONLAP_TEST_LONG=1 go test -count=1 ./internal/stat/sequential -run TestBlocks -v
+
+study: build ## how far figures of 40 runs in four hours lie apart, by each rule: a run of a minute every six
+	cd benchmarks/truth/quiet && go run . -moonlap ../../../bin/moonlap
 
 fuzz: ## every parser on hostile input: make fuzz FUZZTIME=10m TARGETS='Moment Place' (2 minutes each; for the night)
 	FUZZTIME=$(FUZZTIME) script/fuzz $(TARGETS)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// quiet tells of a batch whose yardsticks are all within these of the best.
+// A yardstick is near its best when it takes at most this much longer.
 var near = map[string]float64{"core": 1.03, "cache": 1.05, "memory": 1.25}
 
 func summarize(moonlap, folder string) error {
@@ -28,7 +28,81 @@ func summarize(moonlap, folder string) error {
 	fmt.Print("\n\n")
 	names := slices.Sorted(maps.Keys(runs[0].processes))
 	predictions(runs, names, best)
-	return spreads(moonlap, runs, names, best)
+	said, err := reports(moonlap, runs)
+	if err != nil {
+		return err
+	}
+	spreads(said, runs, names, best)
+	verdicts(said, runs, names)
+	return nil
+}
+
+// A report is what moonlap says of a case in a run.
+type report struct {
+	Name      string
+	NSPerCall *struct{ Estimate, Low, High float64 } `json:"ns_per_call"`
+	Modes     []struct{}
+	Steady    string
+	Quiet     *struct {
+		Share     float64
+		Disturbed bool
+	}
+	PerProcess []struct{ Steady string } `json:"per_process"`
+}
+
+// reports are what moonlap says of each record, by path and case.
+func reports(moonlap string, runs []run) (map[string]map[string]report, error) {
+	said := map[string]map[string]report{}
+	for _, r := range runs {
+		out, err := exec.Command(moonlap, "report", "--format", "json", r.path).Output()
+		if len(out) == 0 {
+			return nil, fmt.Errorf("moonlap report %s: %w", r.path, err)
+		}
+		var res struct{ Cases []report }
+		if err := json.Unmarshal(out, &res); err != nil {
+			return nil, err
+		}
+		said[r.path] = map[string]report{}
+		for _, c := range res.Cases {
+			said[r.path][c.Name] = c
+		}
+	}
+	return said, nil
+}
+
+// verdicts tells how often intervals hold the figure of all runs, and how often a neighbour was told as something else.
+func verdicts(said map[string]map[string]report, runs []run, names []string) {
+	fmt.Println("\n| case | runs disturbed | intervals that hold the median of the others | with more than one mode | never steady |")
+	fmt.Println("| --- | --- | --- | --- | --- |")
+	for _, name := range names {
+		var quietOnes []float64
+		for _, r := range runs {
+			if c := said[r.path][name]; c.NSPerCall != nil && c.Quiet != nil && !c.Quiet.Disturbed {
+				quietOnes = append(quietOnes, c.NSPerCall.Estimate)
+			}
+		}
+		grand := quantile(quietOnes, 0.5)
+		disturbed, holds, figures, modes, never := 0, 0, 0, 0, 0
+		for _, r := range runs {
+			c := said[r.path][name]
+			if c.Quiet != nil && c.Quiet.Disturbed {
+				disturbed++
+			}
+			if len(c.Modes) > 1 {
+				modes++
+			}
+			if c.Steady == "none" {
+				never++
+			}
+			if c.NSPerCall != nil && !math.IsNaN(grand) {
+				figures++
+				if c.NSPerCall.Low <= grand && grand <= c.NSPerCall.High {
+					holds++
+				}
+			}
+		}
+		fmt.Printf("| %s | %d | %d of %d | %d | %d |\n", name, disturbed, holds, figures, modes, never)
+	}
 }
 
 // bestOf is the 2 % quantile of each yardstick over all batches.
@@ -107,30 +181,9 @@ type rule struct {
 	of   func(r run, name string) float64
 }
 
-// spreads tells how far the figures of the runs lie apart by each rule: the largest to the smallest.
-func spreads(moonlap string, runs []run, names []string, best map[string]float64) error {
-	reported := map[string]map[string]float64{}
-	for _, r := range runs {
-		out, err := exec.Command(moonlap, "report", "--format", "json", r.path).Output()
-		if len(out) == 0 {
-			return fmt.Errorf("moonlap report %s: %w", r.path, err)
-		}
-		var res struct {
-			Cases []struct {
-				Name      string
-				NSPerCall *struct{ Estimate float64 } `json:"ns_per_call"`
-			}
-		}
-		if err := json.Unmarshal(out, &res); err != nil {
-			return err
-		}
-		reported[r.path] = map[string]float64{}
-		for _, c := range res.Cases {
-			if c.NSPerCall != nil {
-				reported[r.path][c.Name] = c.NSPerCall.Estimate
-			}
-		}
-	}
+// spreads tells how far the figures of the runs lie apart by each rule: the largest to the smallest. What moonlap calls
+// disturbed counts apart.
+func spreads(said map[string]map[string]report, runs []run, names []string, best map[string]float64) {
 	overProcesses := func(r run, name string, keep func(batch) bool) float64 {
 		var located []float64
 		for _, p := range r.processes[name] {
@@ -150,16 +203,12 @@ func spreads(moonlap string, runs []run, names []string, best map[string]float64
 		return quantile(located, 0.5)
 	}
 	rules := []rule{
-		{"moonlap reports", func(r run, name string) float64 {
-			if ns, ok := reported[r.path][name]; ok {
-				return ns
+		{"moonlap, not disturbed", func(r run, name string) float64 {
+			c := said[r.path][name]
+			if c.NSPerCall == nil || c.Quiet == nil || c.Quiet.Disturbed {
+				return math.NaN()
 			}
-			return math.NaN()
-		}},
-		{"quiet batches", func(r run, name string) float64 {
-			return overProcesses(r, name, func(b batch) bool {
-				return !slices.ContainsFunc(kinds, func(kind string) bool { return b.yard[kind] > near[kind]*best[kind] })
-			})
+			return c.NSPerCall.Estimate
 		}},
 		{"core quiet", func(r run, name string) float64 {
 			return overProcesses(r, name, func(b batch) bool { return b.yard["core"] <= near["core"]*best["core"] })
@@ -200,7 +249,6 @@ func spreads(moonlap string, runs []run, names []string, best map[string]float64
 		}
 		fmt.Println("|")
 	}
-	return nil
 }
 
 func timesOf(p []batch) []float64 {
