@@ -57,19 +57,18 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 // callee is the function of Lua that a call enters; nil: it enters none, or none that is known.
 func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 	next := &activation{base: a + 2, caller: w.in, call: pc, depth: w.in.depth + 1}
-	if f, ok := w.deeper(pc); ok && !tail && f.Slot >= next.base {
-		if p := w.source.Proto(w.protoOf(f)); p != nil {
-			next.proto, next.function, next.base = p, f.Function, f.Slot
-			w.guardOf(called)
-			return next
-		}
-	}
 	function, proto := w.guardOf(called)
 	if function == 0 && proto == 0 {
 		function, proto = w.guardBefore(called)
 	}
 	if function == 0 && proto == 0 && called.object {
 		function = called.bits & pointerMask
+	}
+	if f, ok := w.deeper(pc); ok && !tail && f.Slot >= next.base && (function == 0 && proto == 0 || function != 0 && function == f.Function) {
+		if p := w.source.Proto(w.protoOf(f)); p != nil { // else a tail call has put another function there since
+			next.proto, next.function, next.base = p, f.Function, f.Slot
+			return next
+		}
 	}
 	if function != 0 {
 		proto = w.source.Lua(function)
