@@ -1,6 +1,9 @@
 package nginxconf
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 // lua reads the Lua of a block whose brace is open, by the tokens of the Lua module's own lexer: braces, comments, strings and
 // long brackets. The closing brace is taken; text says what is missing.
@@ -22,16 +25,16 @@ func (l *lexer) lua() (*Lua, string) {
 		case c == '"' || c == '\'':
 			l.string(c)
 		case c == '[' && level(l.text[l.at:]) >= 0:
-			if !l.long(0) {
-				return nil, "the Lua block has a long bracket that is not closed"
+			if text := l.long(0); text != "" {
+				return nil, "the Lua block has a long bracket " + text
 			}
 		case bytes.HasPrefix(l.text[l.at:], []byte("--")):
 			if level(l.text[l.at+2:]) < 0 {
 				for l.at < len(l.text) && l.text[l.at] != '\n' {
 					l.at++
 				}
-			} else if !l.long(2) {
-				return nil, "the Lua block has a long comment that is not closed"
+			} else if text := l.long(2); text != "" {
+				return nil, "the Lua block has a long comment " + text
 			}
 		default:
 			l.next()
@@ -72,17 +75,25 @@ func level(text []byte) int {
 	return -1
 }
 
-// long reads a long bracket which begins behind N bytes.
-func (l *lexer) long(behind int) bool {
+// mostBracket is nginx's buffer: it refuses a long bracket that is longer in any case, and a shorter one by chance, as it depends on
+// where in the buffer it begins.
+const mostBracket = 4096
+
+// long reads a long bracket which begins behind N bytes; the text says what is wrong with it.
+func (l *lexer) long(behind int) string {
 	n := level(l.text[l.at+behind:])
 	closing := append(append([]byte{']'}, bytes.Repeat([]byte{'='}, n)...), ']')
 	from := l.at + behind + n + 2
 	i := bytes.Index(l.text[from:], closing)
-	if i < 0 {
-		return false
+	to := from + i + len(closing)
+	switch {
+	case i < 0:
+		return "that is not closed"
+	case to-l.at > mostBracket:
+		return fmt.Sprintf("of %d bytes: nginx takes 4096 at most; put the Lua into a file of its own", to-l.at)
 	}
-	l.skip(from + i + len(closing))
-	return true
+	l.skip(to)
+	return ""
 }
 
 // skip takes all bytes before to.

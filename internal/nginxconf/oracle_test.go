@@ -82,6 +82,9 @@ var hard = []string{
 	`rewrite ^/(.*)$ /x/$1 last;`,
 	`rewrite ^/a{2} /x last;`,
 	"set $a \"x\ny\";",
+	"rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 2000) + "]] }",
+	"rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 4096) + "]] }",
+	"rewrite_by_lua_block { local s = 1 --[==[" + strings.Repeat("a", 4096) + "]==]\n }",
 	`set $a "x" ;;`,
 }
 
