@@ -164,7 +164,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.profile, "profile", false, "sample the server meanwhile, and keep a profile of each side")
 	o.counted.addLoadModes(f)
 	f.BoolVar(&o.latency, "latency", false, "print the whole distribution")
-	f.StringVar(&o.format, "format", "text", "text, json, ndjson (a line a slice), csv or markdown")
+	f.StringVar(&o.format, "format", "text", "text, json, ndjson (a line a point of time), csv or markdown")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
 	f.StringVar(&o.page, "page", "", "write a page to `FILE.html`: timeline, percentiles, heat map")
 	f.StringVar(&o.metricsF, "prometheus", "", "write the figures to `FILE` for Prometheus's node exporter")

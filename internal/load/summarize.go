@@ -106,8 +106,10 @@ type tag struct {
 
 type weighted struct{ value, weight float64 }
 
-// mostPoints is how many points a side's series has at most.
-const mostPoints = 600
+const (
+	mostPoints = 600 // that a side's series has
+	pointNS    = 1e8 // of a side's time that a point is of, at least: in less there is no p99
+)
 
 func newSide(rec *record.Record, plan record.Load, number int) *side {
 	s := &side{plan: plan, tags: map[string]*tag{}}
@@ -136,6 +138,9 @@ func newSide(rec *record.Record, plan record.Load, number int) *side {
 		}
 	}
 	each := (count + mostPoints - 1) / mostPoints
+	if plan.SliceNS >= 1e6 {
+		each = max(each, int(math.Round(pointNS/plan.SliceNS)))
+	}
 	last, count = -1, -1
 	for _, l := range own {
 		if l.Slice != last {

@@ -183,7 +183,8 @@ func allStatus(r *record.Record) {
 
 // TestFigures: what is made up comes out again.
 func TestFigures(t *testing.T) {
-	s := Summarize(fakeRun{sides: 1, blocks: 15, busy: 0.5, lag: 20e3, answers: true, threads: 2}.record(t)).Sides[0]
+	rec := fakeRun{sides: 1, blocks: 15, busy: 0.5, lag: 20e3, answers: true, threads: 2}.record(t)
+	s := Summarize(rec).Sides[0]
 	near := func(what string, got, want, tolerance float64) {
 		if math.Abs(got-want) > tolerance*want {
 			t.Errorf("%s is %v, want %v", what, got, want)
@@ -194,6 +195,10 @@ func TestFigures(t *testing.T) {
 	near("X·R/N", s.Client.XROverN, 1, 0.05)
 	near("the CPU share", s.Client.CPUShare, 0.5, 1e-9)
 	near("server CPU an answer", s.Server.CPUPerRequestNS.Estimate, 10e3, 0.05) // thread 0 tells of the whole server
+	rec.Load.Plan.SliceNS = 10e6                                                // of short slices ten are a point
+	if short := Summarize(rec).Sides[0].Series; len(short) != 3 || short[0].Responses < 9*s.Series[0].Responses {
+		t.Errorf("%d points: %+v", len(short), short)
+	}
 	if len(s.Series) != 30 || s.Rate.Low >= s.Rate.Estimate || s.Rate.High <= s.Rate.Estimate {
 		t.Errorf("%d points, rate %+v", len(s.Series), s.Rate)
 	}
