@@ -48,29 +48,23 @@ func WaitsOf(l sample.Series) *Waits {
 		if s.Asleep {
 			one.Asleep = one.Share
 		}
-		all.add(one)
+		all.Lines = append(all.Lines, one)
 	}
 	if len(all.Lines) == 0 {
 		return nil
 	}
-	all.sort()
-	return all
+	return all.grouped()
 }
 
-func (w *Waits) add(one Wait) {
-	i := slices.IndexFunc(w.Lines, func(o Wait) bool { return o.Zone == one.Zone && o.Line == one.Line && o.Called == one.Called })
-	if i < 0 {
-		w.Lines = append(w.Lines, one)
-		return
-	}
-	to := &w.Lines[i]
-	to.Share += one.Share
-	to.Asleep += one.Asleep
-	to.Samples += one.Samples
-}
-
-func (w *Waits) sort() {
+// grouped has each zone, line and function once, that with the largest share first.
+func (w *Waits) grouped() *Waits {
+	w.Lines = evidence.Group(w.Lines, func(w Wait) [3]string { return [3]string{w.Zone, w.Line, w.Called} }, func(to *Wait, one Wait) {
+		to.Share += one.Share
+		to.Asleep += one.Asleep
+		to.Samples += one.Samples
+	})
 	slices.SortStableFunc(w.Lines, func(a, b Wait) int { return cmp.Compare(b.Share, a.Share) })
+	return w
 }
 
 // Merge is both together.
@@ -81,11 +75,10 @@ func (w *Waits) Merge(other evidence.Result) evidence.Result {
 		for _, l := range one.Lines {
 			l.Share *= one.Of / both.Of
 			l.Asleep *= one.Of / both.Of
-			both.add(l)
+			both.Lines = append(both.Lines, l)
 		}
 	}
-	both.sort()
-	return both
+	return both.grouped()
 }
 
 // Text shows which locks were waited for.

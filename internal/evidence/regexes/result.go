@@ -56,7 +56,7 @@ func Of(l sample.Series) *Result {
 		case sample.RegexLua:
 			one.Lua = share
 		}
-		all.add(one)
+		all.Lines = append(all.Lines, one)
 	}
 	if len(all.Lines) == 0 {
 		return nil
@@ -64,23 +64,16 @@ func Of(l sample.Series) *Result {
 	return all.judged()
 }
 
-func (r *Result) add(one Line) {
-	i := slices.IndexFunc(r.Lines, func(o Line) bool { return o.Line == one.Line && o.Pattern == one.Pattern && o.Options == one.Options })
-	if i < 0 {
-		r.Lines = append(r.Lines, one)
-		return
-	}
-	to := &r.Lines[i]
-	to.Share += one.Share
-	to.Compiled += one.Compiled
-	to.Interpreted += one.Interpreted
-	to.Compiling += one.Compiling
-	to.Lua += one.Lua
-	to.Samples += one.Samples
-}
-
-// judged sorts the lines, and says what to try.
+// judged has each line and pattern once, that with the largest share first, and says what to try.
 func (r *Result) judged() *Result {
+	r.Lines = evidence.Group(r.Lines, func(l Line) [3]string { return [3]string{l.Line, l.Pattern, l.Options} }, func(to *Line, one Line) {
+		to.Share += one.Share
+		to.Compiled += one.Compiled
+		to.Interpreted += one.Interpreted
+		to.Compiling += one.Compiling
+		to.Lua += one.Lua
+		to.Samples += one.Samples
+	})
 	for i := range r.Lines {
 		r.Lines[i].Advice = r.Lines[i].advice()
 	}
@@ -96,7 +89,7 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		part := one.Of / both.Of
 		for _, l := range one.Lines {
 			l.Share, l.Compiled, l.Interpreted, l.Compiling, l.Lua = l.Share*part, l.Compiled*part, l.Interpreted*part, l.Compiling*part, l.Lua*part
-			both.add(l)
+			both.Lines = append(both.Lines, l)
 		}
 	}
 	return both.judged()
