@@ -74,17 +74,7 @@ func tryReturn(rejected systemCalls) error {
 		return cannot(Explain("make a map", err))
 	}
 	defer seen.Close()
-	spec := ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "MIT", Instructions: asm.Instructions{
-		asm.LoadMapValue(asm.R1, seen.FD(), 0),
-		asm.Mov.Imm(asm.R2, 1),
-		asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0),
-		asm.Mov.Imm(asm.R0, 0),
-		asm.Return(),
-	}}
-	if HaveMulti() {
-		spec.AttachType = ebpf.AttachTraceUprobeMulti
-	}
-	program, err := ebpf.NewProgram(&spec)
+	program, err := countingProgram(seen)
 	if err != nil {
 		return cannot(Explain("load a program", err))
 	}
@@ -134,6 +124,21 @@ func tryReturn(rejected systemCalls) error {
 		return cannot(fmt.Errorf("the child ended with %d, having returned %d times", status.ExitStatus(), returned))
 	}
 	return nil
+}
+
+// countingProgram counts in a map how often it ran.
+func countingProgram(seen *ebpf.Map) (*ebpf.Program, error) {
+	spec := ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "MIT", Instructions: asm.Instructions{
+		asm.LoadMapValue(asm.R1, seen.FD(), 0),
+		asm.Mov.Imm(asm.R2, 1),
+		asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0),
+		asm.Mov.Imm(asm.R0, 0),
+		asm.Return(),
+	}}
+	if HaveMulti() {
+		spec.AttachType = ebpf.AttachTraceUprobeMulti
+	}
+	return ebpf.NewProgram(&spec)
 }
 
 // attachReturn has the program run where a child's function of trapAddress returns. There is no other way around MayReturn.

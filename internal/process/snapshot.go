@@ -64,19 +64,28 @@ func (p *Process) Snapshot(o SnapshotOptions) (s *Snapshot, err error) {
 }
 
 func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
-	var arena []byte
-	var s *Snapshot
-	needed := time.Duration(0)
+	s, arena, needed, err := p.rehearse(o)
+	if err != nil || o.Pause == 0 {
+		return s, err
+	}
+	if needed > o.Pause {
+		return nil, &PauseError{Bytes: s.Size(), Budget: o.Pause, Needed: needed}
+	}
+	return p.copyStopped(o, s, arena, needed)
+}
+
+// rehearse copies the memory of the running process, and says how long that takes at least. The arena has room for the next copy.
+func (p *Process) rehearse(o SnapshotOptions) (s *Snapshot, arena []byte, needed time.Duration, err error) {
 	for n := range rehearsals {
 		began := time.Now()
 		u, err := p.used(always)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
 		if room := u.size + u.size/8 + 4<<20; int64(len(arena)) < room {
 			memory.Release(o.Space, arena)
 			if err := o.Space.CheckAll(room+room/indexShare+o.Extra, u.swapped); err != nil {
-				return nil, err
+				return nil, nil, 0, err
 			}
 			arena = memory.Long[byte](o.Space, int(room))
 			memory.Scattered(o.Space, arena) // who reads it says what comes next
@@ -84,22 +93,22 @@ func (p *Process) snapshot(o SnapshotOptions) (*Snapshot, error) {
 			p.used(always) // its time counts, that of making room does not
 		}
 		if s, err = p.read(u.spans, arena, o.Space, always); err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
 		if took := time.Since(began); n == 0 || took < needed {
 			needed = took
 		}
-		if o.Pause == 0 {
-			return s, nil
-		}
 		const hopeless = 20 // times too slow: another rehearsal would be so, too
-		if needed <= o.Pause || needed > hopeless*o.Pause {
+		if o.Pause == 0 || needed <= o.Pause || needed > hopeless*o.Pause {
 			break
 		}
 	}
-	if needed > o.Pause {
-		return nil, &PauseError{Bytes: s.Size(), Budget: o.Pause, Needed: needed}
-	}
+	return s, arena, needed, nil
+}
+
+// copyStopped copies the memory into the arena while the process stands still, for no longer than the pause. s is the copy of a
+// rehearsal, which has needed that time.
+func (p *Process) copyStopped(o SnapshotOptions, s *Snapshot, arena []byte, needed time.Duration) (*Snapshot, error) {
 	over := false
 	var total int64
 	var began time.Time // none of it counts before the process stands

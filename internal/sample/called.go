@@ -40,7 +40,9 @@ func OwnLua(stack []profile.Frame) profile.Frame {
 }
 
 // ofLibrary tells files of lua-resty-core and its like, which are in a folder resty.
-func ofLibrary(file string) bool { return strings.Contains(file, "/resty/") || strings.HasPrefix(file, "resty/") }
+func ofLibrary(file string) bool {
+	return strings.Contains(file, "/resty/") || strings.HasPrefix(file, "resty/")
+}
 
 // Called is what Lua has called: of the frames above it, the outermost that has a name. Without Lua it is nginx's or
 // the library's innermost function.
