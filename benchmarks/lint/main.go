@@ -13,6 +13,7 @@ func main() {
 	corpus := flag.String("corpus", "", "`folder` with a folder for each public project: findings against judged.tsv")
 	speed := flag.String("speed", "", "`folder` of Lua: time against luacheck's")
 	conf := flag.String("conf", "", "`folder` with lua-nginx-module: its tests' configurations against nginx -t")
+	rounds := flag.Int("rounds", 7, "with -speed, `N` runs of each")
 	moonlap := flag.String("moonlap", "moonlap", "`path` of moonlap")
 	flag.Parse()
 	var err error
@@ -20,7 +21,7 @@ func main() {
 	case *corpus != "":
 		err = judged(*moonlap, *corpus)
 	case *speed != "":
-		err = race(*moonlap, *speed)
+		err = race(*moonlap, *speed, *rounds)
 	case *conf != "":
 		err = oracle(*moonlap, *conf)
 	default:
