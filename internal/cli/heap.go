@@ -204,7 +204,7 @@ func heapsOf(pid int, o heap.Options) ([]heap.Heap, error) {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := heap.TakeAll(w, o)
+	all, err := heap.Take(w, o)
 	var long *process.PauseError
 	if errors.As(err, &long) {
 		err = fmt.Errorf("%w; --pause %v lets it stand still for so long, --pause 0 reads it while it runs", err,
@@ -238,7 +238,7 @@ func heapInCore(file, root string, o heap.Options) (*heap.Snapshot, error) {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := heap.TakeAll(w, o)
+	all, err := heap.Take(w, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, withRemedy(err, o))
 	}

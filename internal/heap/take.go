@@ -26,8 +26,11 @@ type Options struct {
 	Note func(text string)
 }
 
-// TakeAll takes the heaps of all VMs of a worker; see Take.
-func TakeAll(w *worker.Worker, o Options) (all []Heap, err error) {
+// Take copies a worker's memory while it stands still, for no longer than the pause, and says what is in the heap of each of its VMs
+// and who holds it. With a pause of 0 the worker is not stopped; then some objects change while they are read.
+// The error is a process.PauseError where the pause is too short, a memory.ShortError where there is too little
+// memory, and a memory.FullError where there is too little space to spill to.
+func Take(w *worker.Worker, o Options) (all []Heap, err error) {
 	machines := w.Machines()
 	for _, m := range machines {
 		h, err := takeOf(w, m.VM, o)
@@ -41,13 +44,6 @@ func TakeAll(w *worker.Worker, o Options) (all []Heap, err error) {
 	}
 	return all, nil
 }
-
-// Take copies the worker's memory while it stands still, for no longer than the pause, and says what is in
-// the heap of its first machine and who holds it. With a pause of 0 the worker is not stopped; then some objects change while
-// they are read.
-// The error is a process.PauseError where the pause is too short, a memory.ShortError where there is too little
-// memory, and a memory.FullError where there is too little space to spill to.
-func Take(w *worker.Worker, o Options) (Heap, error) { return takeOf(w, w.VM, o) }
 
 func takeOf(w *worker.Worker, vm *luajit.VM, o Options) (best Heap, err error) {
 	found := false

@@ -119,7 +119,7 @@ func TestHeapUnderLoad(t *testing.T) {
 		}
 		// While it runs, a copy is of no one moment, and a part may be missing; it ends, and says so.
 		for range 3 {
-			h, err := heap.Take(w, heap.Options{})
+			h, err := heaptest.First(w, heap.Options{})
 			if err == nil && (h.Stopped || h.PauseNS != 0 || h.Objects == 0) || err != nil && !errors.Is(err, luajit.ErrLayout) {
 				t.Errorf("%s, not stopped: %d objects, pause %d ns, %v", path, h.Objects, h.PauseNS, err)
 			}
@@ -132,7 +132,7 @@ func TestHeapUnderLoad(t *testing.T) {
 func TestHeapTooLong(t *testing.T) {
 	pid, client := workertest.App(t, nginxtest.Conf{})
 	w := workertest.Open(t, pid)
-	_, err := heap.Take(w, heap.Options{Pause: 1})
+	_, err := heaptest.First(w, heap.Options{Pause: 1})
 	var long *process.PauseError
 	if !errors.As(err, &long) || long.Needed <= 1 {
 		t.Errorf("a pause of a nanosecond: %v", err)

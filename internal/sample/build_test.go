@@ -166,7 +166,7 @@ while true do ffi.C.usleep(1000000) end
 		if err != nil || gc.Stopped() || gc.InUse < 150_000 || gc.InUse > 300_000 {
 			t.Errorf("%+v, %v", gc, err)
 		}
-		_, err = heap.Take(w.Worker, heap.Options{Pause: heaptest.Patient})
+		_, err = heaptest.First(w.Worker, heap.Options{Pause: heaptest.Patient})
 		if !errors.Is(err, luajit.ErrLayout) || !strings.Contains(err.Error(), "before 2020-10") {
 			t.Errorf("its heap: %v", err)
 		}

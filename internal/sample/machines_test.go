@@ -109,7 +109,7 @@ ngx.say(%[1]s(5e6))`, name)
 			t.Errorf("%s: seen %v", how, seen)
 		}
 	}
-	heaps, err := heap.TakeAll(w.Worker, heap.Options{Pause: heaptest.Patient})
+	heaps, err := heap.Take(w.Worker, heap.Options{Pause: heaptest.Patient})
 	if err != nil || len(heaps) != 2 {
 		t.Fatalf("%d heaps, %v", len(heaps), err)
 	}
