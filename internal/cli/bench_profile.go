@@ -24,7 +24,7 @@ const profileHz = 499
 // profilers make a profiler for each case; close afterwards.
 func profilers(ctx context.Context, sys Sys) (of func(name string) bench.Profiler, close func() error, err error) {
 	o := profileOptions{by: byAuto, hz: profileHz, mode: modes[0]}
-	by, err := o.openLooker(sys)
+	by, err := o.openWay(sys)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,7 +37,7 @@ func profilers(ctx context.Context, sys Sys) (of func(name string) bench.Profile
 
 // A caseProfiler samples the processes of one case.
 type caseProfiler struct {
-	by      looker
+	by      way
 	name    string
 	started time.Time
 	during  context.Context
@@ -45,7 +45,7 @@ type caseProfiler struct {
 	wait    sync.WaitGroup
 
 	lock sync.Mutex // of what follows
-	all  []looked
+	all  []sampled
 }
 
 // Begin samples a process from now on. It may take a moment until it is seen, as when it makes traces.
@@ -70,10 +70,10 @@ func hours(int) time.Duration                 { return time.Hour }
 func (p *caseProfiler) End() (record.Profile, error) {
 	p.stop()
 	p.wait.Wait()
-	looks, err := together(p.all)
-	out, chosen := looks.Profile(sample.OnCPU, profile.Samples)
+	series, err := together(p.all)
+	out, chosen := series.Profile(sample.OnCPU, profile.Samples)
 	if len(chosen.Samples) == 0 {
-		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), err, looks.LastErr)
+		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), err, series.LastErr)
 	}
 	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, sample.OnCPU), p.by.name(), p.started
 	insideLoop(out)

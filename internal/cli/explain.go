@@ -86,7 +86,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	stopping := sample.Of(w)
 	stopping.Hold = o.pause
 	p := newProgress(sys)
-	looks, err := stopping.Poll(ctx, o.duration, explainHz, func(elapsed time.Duration) {
+	series, err := stopping.Poll(ctx, o.duration, explainHz, func(elapsed time.Duration) {
 		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
 	p.Clear()
@@ -96,10 +96,10 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 			err = fmt.Errorf("%w: --pause %v is too short", err, o.pause)
 		}
 	}
-	if len(looks.Samples) == 0 {
+	if len(series.Samples) == 0 {
 		return err
 	}
-	out := explain.Explain(looks)
+	out := explain.Explain(series)
 	if err == nil {
 		explain.Serves(out, w)
 	} else {

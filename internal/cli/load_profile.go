@@ -47,7 +47,7 @@ func (o *profileOptions) completeLoadModes(f *pflag.FlagSet) error {
 // A loadProfiler samples the server while load is on it. The samples of a moment are of the side whose slice it falls into.
 type loadProfiler struct {
 	sys     Sys
-	by      looker
+	by      way
 	during  context.Context
 	stop    func()
 	wait    sync.WaitGroup
@@ -57,7 +57,7 @@ type loadProfiler struct {
 	write   func(record.Line) error
 
 	lock   sync.Mutex // of what follows
-	all    []looked
+	all    []sampled
 	failed error         // of what is observed beside the samples
 	begun  time.Duration // the first slice, by CLOCK_MONOTONIC, as samples are
 	slices []record.LoadSlice
@@ -68,7 +68,7 @@ type loadProfiler struct {
 }
 
 func openLoadProfiler(ctx context.Context, sys Sys, counted profileOptions, o *load.Options) (*loadProfiler, error) {
-	by, err := counted.openLooker(sys)
+	by, err := counted.openWay(sys)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func openLoadProfiler(ctx context.Context, sys Sys, counted profileOptions, o *l
 // follow samples processes until the end. One that is no worker, as nginx's master, is left alone.
 func (p *loadProfiler) follow(pids []int) {
 	f := following{by: p.by, duration: hours, Follower: follow.Follower{Find: fixed(pids...), Expects: never, Open: worker.Open}}
-	p.all = slices.DeleteFunc(f.until(p.during, p.during), func(l looked) bool { return l.looks.Elapsed == 0 })
+	p.all = slices.DeleteFunc(f.until(p.during, p.during), func(l sampled) bool { return l.series.Elapsed == 0 })
 }
 
 func (p *loadProfiler) began(o *observe.Observing) (ends func()) {
@@ -177,14 +177,14 @@ func (p *loadProfiler) before(write func(record.Line) error) func(record.Line) e
 func (p *loadProfiler) into(rec *record.Record) {
 	p.stop()
 	p.wait.Wait()
-	looks, err := together(p.all)
-	if len(looks.Samples) == 0 {
-		note(p.sys, fmt.Sprintf("no sample found the server %s, so there is no profile: %v", p.by.mode.name, errors.Join(err, p.failed, looks.LastErr)))
+	series, err := together(p.all)
+	if len(series.Samples) == 0 {
+		note(p.sys, fmt.Sprintf("no sample found the server %s, so there is no profile: %v", p.by.mode.name, errors.Join(err, p.failed, series.LastErr)))
 	} else if p.failed != nil {
 		note(p.sys, p.failed.Error())
 	}
 	for side, name := range p.names {
-		line, err := p.profile(looks, side, name)
+		line, err := p.profile(series, side, name)
 		if err != nil {
 			note(p.sys, fmt.Sprintf("%s has no profile: %v", name, err))
 			continue

@@ -17,10 +17,10 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// lookAtCommand runs the command and looks at those of its processes that have LuaJIT in them, until
+// sampleCommand runs the command and samples those of its processes that have LuaJIT in them, until
 // it ends, or its time is over. ended is how it ended, where that was not well; err is for a command
 // that could not be run, or of which nothing was seen.
-func lookAtCommand(ctx context.Context, sys Sys, o profileOptions, by looker) (all []looked, ended, err error) {
+func sampleCommand(ctx context.Context, sys Sys, o profileOptions, by way) (all []sampled, ended, err error) {
 	path, err := doctor.Program(o.command[0], sys.Getenv("PATH"))
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +83,7 @@ type hunt struct {
 }
 
 // follow samples the command's processes until ctx ends.
-func (h *hunt) follow(ctx context.Context, sys Sys, o profileOptions, by looker, group int) (seen []looked) {
+func (h *hunt) follow(ctx context.Context, sys Sys, o profileOptions, by way, group int) (seen []sampled) {
 	const long = 1000 * time.Hour
 	p := newProgress(sys)
 	defer p.Clear()
@@ -112,7 +112,7 @@ func (h *hunt) follow(ctx context.Context, sys Sys, o profileOptions, by looker,
 		if one.err != nil {
 			h.note(one.pid, one.err)
 		}
-		if one.looks.Elapsed > 0 {
+		if one.series.Elapsed > 0 {
 			seen = append(seen, one)
 		}
 	}

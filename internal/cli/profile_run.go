@@ -19,10 +19,10 @@ import (
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
-// looked is what became of one worker.
-type looked struct {
+// sampled is what became of one worker.
+type sampled struct {
 	pid      int
-	looks    sample.Series
+	series    sample.Series
 	evidence evidence.Set // that was asked for besides
 	err      error
 }
@@ -46,7 +46,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 			return err
 		}
 	}
-	by, err := o.openLooker(sys)
+	by, err := o.openWay(sys)
 	if err != nil {
 		return err
 	}
@@ -88,11 +88,11 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 }
 
 // sample samples the workers, or the command, which may have ended badly.
-func (o *profileOptions) sample(ctx context.Context, sys Sys, pids []int, by looker) (all []looked, ended, err error) {
+func (o *profileOptions) sample(ctx context.Context, sys Sys, pids []int, by way) (all []sampled, ended, err error) {
 	if o.command != nil {
-		return lookAtCommand(ctx, sys, *o, by)
+		return sampleCommand(ctx, sys, *o, by)
 	}
-	return lookAtAll(ctx, sys, pids, *o, by), nil, nil
+	return sampleAll(ctx, sys, pids, *o, by), nil, nil
 }
 
 // who is what was sampled, for a title.
@@ -104,7 +104,7 @@ func (o *profileOptions) who(pids []int) string {
 }
 
 // profileOf is the document of what was sampled, and why some of it could not be.
-func (o *profileOptions) profileOf(all []looked, by looker) (out *profile.Profile, errs []error) {
+func (o *profileOptions) profileOf(all []sampled, by way) (out *profile.Profile, errs []error) {
 	var together sample.Series
 	var observed evidence.Set
 	var end time.Time
@@ -113,13 +113,13 @@ func (o *profileOptions) profileOf(all []looked, by looker) (out *profile.Profil
 		if l.err != nil {
 			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
 		}
-		if l.looks.Elapsed > 0 {
+		if l.series.Elapsed > 0 {
 			seen = append(seen, l.pid)
-			if e := l.looks.Start.Add(l.looks.Elapsed); e.After(end) {
+			if e := l.series.Start.Add(l.series.Elapsed); e.After(end) {
 				end = e
 			}
 		}
-		together = together.And(l.looks)
+		together = together.And(l.series)
 		observed = observed.Merge(l.evidence)
 	}
 	out, chosen := together.Profile(o.mode.name, by.unit())

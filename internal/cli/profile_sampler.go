@@ -17,15 +17,15 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Ways to look at workers.
+// Ways to sample workers.
 const (
 	byAuto   = "auto"
 	byEBPF   = "ebpf"
 	byPtrace = "ptrace"
 )
 
-// A looker is a way to look at workers.
-type looker struct {
+// A way is how workers are sampled.
+type way struct {
 	sampler *sample.Sampler // nil: each sample stops the worker
 	mode    mode
 	wants   sample.Wants
@@ -37,9 +37,9 @@ type looker struct {
 	began func(*observe.Observing) (ends func())
 }
 
-// openLooker takes the way that was asked for, or the best there is.
-func (o *profileOptions) openLooker(sys Sys) (looker, error) {
-	l := looker{mode: o.mode, hold: o.pause, hz: o.hz, wants: sample.Wants{Hz: o.hz}}
+// openWay takes the way that was asked for, or the best there is.
+func (o *profileOptions) openWay(sys Sys) (way, error) {
+	l := way{mode: o.mode, hold: o.pause, hz: o.hz, wants: sample.Wants{Hz: o.hz}}
 	if o.by == byPtrace {
 		return l, nil
 	}
@@ -65,38 +65,38 @@ func (o *profileOptions) openLooker(sys Sys) (looker, error) {
 
 // intoStalls is a rate at which some looks fall into a turn of the event loop that takes so long.
 func intoStalls(long time.Duration) float64 {
-	const usual, most, looks = 99, 999, 4
-	return min(most, max(usual, looks/long.Seconds()))
+	const usual, most, series = 99, 999, 4
+	return min(most, max(usual, series/long.Seconds()))
 }
 
 // unit is what the profile counts.
-func (l looker) unit() profile.Unit {
+func (l way) unit() profile.Unit {
 	if l.sampler == nil {
 		return ""
 	}
 	return l.mode.unit()
 }
 
-func (l looker) name() string {
+func (l way) name() string {
 	if l.sampler != nil {
 		return byEBPF
 	}
 	return byPtrace
 }
 
-func (l looker) close() error {
+func (l way) close() error {
 	if l.sampler == nil {
 		return nil
 	}
 	return l.sampler.Close()
 }
 
-func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (seen looked) {
+func (l way) look(ctx context.Context, w *worker.Worker, duration time.Duration, tick func(time.Duration)) (seen sampled) {
 	seen.pid = w.PID
 	if l.sampler == nil {
 		stopping := sample.Of(w)
 		stopping.Hold = l.hold
-		seen.looks, seen.err = stopping.Poll(ctx, duration, l.wants.Hz, tick)
+		seen.series, seen.err = stopping.Poll(ctx, duration, l.wants.Hz, tick)
 		return seen
 	}
 	sampling, err := sample.Of(w).Sampling(l.sampler, l.wants)
@@ -113,12 +113,12 @@ func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Durati
 	if l.began != nil {
 		defer l.began(observing)()
 	}
-	seen.looks, seen.err = sampling.Run(observing, duration, tick, observing.Stop)
+	seen.series, seen.err = sampling.Run(observing, duration, tick, observing.Stop)
 	if seen.evidence, err = observing.Results(); err != nil && ctx.Err() == nil {
 		seen.err = err // which has ended the sampling
 	}
 	if l.mode.kind != nil {
-		seen.looks.Samples = observing.Samples()
+		seen.series.Samples = observing.Samples()
 	}
 	return seen
 }
@@ -126,16 +126,16 @@ func (l looker) look(ctx context.Context, w *worker.Worker, duration time.Durati
 // A following is processes that are sampled side by side, and what became of each.
 type following struct {
 	follow.Follower
-	by       looker
+	by       way
 	duration func(pid int) time.Duration // how long a process is sampled that has just been opened
 	tick     func()                      // is called while they are, by one of them at a time; nil: by none
 
 	lock sync.Mutex // of what follows, and of tick
-	all  []looked   // by process ID, once all is over
+	all  []sampled   // by process ID, once all is over
 }
 
 // until samples processes as they come until ctx ends; others that come after finding has ended are left alone.
-func (f *following) until(ctx, finding context.Context) []looked {
+func (f *following) until(ctx, finding context.Context) []sampled {
 	f.Observe = func(ctx context.Context, w *worker.Worker) error {
 		seen := f.by.look(ctx, w, f.duration(w.PID), func(time.Duration) {
 			f.lock.Lock()
@@ -148,13 +148,13 @@ func (f *following) until(ctx, finding context.Context) []looked {
 		f.saw(ctx, seen)
 		return why
 	}
-	f.Failed = func(pid int, err error) { f.saw(ctx, looked{pid: pid, err: err}) }
+	f.Failed = func(pid int, err error) { f.saw(ctx, sampled{pid: pid, err: err}) }
 	f.RunUntil(ctx, finding)
-	slices.SortStableFunc(f.all, func(a, b looked) int { return a.pid - b.pid })
+	slices.SortStableFunc(f.all, func(a, b sampled) int { return a.pid - b.pid })
 	return f.all
 }
 
-func (f *following) saw(ctx context.Context, one looked) {
+func (f *following) saw(ctx context.Context, one sampled) {
 	if ctx.Err() != nil {
 		one.err = nil // which is not the worker's fault
 	}
@@ -164,17 +164,17 @@ func (f *following) saw(ctx context.Context, one looked) {
 }
 
 // together are those of all, and why some of them failed that have not just ended.
-func together(all []looked) (looks sample.Series, err error) {
+func together(all []sampled) (series sample.Series, err error) {
 	for _, one := range all {
-		if looks = looks.And(one.looks); !errors.Is(one.err, worker.ErrEnded) {
+		if series = series.And(one.series); !errors.Is(one.err, worker.ErrEnded) {
 			err = errors.Join(err, one.err)
 		}
 	}
-	return looks, err
+	return series, err
 }
 
 // note is what has to be known of the stacks.
-func (l looker) note() string {
+func (l way) note() string {
 	if l.sampler != nil && l.sampler.Hidden != nil {
 		return l.sampler.Hidden.Error()
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// lookAtAll samples workers, and those that a reload puts in their place.
-func lookAtAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by looker) []looked {
+// sampleAll samples workers, and those that a reload puts in their place.
+func sampleAll(ctx context.Context, sys Sys, pids []int, o profileOptions, by way) []sampled {
 	end := time.Now().Add(o.duration)
 	finding, stop := context.WithDeadline(ctx, end)
 	defer stop()

@@ -30,13 +30,13 @@ func TestReportDocuments(t *testing.T) {
 		Lua: true, Asleep: true, Phase: "access", Request: ngxlua.Request{Method: "GET", URI: "/one"}, Stack: []profile.Frame{{Kind: profile.C, Function: "wait4", File: "libc"}, handler},
 		Sleep: &sample.Sleep{Call: "wait4", Cause: sample.Program, For: time.Second},
 	}
-	looks := sample.Series{Samples: []sample.Sample{one, one}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
-	explained := explain.Explain(looks)
+	series := sample.Series{Samples: []sample.Sample{one, one}, Elapsed: 2 * time.Second, Used: time.Second, Paused: time.Millisecond}
+	explained := explain.Explain(series)
 	explained.PIDs, explained.Unknown = []int{7}, []string{"timers: gone"}
-	looks.Timed = true
-	sampled, _ := looks.Profile(sample.OffCPU, profile.Time)
+	series.Timed = true
+	sampled, _ := series.Profile(sample.OffCPU, profile.Time)
 	sampled.PIDs, sampled.By = []int{7}, "ebpf"
-	sampled.Evidence[sleeps.Name] = sleeps.Of(looks)
+	sampled.Evidence[sleeps.Name] = sleeps.Of(series)
 	seen := watch.Snapshot{
 		Schema: record.Schema, Kind: "watch", Head: watch.Head{At: time.Unix(2e9, 0).UTC()},
 		Workers: []watch.Row{{
