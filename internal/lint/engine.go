@@ -28,6 +28,7 @@ type answer struct {
 	Class    string          `json:"class"`
 	Loops    int             `json:"loops"`
 	Cold     bool            `json:"cold"`
+	Tail     bool            `json:"tail"`
 	Fix      Fix             `json:"fix"`
 	Settings json.RawMessage `json:"settings"`
 	// BuiltIns is what the VM makes of calls of its functions, by name.

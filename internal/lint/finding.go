@@ -35,6 +35,8 @@ type Heat struct {
 	Share float64 `json:"share,omitempty"` // of the CPU time in the profile
 	Loops int     `json:"loops"`           // around it, in its function
 	Cold  bool    `json:"cold,omitempty"`  // in a branch that reports a failure
+	// Tail tells of a tail call: a profile has its time at the line of the caller.
+	Tail bool `json:"tail_call,omitempty"`
 	// Interpreted is the part of the CPU time in which Lua was interpreted because of this line.
 	Interpreted float64 `json:"interpreted,omitempty"`
 }

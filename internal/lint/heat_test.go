@@ -11,6 +11,7 @@ import (
 	lua "github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestJoin: a line's heat is the time of stacks whose innermost Lua of the linted files is there, found by the end of its path; a
@@ -97,5 +98,25 @@ func TestGain(t *testing.T) {
 	}
 	if r.Findings[1].Gain != nil || r.Findings[2].Gain != nil {
 		t.Errorf("%+v, %+v", r.Findings[1].Gain, r.Findings[2].Gain)
+	}
+}
+
+// TestTailCall: a profile has the time of a tail call at the line of its caller, so its own line is not called cold.
+func TestTailCall(t *testing.T) {
+	s := NewSession(Options{LuaJIT: luajit(t), Settings: &Settings{Root: "."}, Rules: BuiltIn(), Class: Request})
+	defer s.Close()
+	r := s.Text("a.lua", []byte("function f(s)\n  local m = ngx.re.match(s, 'a')\n  if m then return m, ngx.re.match(s, 'b') end\n  return ngx.re.match(s, 'c')\nend\n"))
+	var p profile.Profile
+	p.Add([]profile.Frame{{Function: "main", Kind: profile.C}}, nil, 1)
+	r.Join(Measured{Profile: &p}, nil)
+	var got []string
+	for _, f := range r.Findings {
+		if f.Rule == "regex-flags" {
+			got = append(got, fmt.Sprintf("%d %s", f.Line, f.Heat.text(ui.NewPage(ui.Options{}).Glyphs)))
+		}
+	}
+	want := []string{"2 cold in the profile", "3 cold in the profile", "4 a tail call, whose time a profile has at its caller's line"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

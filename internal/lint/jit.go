@@ -100,6 +100,9 @@ func (h Heat) text(g ui.Glyphs) string {
 	if h.Interpreted > 0 {
 		parts = append(parts, ui.Percent(h.Interpreted)+" interpreted for it")
 	}
+	if len(parts) == 0 && h.Tail {
+		return "a tail call, whose time a profile has at its caller's line"
+	}
 	return cmp.Or(strings.Join(parts, g.Dot), "cold in the profile")
 }
 

@@ -83,6 +83,14 @@ function File:place(line, offset)
 end
 
 
+-- Tells whether a node is a tail call: while it runs, its caller is gone from the stack.
+local function is_tail(node)
+    local parent = node.parent
+    return (node.tag == "Call" or node.tag == "Invoke") and parent ~= nil
+        and parent.tag == "Return" and #parent == 1
+end
+
+
 --- Reports a finding of the rule that runs.
 -- @tparam table node where
 -- @tparam string message one sentence, without the price
@@ -96,7 +104,7 @@ function File:report(node, message, more)
         rule = self.rule, line = line, column = column, message = message,
         class = func and func.class or self.class,
         loops = (more and more.loops or 0) + (more and more.func and 0 or self.loops),
-        cold = self.cold > 0,
+        cold = self.cold > 0, tail = is_tail(node) or nil,
         fix = more and more.fix, own_line = node.line,
     }
 end

@@ -4,9 +4,9 @@
 -- in. A variable has `name`, `node`, `sets` (assignments behind its declaration), `value` (the
 -- expression it is declared with, nil where that is unknown), `uses` (Id nodes that read it) and
 -- `func`, the function node that declares it; the chunk itself is such a node, with tag Function.
--- A read has `within`, the function that it stands in. A function has `outer`, `parent` and, where
--- one variable alone is it, `var`: as its `value`, or as what it is `given` behind its declaration.
--- An Index node that is assigned to has `assigned`.
+-- A read has `within`, the function that it stands in; a call has `parent`. A function has `outer`,
+-- `parent` and, where one variable alone is it, `var`: as its `value`, or as what it is `given`
+-- behind its declaration. An Index node that is assigned to has `assigned`.
 -- @module moonlap.lint.scopes
 local _M = {}
 
@@ -86,6 +86,7 @@ function expression(scope, node, parent)
         end
     elseif tag == "Index" or tag == "Call" or tag == "Invoke" or tag == "Paren" or tag == "Pair"
         or tag == "Table" then
+        node.parent = parent
         expressions(scope, node, node)
     end
 end
