@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -26,12 +27,13 @@ type doctorOptions struct {
 	pin, root          string
 	luajit, nginx      string
 	nice               int
+	noise              time.Duration
 }
 
 func newDoctorCommand(sys Sys) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor [--json] | --tune [flags] -- COMMAND [ARGS]",
+		Use:   "doctor [--json] [--noise 1m] | --tune [flags] -- COMMAND [ARGS]",
 		Short: "Check this machine for what spoils figures; tune it for one command",
 		Long: `Check this machine for what stands in the way of measuring, with a remedy for each.
 
@@ -55,6 +57,10 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 			switch {
 			case o.tune && len(args) == 0:
 				return usageErrorf("--tune -- which command?")
+			case o.noise > 0 && (o.tune || len(args) > 0):
+				return usageErrorf("--noise looks at the machine and runs no command")
+			case o.noise > 0:
+				return runNoise(cmd.Context(), sys, o)
 			case o.tune && o.json:
 				return usageErrorf("--json or --tune, not both")
 			case !o.tune && len(args) > 0:
@@ -70,6 +76,7 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 	f.BoolVar(&o.json, "json", false, "write the checks as JSON")
 	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT to check")
 	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to check")
+	f.DurationVar(&o.noise, "noise", 0, "for so long, up to 1m, look how often something slows the machine")
 	f.BoolVar(&o.tune, "tune", false, "tune the machine, run the command, and put everything back")
 	f.StringVar(&o.pin, "pin", "auto", "`CPUS` for the command, as 1 or 0,2-4; auto: the one with the\nfewest interrupts; none: all")
 	f.IntVar(&o.nice, "nice", -10, "priority for the command, from -20 (highest) to 19; 0: as it is")

@@ -88,6 +88,7 @@ var flagRules = []flagRule{
 	{name: "show-config", conflicts: in("lint", "lsp")},
 	{name: "load", conflicts: in("lint", "measure", "why", "show-config", "lsp", "profile")},
 	{name: "write", needs: in("lint", "fix")},
+	{name: "noise", bounds: byCommand[bounds]{"doctor": {most: 60000 * ms}}},
 	{name: "tune", conflicts: in("doctor", "json")},
 	{name: "add", conflicts: in("history", "rebuild", "delete", "plot", "html")},
 	{name: "rebuild", conflicts: in("history", "delete", "plot", "html")},
