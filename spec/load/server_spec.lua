@@ -142,6 +142,29 @@ describe("the load engine", function()
         end
     end)
 
+    it("has the CPU time that a server takes behind its last answer", function()
+        local server = [[
+            location = /pid { content_by_lua_block { ngx.print(ngx.worker.pid()) } }
+            location / {
+                content_by_lua_block { ngx.print "ok" }
+                log_by_lua_block { local from = os.clock() while os.clock() - from < 0.003 do end }
+            }
+        ]]
+        local run
+        nginx.with({ server = server }, function(s)
+            local _, pid = s:send "/pid"()
+            local path = s.folder .. "/socket"
+            local job = load.job(path, { duration_ns = 3e8, slice_ns = 2e6, connections = 1 })
+            job.sides[2] = { name = "B", url = "http://localhost/b", unix = path }
+            for _, side in ipairs(job.sides) do
+                side.pids = { tonumber(pid) }
+            end
+            run = load.run(job)
+        end)
+        local each = run:sum "server_cpu_ns" / run:sum "responses"
+        assert.is_true(each > 2.5e6, each .. " ns of 3e6")
+    end)
+
     it("tells refused from reset, from hung, from garbage", function()
         local run = load.run(load.job "/nonexistent/socket")
         assert.is_true(run:errors().connect > 0)
