@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (o lintOptions) underLoad(ctx context.Context, sys Sys) (m lint.Measured, e
 		return m, ctx.Err()
 	}
 	if m, err = o.measured(ctx, sys, file); err != nil {
-		return m, errors.Join(loadErr, fmt.Errorf("--load %s: the server could not be profiled: %w", o.load, err))
+		return m, fmt.Errorf("--load %s: %w", o.load, cmp.Or(loadErr, err))
 	}
 	return m, nil
 }
