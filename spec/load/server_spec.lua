@@ -161,8 +161,15 @@ describe("the load engine", function()
             end
             run = load.run(job)
         end)
-        local each = run:sum "server_cpu_ns" / run:sum "responses"
-        assert.is_true(each > 2.5e6, each .. " ns of 3e6")
+        local each = {} -- of a slice; a busy machine may keep the server from its work for longer
+        for _, line in ipairs(run:all "load_slice") do
+            if line.responses > 0 then
+                each[#each + 1] = line.server_cpu_ns / line.responses
+            end
+        end
+        table.sort(each)
+        local median = each[math.ceil(#each / 2)]
+        assert.is_true(median > 2.7e6, median .. " ns of 3e6")
     end)
 
     it("tells refused from reset, from hung, from garbage", function()
