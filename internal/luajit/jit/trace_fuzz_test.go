@@ -3,6 +3,8 @@ package jit
 import (
 	"testing"
 	"time"
+
+	"github.com/moonlap/moonlap/internal/process"
 )
 
 // FuzzTrace reads traces of which some bytes are others: what comes of it is an error, or places in functions that are there, in time.
@@ -74,4 +76,18 @@ func BenchmarkMap(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(all)), "ns/trace")
 	b.ReportMetric(float64(bytes)/float64(len(all)), "code-B/trace")
+}
+
+// BenchmarkSampled is what a later sample of a trace costs: its head is compared, and its place looked up.
+func BenchmarkSampled(b *testing.B) {
+	v := vectors(b)[0]
+	trace, err := Read(v, v.Address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := NewMap(trace, v, 0)
+	for n := 0; b.Loop(); n++ {
+		ReadHead(&process.Reader{Memory: v}, v.Address)
+		m.Sampled(n % len(trace.Code))
+	}
 }
