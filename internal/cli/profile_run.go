@@ -22,7 +22,7 @@ import (
 // sampled is what became of one worker.
 type sampled struct {
 	pid      int
-	series    sample.Series
+	series   sample.Series
 	evidence evidence.Set // that was asked for besides
 	err      error
 }

@@ -131,7 +131,7 @@ type following struct {
 	tick     func()                      // is called while they are, by one of them at a time; nil: by none
 
 	lock sync.Mutex // of what follows, and of tick
-	all  []sampled   // by process ID, once all is over
+	all  []sampled  // by process ID, once all is over
 }
 
 // until samples processes as they come until ctx ends; others that come after finding has ended are left alone.
