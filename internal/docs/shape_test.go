@@ -29,7 +29,7 @@ var (
 	// Labels of the report behind which all is of the machine, the weather or the draw.
 	labels = regexp.MustCompile(`^( {2}(?:runtime|VM|clock|machine|batches|laps|rate|JIT)|real|user|sys)\s.*`)
 	// What a run may or may not have: modes, and percentiles as a part of them.
-	perhaps = regexp.MustCompile(`^ {2}modes |^ {4}0 % of processes`)
+	perhaps = regexp.MustCompile(`^ {2}(modes|quiet) |^ {4}0 % of processes`)
 	// The ends of a wide interval, in place of ± 0.
 	ends = regexp.MustCompile(`0 \(0(–| to )0\)`)
 	// The JIT's summary at the end of a line of the table.
