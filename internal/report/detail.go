@@ -111,7 +111,7 @@ func (p *page) quiet(q *record.Quiet, ns float64) string {
 	if q == nil || q.Disturbed || q.AllNS == 0 || math.Abs(q.AllNS-ns) <= same*math.Abs(ns) {
 		return ""
 	}
-	return fmt.Sprintf("%s of the time, which the figure is of%s%s per call over all of it", ui.Percent(q.Share), p.Dot, p.Time(q.AllNS))
+	return fmt.Sprintf("%s of the time, and the figure is of that alone%s%s per call with the rest", ui.Percent(q.Share), p.Dot, p.Time(q.AllNS))
 }
 
 func (p *page) taken(c record.CaseResult) string {

@@ -69,8 +69,8 @@ func warnDisturbed(f *facts) *record.Warning {
 	}
 	return &record.Warning{
 		Code: "disturbed",
-		Text: fmt.Sprintf("something else slowed the machine, by %+.0f to %+.0f %% of what it can do; only %.0f %% of the time was quiet, "+
-			"and the interval leaves room for as much", 100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
+		Text: fmt.Sprintf("something else slowed this machine by %.0f to %.0f %%, for all but %.0f %% of the time; the interval leaves room for that",
+			100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
 		Advice: "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid",
 	}
 }
