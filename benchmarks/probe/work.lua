@@ -104,7 +104,8 @@ function _M.spin()
     ngx.print(longest, "\n")
 end
 
---- What lua-resty-core does for requests: regular expressions, encodings, a shared dict, variables, headers, times.
+--- What lua-resty-core does for requests: regular expressions, encodings, a shared dict,
+-- variables, headers, times.
 function _M.core()
     local dict, n = ngx.shared.counts, 0
     for i = 1, 200 do

@@ -220,6 +220,7 @@ function _M.run(self)
         local asked = now()
         if asked - back > STILL then
             note(self, asked - back)
+            self.lag:record(asked - t) -- what events took before t is in it already
         end
         local span = math.min(target - asked, NAP)
         local count = 0
