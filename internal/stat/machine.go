@@ -7,18 +7,25 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
-// leastQuiet processes carry a figure.
-const leastQuiet = 3
+// leastQuiet processes carry a figure: with fewer, a comparison has no interval.
+const leastQuiet = 4
 
-// quietOf are the units that had quiet moments. Where they are fewer than half, and too few, enough is false and all are
-// given back.
+// quietOf are the units that had quiet moments. Where too few of them were steady, enough is false and all are given back.
 func quietOf(units []unit) (carrying []unit, enough bool) {
+	steady, quietAndSteady := 0, 0
 	for _, u := range units {
-		if !u.vms[0].own.Machine.Disturbed {
+		calm, settled := !u.vms[0].own.Machine.Disturbed, u.class() != record.SteadyNone
+		if calm {
 			carrying = append(carrying, u)
 		}
+		if settled {
+			steady++
+		}
+		if calm && settled {
+			quietAndSteady++
+		}
 	}
-	if 2*len(carrying) >= len(units) || len(carrying) >= leastQuiet {
+	if len(carrying) == len(units) || quietAndSteady >= leastQuiet || 0 < steady && quietAndSteady == steady {
 		return carrying, true
 	}
 	return units, false

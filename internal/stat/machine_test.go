@@ -150,3 +150,26 @@ func TestInterruptedAllTheTime(t *testing.T) {
 		t.Errorf("%+v, %+v", r.Quiet, r.NSPerCall)
 	}
 }
+
+// Too few quiet processes carry nothing: a figure of two could be compared with nothing.
+func TestQuietOf(t *testing.T) {
+	units := func(marks string) (all []unit) { // q: quiet, d: disturbed; capital: never steady
+		for _, m := range marks {
+			p := Process{Machine: Machine{Disturbed: m == 'd' || m == 'D'}}
+			p.Steadiness.Class = record.SteadyFlat
+			if m == 'Q' || m == 'D' {
+				p.Steadiness.Class = record.SteadyNone
+			}
+			all = append(all, unit{vms: []vm{{own: p}}})
+		}
+		return all
+	}
+	for marks, want := range map[string]int{
+		"": 0, "q": 1, "d": -1, "qqq": 3, "qqd": -3, "qqDD": 2, "qqqqdddd": 4, "qqQQdddd": -8, "qqqddddd": -8, "QQ": 2, "DD": -2,
+	} {
+		carrying, enough := quietOf(units(marks))
+		if got := len(carrying); got != max(want, -want) || enough != (want >= 0) {
+			t.Errorf("%q: %d carry the figure, enough %v", marks, got, enough)
+		}
+	}
+}
