@@ -49,7 +49,8 @@ describe("a yardstick", function()
         assert.same({ 0, 0 }, { on.grown, off.grown })
         -- Ten loads that no cache serves, whatever was read before: those take 2 to 15 ns.
         assert.is_true(on.median.memory > 10 * 30, on.median.memory)
-        assert.is_true(math.abs(on.median.core / off.median.core - 1) < 0.5,
-            on.median.core .. " " .. off.median.core)
+        -- A busy neighbour makes 1.6 between the two processes; an interpreted loop would make 30.
+        local ratio = off.median.core / on.median.core
+        assert.is_true(ratio > 1 / 4 and ratio < 4, ratio)
     end)
 end)
