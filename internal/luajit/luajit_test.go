@@ -156,6 +156,47 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// ending is memory that may be read N times, as of a process that may not stand still for longer.
+type ending struct {
+	process.Memory
+	left int
+}
+
+func (e *ending) ReadAt(b []byte, address uint64) error {
+	if e.left--; e.left < 0 {
+		return process.ErrLeftOut
+	}
+	return e.Memory.ReadAt(b, address)
+}
+
+// TestEnding: wherever a walk has to end, each frame that it gives back was read whole.
+func TestEnding(t *testing.T) {
+	for _, file := range images(t) {
+		vm, image := load(t, file)
+		whole, err := vm.Stack(image.Registers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, ended := 0, true; ended; n++ {
+			vm, image := load(t, file)
+			e := &ending{image, n}
+			vm.Memory = e
+			some, err := vm.Stack(image.Registers)
+			if ended = e.left < 0; err != nil {
+				continue
+			}
+			for i, f := range some.Frames {
+				if f.Function == LeftOut && f.Kind == Builtin {
+					break
+				}
+				if f != whole.Frames[i] {
+					t.Fatalf("%s, %d reads: %+v, not %+v", file, n, f, whole.Frames[i])
+				}
+			}
+		}
+	}
+}
+
 // A filled memory has the same eight bytes everywhere: nothing that is read of it ever fails.
 type filled struct {
 	word  uint64

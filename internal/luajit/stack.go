@@ -254,7 +254,9 @@ func (vm *VM) walk(coroutine uint64, s start) (frames []Frame, rest Cut, err err
 		n := len(frames)
 		switch {
 		case n == 0 && s.trace != nil:
-			frames = vm.compiledFrames(r, s.trace, s.machine, function, s.leaf)
+			if frames = vm.compiledFrames(r, s.trace, s.machine, function, s.leaf); errors.Is(r.Err, process.ErrLeftOut) {
+				frames = nil
+			}
 		case n > 0 && last.function == function && last.pc == pc:
 			frames = append(frames, frames[n-1])
 		default:
