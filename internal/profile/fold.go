@@ -40,7 +40,7 @@ func drawnOf(frames []Frame) []drawn {
 	return out
 }
 
-// nameless is what stands for the address of a function without a name: nginx+0x1230 tells a reader no more than nginx does.
+// nameless is shown for a function without a name, in place of its address: nginx+0x1230 tells a reader no more than nginx does.
 const nameless = "+0x…"
 
 func (f Frame) drawn() drawn {

@@ -1,4 +1,4 @@
--- Finds cosockets in nginx.conf whose failures nginx logs, though Lua is told of them.
+-- Finds cosockets in nginx.conf whose failures nginx logs, though Lua gets the error, too.
 local USES = {"ngx%.socket%.", "[\"']resty%.redis", "[\"']resty%.mysql", "[\"']resty%.memcached",
     "[\"']resty%.http", "[\"']pgmoon"}
 

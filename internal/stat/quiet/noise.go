@@ -18,10 +18,10 @@ type Noise struct {
 	Course     []float64 // share of the looks that were not quiet, over equal parts of the time
 }
 
-// A stretch ends when the yardsticks were quiet for so long.
+// A stretch ends when the yardsticks were quiet for that long, in ns.
 const quietFor = 10e6
 
-// NoiseOf is that of a record, in so many parts; false where no yardstick was timed.
+// NoiseOf is that of a record, in that number of parts; false where no yardstick was timed.
 func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
 	type look struct {
 		at, slower float64

@@ -150,7 +150,7 @@ for kind, types in pairs(TYPES) do
 end
 
 local metatable, make = userdatas.kind()
-local LOT = 64 -- so many are made at once
+local LOT = 64 -- made at once
 local ready, n_ready = {}, 0
 
 -- A finalizer that runs meanwhile may make requests, too.
