@@ -42,7 +42,7 @@ type line struct {
 	Traces      []int
 	Switches    []int
 	Steal       []int
-	Yardsticks  map[string][]float64
+	Yardsticks  json.RawMessage // of batches, by kind; a run has the best of each kind under this name
 }
 
 func readAll(folder string) ([]run, error) {
@@ -106,15 +106,21 @@ func read(path string) (run, error) {
 			if l.Kind != "measure" {
 				continue
 			}
+			var looks map[string][]float64
+			if l.Yardsticks != nil {
+				if err := json.Unmarshal(l.Yardsticks, &looks); err != nil {
+					return r, err
+				}
+			}
 			name := caseOf[l.Process]
 			for i, ns := range l.NS {
 				r.all[name] = append(r.all[name], ns/l.Calls[i])
-				if marked(l.Traces, i) || marked(l.Switches, i) || marked(l.Steal, i) || l.Yardsticks == nil {
+				if marked(l.Traces, i) || marked(l.Switches, i) || marked(l.Steal, i) || looks == nil {
 					continue
 				}
 				b := batch{ns: ns / l.Calls[i], yard: map[string]float64{}}
 				for _, kind := range kinds {
-					b.yard[kind] = max(l.Yardsticks[kind][i], l.Yardsticks[kind][i+1])
+					b.yard[kind] = max(looks[kind][i], looks[kind][i+1])
 				}
 				batches[l.Process] = append(batches[l.Process], b)
 			}
