@@ -236,7 +236,16 @@ func (g *group) latency() (sum, count float64) {
 	return g.values.Mean() * count, count
 }
 
-func (g *group) meanNS() float64 { return g.corrected / max(1, g.latencies) }
+// meanNS is the mean latency, NaN where nothing was answered.
+func (g *group) meanNS() float64 { return g.corrected / g.latencies }
+
+// serverCPUNS is CPU time of the server an answer, NaN where there is none.
+func (g *group) serverCPUNS() float64 {
+	if g.responses == 0 {
+		return math.NaN()
+	}
+	return g.serverCPU / float64(g.responses)
+}
 
 func (g *group) rate() float64 {
 	if g.ns == 0 {
@@ -265,7 +274,7 @@ func (s *side) result(name, url string) record.LoadSide {
 		side.Offered, side.OfferedRate = int64(math.Round(w.offered)), w.offeredRate()
 	}
 	if w.server && w.responses > 0 {
-		iv := s.over(func(g *group) float64 { return g.serverCPU / max(1, float64(g.responses)) })
+		iv := s.over((*group).serverCPUNS)
 		iv.Estimate = w.serverCPU / float64(w.responses)
 		side.Server = &record.LoadServer{CPUPerRequestNS: iv, CPUShare: w.serverCPU / w.ns}
 	}
@@ -295,7 +304,8 @@ func (s *side) over(of func(*group) float64) record.Interval {
 	return estimate.MeanInterval(values)
 }
 
-// stretches are the values of parts of the run that are long enough to differ by chance alone.
+// stretches are the values of parts of the run that are long enough to differ by chance alone. A part without a value
+// has none.
 func (s *side) stretches(of func(*group) float64) (values []float64) {
 	const most = 20
 	each := max(1, (len(s.groups)+most-1)/most)
@@ -307,7 +317,9 @@ func (s *side) stretches(of func(*group) float64) (values []float64) {
 			light.corrected, light.latencies = g.latency()
 			stretch.join(&light)
 		}
-		values = append(values, of(&stretch))
+		if value := of(&stretch); !math.IsNaN(value) {
+			values = append(values, value)
+		}
 	}
 	return values
 }

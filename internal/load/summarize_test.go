@@ -204,6 +204,25 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// TestTimesWithoutAnswers: a stretch of a run in which nothing was answered has no latency; it is not one of 0.
+func TestTimesWithoutAnswers(t *testing.T) {
+	rec := fakeRun{sides: 1, blocks: 15, busy: 0.5, lag: 20e3, answers: true}.record(t)
+	for i := range rec.Load.Slices[:10] {
+		s := &rec.Load.Slices[i]
+		s.Responses, s.SumNS, s.Latency, s.Raw = 0, 0, "", ""
+	}
+	res := Summarize(rec)
+	mean, cpu := res.Cases[0].NSPerCall.Interval, res.Sides[0].Server.CPUPerRequestNS
+	if mean.Low < 0.9e6 || mean.High > 1.1e6 || cpu.High > 40e3 {
+		t.Errorf("mean latency %+v of about 1e6, CPU an answer %+v", mean, cpu)
+	}
+	for _, p := range res.Cases[0].PerProcess {
+		if p.NS < 0.9e6 || p.NS > 1.1e6 {
+			t.Errorf("a stretch of %v", p.NS)
+		}
+	}
+}
+
 // TestJudgedAsItRan: a record is judged again as the run judged it, and 5 % are found by CPU time and rate.
 func TestJudgedAsItRan(t *testing.T) {
 	rec := fakeRun{sides: 2, blocks: 40, slower: 0.05, busy: 0.5, lag: 20e3, answers: true, seed: 3}.record(t)
@@ -249,6 +268,18 @@ func TestJoin(t *testing.T) {
 	f.seed = 6
 	if _, err := Join([]*record.Record{a, f.record(t)}); err == nil || !strings.Contains(err.Error(), "--seed") {
 		t.Errorf("another order: %v", err)
+	}
+	// Where the plan leaves the length of slices to the engine, each machine has chosen its own.
+	chosen := func(ns float64) *record.Record {
+		r := f.record(t)
+		r.Load.Plan.SliceNS, r.Load.Begun = 0, []record.LoadBegin{{SliceNS: ns}}
+		return r
+	}
+	if _, err := Join([]*record.Record{chosen(10e6), chosen(20e6)}); err == nil || !strings.Contains(err.Error(), "10ms and 20ms: run all with the same --slice") {
+		t.Errorf("slices of other lengths: %v", err)
+	}
+	if _, err := Join([]*record.Record{chosen(10e6), chosen(10e6)}); err != nil {
+		t.Errorf("slices of the same length: %v", err)
 	}
 	f.sides = 1
 	if _, err := Join([]*record.Record{a, f.record(t)}); err == nil || !strings.Contains(err.Error(), "sides") {

@@ -26,8 +26,7 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	p.Line(p.Strong.Render("moonlap load") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
 	p.loadVerdicts(res)
 	p.Blank()
-	headers, rows := p.loadTable(res)
-	p.Table(headers, rows)
+	p.loadFigures(res)
 	p.loadTags(res)
 	if opt.Percentiles {
 		p.loadPercentiles(res)
@@ -192,6 +191,57 @@ func (p *page) loadPlan(res *record.LoadResults) string {
 		p.Time(res.ElapsedNS)+" measured", slices, machines)
 }
 
+// loadFigures draws the table of the sides. Where that is wider than the page, latencies have a table of their own.
+func (p *page) loadFigures(res *record.LoadResults) {
+	headers, rows := p.loadTable(res)
+	if ui.TableWidth(headers, rows) <= p.Options.Width {
+		p.Table(headers, rows)
+		return
+	}
+	isLatency := func(header string) bool {
+		from, to := slices.Index(headers, "latency"), slices.Index(headers, "max")
+		i := slices.Index(headers, header)
+		return from <= i && i <= to
+	}
+	one := func(wanted func(header string) bool, rows [][]string) {
+		some, kept := pick(headers, rows, wanted)
+		if some[0] == "side" {
+			p.ShortenFirst(some, kept)
+		}
+		p.Table(some, kept)
+	}
+	whole := [][]string{} // of the two rows of a side, the one that has figures of the whole side
+	for i := 0; i < len(rows); i += 2 {
+		whole = append(whole, rows[i])
+	}
+	one(func(header string) bool { return !isLatency(header) }, whole)
+	p.Blank()
+	one(func(header string) bool { return header == "side" || isLatency(header) }, rows)
+}
+
+// pick is the part of a table whose columns are wanted.
+func pick(headers []string, rows [][]string, wanted func(header string) bool) (some []string, kept [][]string) {
+	kept = make([][]string, len(rows))
+	for i, header := range headers {
+		if !wanted(header) {
+			continue
+		}
+		some = append(some, header)
+		for k, row := range rows {
+			kept[k] = append(kept[k], row[i])
+		}
+	}
+	return some, kept
+}
+
+// part is a table without its first columns.
+func part(rows [][]string, from int) (rest [][]string) {
+	for _, row := range rows {
+		rest = append(rest, row[from:])
+	}
+	return rest
+}
+
 // loadTable is two rows a side: latencies corrected, and raw.
 func (p *page) loadTable(res *record.LoadResults) (headers []string, rows [][]string) {
 	server := false
@@ -248,16 +298,23 @@ func (p *page) loadTags(res *record.LoadResults) {
 		}
 	}
 	if len(rows) > 0 {
+		headers := []string{"tag", "side", "answers", "p50", "p99", "max", "errors"}
+		names := p.Options.Width - ui.TableWidth(headers[2:], part(rows, 2))
+		for _, row := range rows {
+			row[1] = p.Shorten(row[1], names/2-len("  "))
+		}
 		p.Blank()
-		p.Table([]string{"tag", "side", "answers", "p50", "p99", "max", "errors"}, rows, 1)
+		p.ShortenFirst(headers, rows)
+		p.Table(headers, rows, 1)
 	}
 }
 
 // loadPercentiles are the distributions, corrected.
 func (p *page) loadPercentiles(res *record.LoadResults) {
 	headers := []string{"latency, corrected"}
+	room := (p.Options.Width-len("  "+headers[0]))/max(1, len(res.Sides)) - len("  ")
 	for _, s := range res.Sides {
-		headers = append(headers, ui.Clean(s.Name))
+		headers = append(headers, p.Shorten(ui.Clean(s.Name), max(room, len("99.9 ms"))))
 	}
 	var rows [][]string
 	for _, q := range []struct {

@@ -82,15 +82,27 @@ func (p *Page) Fitted(headers []string, rows [][]string, left ...int) {
 // FaintLine is a note.
 func (p *Page) FaintLine(text string) { p.Para("  ", Clean(text), p.Faint) }
 
+// TableWidth is how wide a table is drawn.
+func TableWidth(headers []string, rows [][]string) (w int) {
+	for column := range headers {
+		w += ColumnWidth(headers, rows, column)
+	}
+	return w
+}
+
+// ShortenFirst shortens the first column to the room that the others leave.
+func (p *Page) ShortenFirst(headers []string, table [][]string) { p.shorten(headers, table, 0) }
+
 // ShortenLast shortens the last column to the room that the others leave.
 func (p *Page) ShortenLast(headers []string, table [][]string) {
-	last := len(headers) - 1
-	room := p.Options.Width - 2
-	for column := range headers[:last] {
-		room -= ColumnWidth(headers, table, column)
-	}
+	p.shorten(headers, table, len(headers)-1)
+}
+
+func (p *Page) shorten(headers []string, table [][]string, column int) {
+	others := TableWidth(headers, table) - ColumnWidth(headers, table, column)
+	room := max(p.Options.Width-others-2, 1)
 	for _, row := range table {
-		row[last] = p.Shorten(row[last], max(room, 1))
+		row[column] = p.Shorten(row[column], room)
 	}
 }
 

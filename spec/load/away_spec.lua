@@ -26,7 +26,7 @@ local BUSY = [[
 ]]
 
 
--- The longest time that a run's thread was away, in ms.
+-- The longest time that a run's thread was away, and the longest lag of its loop, in ms.
 local function longest_stop(script, more, stall)
     local run
     load.with_server(function(peer)
@@ -40,13 +40,14 @@ local function longest_stop(script, more, stall)
         run = load.run(load.job(path, more), script)
     end)
     assert.same({}, run:errors())
-    local longest = 0
+    local longest, lag = 0, 0
     for _, line in ipairs(run:all "load_slice") do
+        lag = math.max(lag, line.lag_max_ns / 1e6)
         for _, ns in ipairs(line.stops_ns or {}) do
             longest = math.max(longest, ns / 1e6)
         end
     end
-    return longest
+    return longest, lag
 end
 
 
@@ -64,6 +65,12 @@ describe("a client that stands still", function()
     it("tells of it when a script kept it busy", function()
         local ms = longest_stop(BUSY, { rate = 500, duration_ns = 3e8 })
         assert.is_true(ms > 45, ms)
+    end)
+
+    it("calls it lag, also where no other request became due meanwhile", function()
+        local ms, lag = longest_stop(BUSY, { rate = 500, requests = 50, duration_ns = 1e10 })
+        assert.is_true(ms > 45, ms)
+        assert.is_true(lag > 45, lag)
     end)
 
     it("does not call a server's stall its own", function()
