@@ -21,6 +21,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/store"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
 type benchOptions struct {
@@ -260,13 +261,13 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 		m.Comparing = o.judging
 	}
 	if o.profile {
-		of, close, err := profilers(ctx, sys)
+		way, err := profiles.OpenCases(noting(sys))
 		if err != nil {
 			return err
 		}
-		defer close()
-		m.Profile = of
-		m.Note = func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
+		defer way.Close()
+		m.Profile = func(name string) bench.Profiler { return way.Case(ctx, name, sys.Now()) }
+		m.Note = noting(sys)
 	}
 	return measure(ctx, sys, &o, m, "bench")
 }

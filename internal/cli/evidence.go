@@ -3,17 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/moonlap/moonlap/internal/evidence/allocations"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/resumes"
-	"github.com/moonlap/moonlap/internal/evidence/toplines"
 	"github.com/moonlap/moonlap/internal/observe"
-)
-
-// Kinds of evidence that are observed where a flag with their name asks for it.
-var (
-	profileKinds = []observe.Kind{locks.Kind, resumes.Kind, allocations.Kind}
-	watchKinds   = []observe.Kind{locks.Kind, toplines.Kind}
 )
 
 // evidenceFlags are which kinds were asked for beside what a command counts.

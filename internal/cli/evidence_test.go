@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"slices"
 	"testing"
 
-	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/spf13/pflag"
+
+	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/view/profiles"
+	"github.com/moonlap/moonlap/internal/view/watch"
 )
 
 // TestEvidenceFlags: each kind has a flag with its name; a command without these flags wants none.
@@ -13,7 +17,7 @@ func TestEvidenceFlags(t *testing.T) {
 	if got := none.wanted(); got != nil {
 		t.Errorf("without flags: %v", got)
 	}
-	for _, k := range append(watchKinds, profileKinds...) {
+	for _, k := range slices.Concat(watch.Kinds, profiles.Kinds) {
 		if k.Counts != "" {
 			continue // it is a mode
 		}

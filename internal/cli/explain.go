@@ -2,19 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonlap/moonlap/internal/explain"
-	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/sample"
-	"github.com/moonlap/moonlap/internal/worker"
+	"github.com/moonlap/moonlap/internal/view/explain"
 )
 
 type explainOptions struct {
@@ -57,7 +53,11 @@ stack, the request, the signal.`,
 			case len(args) == 1 && (o.pid != 0 || cmd.Flags().Changed("duration") || cmd.Flags().Changed("pause")):
 				return usageErrorf("--pid, --duration and --pause are for a running worker, not for a core file")
 			case len(args) == 1:
-				return explainCore(sys, o, args[0])
+				p, err := explain.Core(args[0], o.root)
+				if err != nil {
+					return err
+				}
+				return writeExplained(sys, p, o.json)
 			case o.root != "":
 				return usageErrorf("--root is for core files")
 			case o.pid <= 0:
@@ -75,37 +75,16 @@ stack, the request, the signal.`,
 	return cmd
 }
 
-const explainHz = 100 // samples a second
-
 func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
-	w, err := worker.Open(o.pid)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	stopping := sample.Of(w)
-	stopping.Hold = o.pause
-	p := newProgress(sys)
-	series, err := stopping.Poll(ctx, o.duration, explainHz, func(elapsed time.Duration) {
-		p.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
+	line := newProgress(sys)
+	p, err := explain.Worker(ctx, o.pid, o.duration, o.pause, func(elapsed time.Duration) {
+		line.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
-	p.Clear()
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("worker %d: %w", o.pid, err)
-		if errors.Is(err, process.ErrLeftOut) {
-			err = fmt.Errorf("%w: --pause %v is too short", err, o.pause)
-		}
-	}
-	if len(series.Samples) == 0 {
+	line.Clear()
+	if p == nil {
 		return err
 	}
-	out := explain.Explain(series)
-	if err == nil {
-		explain.Serves(out, w)
-	} else {
-		out.Error = err.Error()
-	}
-	if err := writeExplained(sys, out, w, o.json); err != nil {
+	if err := writeExplained(sys, p, o.json); err != nil {
 		return err
 	}
 	switch {
@@ -117,26 +96,9 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	return nil
 }
 
-// explainCore tells what a core file holds: one look.
-func explainCore(sys Sys, o explainOptions, file string) error {
-	w, err := worker.OpenCore(file, o.root)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	s, err := sample.Of(w).Sample()
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	out := explain.Core(file, w.Core.Signal, s)
-	explain.Serves(out, w)
-	return writeExplained(sys, out, w, o.json)
-}
-
-func writeExplained(sys Sys, p *profile.Profile, w *worker.Worker, asJSON bool) error {
-	p.Title, p.PIDs, p.LuaJIT = fmt.Sprintf("worker %d", w.PID), []int{w.PID}, w.VM.Library
+func writeExplained(sys Sys, p *profile.Profile, asJSON bool) error {
 	if asJSON {
 		return p.WriteDocument(sys.Stdout, record.Schema, "explain")
 	}
-	return report.Explain(sys.Stdout, p, reportOptions(sys))
+	return explain.Draw(sys.Stdout, p, reportOptions(sys))
 }

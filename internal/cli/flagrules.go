@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/view/profiles"
+	"github.com/moonlap/moonlap/internal/view/watch"
 )
 
 // byCommand is what holds of a flag in the commands that are named; "" is every command.
@@ -150,7 +152,7 @@ func given(f *pflag.Flag) bool {
 // checkNeeds refuses a flag that means something beside another one alone. One of the environment may be meant for other commands.
 func (r flagRule) checkNeeds(command string, f *pflag.Flag, flags *pflag.FlagSet) error {
 	needs, _ := r.needs.of(command)
-	if command == "load" && (isKind(profileKinds, r.name) || isMode(r.name)) {
+	if command == "load" && (isKind(profiles.Kinds, r.name) || profiles.IsMode(r.name)) {
 		needs = []string{"profile"}
 	}
 	if needs == nil || !given(f) || f.Annotations[ofEnvironment] != nil {
@@ -188,15 +190,15 @@ func (r flagRule) checkConflicts(command string, f *pflag.Flag, flags *pflag.Fla
 func (r flagRule) conflictsIn(command string) []string {
 	all, _ := r.conflicts.of(command)
 	all = slices.Clone(all)
-	if command == "watch" && isKind(watchKinds, r.name) {
+	if command == "watch" && isKind(watch.Kinds, r.name) {
 		all = append(all, "capture")
 	}
-	for _, m := range modes {
-		if isMode(r.name) {
-			all = append(all, m.name)
+	for _, m := range profiles.Modes {
+		if profiles.IsMode(r.name) {
+			all = append(all, m.Name)
 		}
 	}
-	for _, k := range profileKinds {
+	for _, k := range profiles.Kinds {
 		switch {
 		case k.Name == r.name:
 			all = append(all, k.Conflicts...)
@@ -205,10 +207,6 @@ func (r flagRule) conflictsIn(command string) []string {
 		}
 	}
 	return all
-}
-
-func isMode(name string) bool {
-	return slices.ContainsFunc(modes, func(m mode) bool { return m.name == name })
 }
 
 func isKind(kinds []observe.Kind, name string) bool {

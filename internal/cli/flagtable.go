@@ -16,6 +16,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
 
@@ -116,7 +117,7 @@ var flagRules = []flagRule{
 
 	{name: "pid", values: workers, conflicts: in("", "master", "all")},
 	{name: "master", values: masters, conflicts: in("", "all")},
-	{name: "by", strict: true, values: these(byAuto, byEBPF, byPtrace)},
+	{name: "by", strict: true, values: these(profiles.Auto, profiles.EBPF, profiles.Ptrace)},
 	{name: "duration", bounds: byCommand[bounds]{"": aboveZero, "watch": notNegative}, needs: in("watch", "capture")},
 	{name: "pause", bounds: byCommand[bounds]{"": shortPause, "watch": notNegative, "heap": notNegative}, needs: in("watch", "capture")},
 	{name: "hz", bounds: byCommand[bounds]{"": samplingRate}, needs: in("watch", "capture")},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -13,13 +12,9 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
-	"github.com/moonlap/moonlap/internal/jsontext"
-	"github.com/moonlap/moonlap/internal/memory"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/report"
-	"github.com/moonlap/moonlap/internal/worker"
 )
 
 type heapOptions struct {
@@ -129,7 +124,7 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	var before *heap.Snapshot
 	var err error
 	if o.since != "" { // before a worker is stopped
-		if before, err = readHeap(o.since); err != nil {
+		if before, err = heap.ReadFile(o.since); err != nil {
 			return err
 		}
 	}
@@ -144,13 +139,13 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	var missed error // workers that could not be looked at
 	switch {
 	case file == "":
-		after, missed, err = lookAtHeaps(ctx, sys, o)
+		after, missed, err = heapsOf(ctx, sys, o)
 	case process.IsCore(file):
 		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(at *steps) (*heap.Snapshot, error) {
-			return heapInCore(file, o.root, o.copying(at))
+			return heap.OfCore(file, o.root, o.copying(at))
 		})
 	default:
-		after, err = readHeap(file)
+		after, err = heap.ReadFile(file)
 	}
 	if err != nil {
 		return err
@@ -167,18 +162,18 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	return nil
 }
 
-// lookAtHeaps looks at one worker after the other: no two stand still at once. missed tells those that
-// could not be looked at, where others could.
-func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot, missed, err error) {
+// heapsOf looks at one worker after the other: no two stand still at once. missed tells those that could not be looked at, where
+// others could.
+func heapsOf(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot, missed, err error) {
 	pids, err := o.Find()
 	if err != nil {
 		return nil, nil, err
 	}
-	s = &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: sys.Now().Round(time.Second)}
+	s = heap.NewSnapshot(sys.Now())
 	var errs []error
 	for _, pid := range pids {
 		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
-			func(at *steps) ([]heap.Heap, error) { return heapsOf(pid, o.copying(at)) })
+			func(at *steps) ([]heap.Heap, error) { return heap.OfWorker(pid, o.copying(at)) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -196,72 +191,6 @@ func lookAtHeaps(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot,
 
 func (o *heapOptions) copying(at *steps) heap.Options {
 	return heap.Options{Pause: o.pause, Spill: o.spill, Progress: at.step, Note: at.note}
-}
-
-func heapsOf(pid int, o heap.Options) ([]heap.Heap, error) {
-	w, err := worker.Open(pid)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	all, err := heap.Take(w, o)
-	var long *process.PauseError
-	if errors.As(err, &long) {
-		err = fmt.Errorf("%w; --pause %v lets it stand still for so long, --pause 0 reads it while it runs", err,
-			roundUp(2*long.Needed))
-	}
-	return all, withRemedy(err, o)
-}
-
-// withRemedy says what to do where there is too little memory.
-func withRemedy(err error, o heap.Options) error {
-	var short *memory.ShortError
-	switch {
-	case !errors.As(err, &short):
-		return err
-	case short.Theirs:
-		return fmt.Errorf("%w; nothing was copied: raise that limit, or wait until the worker has less in swap", err)
-	case o.Spill != "":
-		return fmt.Errorf("%w; --spill %s is in memory, too: choose a folder on a disk", err, o.Spill)
-	}
-	return fmt.Errorf("%w; --spill DIR keeps the copy in a file in DIR, on a disk, which takes little memory", err)
-}
-
-// heapInCore looks at a core; its time is that of the file.
-func heapInCore(file, root string, o heap.Options) (*heap.Snapshot, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	w, err := worker.OpenCore(file, root)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	all, err := heap.Take(w, o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, withRemedy(err, o))
-	}
-	return &heap.Snapshot{Schema: record.Schema, Kind: heap.Kind, Time: info.ModTime().Round(time.Second), Heaps: all}, nil
-}
-
-// roundUp is a duration that people would type.
-func roundUp(d time.Duration) time.Duration {
-	const step = 50 * time.Millisecond
-	return (d + step - 1) / step * step
-}
-
-func readHeap(name string) (*heap.Snapshot, error) {
-	f, err := files.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	s, err := heap.Read(f, record.Schema)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return s, nil
 }
 
 // write writes the files that were asked for; each appears when it is whole.
@@ -289,7 +218,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 		}
 	} else {
 		p := s.Profile(title)
-		if err := report.Heap(&b, s, besideGraph); err != nil {
+		if err := heap.Draw(&b, s, besideGraph); err != nil {
 			return err
 		}
 		p.Report = b.String()
@@ -308,31 +237,17 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 	return nil
 }
 
-// heapChange is what --json writes with --since.
-type heapChange struct {
-	Schema string       `json:"schema"`
-	Kind   string       `json:"kind"`
-	Before time.Time    `json:"before"`
-	After  time.Time    `json:"after"`
-	Types  []heap.Type  `json:"types"` // after less before
-	Change *heap.Change `json:"change"`
-}
-
 func (o *heapOptions) draw(sys Sys, before, after *heap.Snapshot) error {
 	options := reportOptions(sys)
 	switch {
 	case o.out == "-":
 		return nil
 	case o.json && before != nil:
-		encode := jsontext.NewEncoder(sys.Stdout)
-		return encode.Encode(heapChange{
-			Schema: record.Schema, Kind: "heap change", Before: before.Time, After: after.Time,
-			Types: heap.CompareTypes(before, after), Change: heap.Compare(before.Holders(), after.Holders()),
-		})
+		return heap.WriteChange(sys.Stdout, before, after)
 	case o.json:
 		return after.Write(sys.Stdout)
 	case before != nil:
-		return report.HeapDiff(sys.Stdout, before, after, options)
+		return heap.DrawDiff(sys.Stdout, before, after, options)
 	}
-	return report.Heap(sys.Stdout, after, options)
+	return heap.Draw(sys.Stdout, after, options)
 }

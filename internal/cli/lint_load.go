@@ -21,7 +21,7 @@ import (
 
 // measured reads the profile that findings are ranked by; of load it also tells how much CPU time a request takes.
 func (o lintOptions) measured(ctx context.Context, sys Sys, file string) (m lint.Measured, err error) {
-	p, rec, err := new(profileOptions).readWith(ctx, sys, file)
+	p, rec, err := readProfile(ctx, sys, file, "")
 	if err != nil {
 		return m, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
 type loadOptions struct {
@@ -194,24 +195,24 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 	if o.findMaxRate {
 		run = load.Search
 	}
-	var sampler *loadProfiler
+	var sampler *profiles.Sides
 	if o.profile {
 		if sampler, err = openLoadProfiler(ctx, sys, o.counted, &options); err != nil {
 			return err
 		}
-		defer sampler.close()
+		defer sampler.Close()
 	}
 	line := newLoadLive(sys)
 	begun := past.sign(opening(sys, record.KindLoad, ""))
 	write := past.watch(sink.write)
 	if sampler != nil {
-		write = sampler.before(write)
+		write = sampler.Before(write)
 	}
 	rec, err := run(ctx, options, begun, write, line.update)
 	line.clear()
 	servers.stop()
 	if sampler != nil {
-		sampler.into(rec)
+		sampler.Into(rec)
 	}
 	if closeErr := sink.close(); err == nil {
 		err = closeErr

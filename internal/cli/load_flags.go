@@ -92,8 +92,9 @@ func (o *loadOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.check(flags, args); err != nil {
 		return err
 	}
-	if err := o.counted.completeLoadModes(flags); err != nil {
-		return err
+	o.counted.choose(flags)
+	if err := o.counted.Check(false, false); err != nil {
+		return usageError(err)
 	}
 	o.url = args[0]
 	if o.page != "" && filepath.Ext(o.page) != ".html" {

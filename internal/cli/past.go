@@ -57,8 +57,11 @@ func openStore(sys Sys, file string) (*store.Store, error) {
 			return nil, err
 		}
 	}
-	return &store.Store{Path: file, Summarize: summarize, Note: func(text string) { note(sys, text) }}, nil
+	return &store.Store{Path: file, Summarize: summarize, Note: noting(sys)}, nil
 }
+
+// noting is note for rooms that know no Sys.
+func noting(sys Sys) func(string) { return func(text string) { note(sys, text) } }
 
 func note(sys Sys, text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmless(text)) }
 

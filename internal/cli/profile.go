@@ -1,27 +1,25 @@
 package cli
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
 type profileOptions struct {
 	chosenWorkers
+	profiles.Options
 	duration           time.Duration
-	hz                 float64
-	mode               mode
 	evidence           evidenceFlags
-	budget             percentFlag   // of a worker's time, for what is observed
-	pause              time.Duration // that a sample may stop a worker for, by ptrace
-	stalls             time.Duration // from which length on a turn of the event loop is one; 0: not asked for
 	format, out, title string
 	diff, lines        bool
 	baseline           string
-	by                 string
 	ofCase             string
 	command            []string // to be run under the profiler
 	bounded            bool     // --duration was given
@@ -106,12 +104,12 @@ func newProfileCommand(sys Sys) *cobra.Command {
 				args, o.command = args[:at], args[at:]
 			}
 			o.bounded = cmd.Flags().Changed("duration")
-			o.mode = chosenMode(cmd.Flags())
+			o.choose(cmd.Flags())
 			if err := o.check(args); err != nil {
 				return err
 			}
-			if o.stalls > 0 && !cmd.Flags().Changed("hz") {
-				o.hz = intoStalls(o.stalls)
+			if o.Stalls > 0 && !cmd.Flags().Changed("hz") {
+				o.Hz = profiles.HzFor(o.Stalls)
 			}
 			switch {
 			case o.diff:
@@ -125,13 +123,13 @@ func newProfileCommand(sys Sys) *cobra.Command {
 	f := cmd.Flags()
 	o.addFlags(f)
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to profile; a command until it ends,\nunless given")
-	f.Float64Var(&o.hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
-	f.StringVar(&o.by, "by", byAuto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
-	f.DurationVar(&o.pause, "pause", sample.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
+	f.Float64Var(&o.Hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
+	f.StringVar(&o.By, "by", profiles.Auto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
+	f.DurationVar(&o.Pause, "pause", sample.DefaultHold, "by ptrace: how long a sample may stop a worker;\nwhat is not read by then is left out")
 	o.addModes(f)
-	o.evidence.addFlags(f, profileKinds)
-	o.budget = 0.01
-	f.Var(&o.budget, "budget", "share of a worker's time that --locks, --resumes\nand --allocations may cost")
+	o.evidence.addFlags(f, profiles.Kinds)
+	o.Budget = 0.01
+	f.Var((*percentFlag)(&o.Budget), "budget", "share of a worker's time that --locks, --resumes\nand --allocations may cost")
 	f.StringVar(&o.out, "out", "", "write the profile to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg, pprof, folded, speedscope or json,\nwhere the file's ending does not say")
 	f.StringVar(&o.title, "title", "", "title of the flame graph")
@@ -165,8 +163,8 @@ func (o *profileOptions) check(args []string) error {
 			return err
 		}
 	}
-	if err := o.checkObserved(len(args) > 0); err != nil {
-		return err
+	if err := o.Check(len(args) > 0, o.command != nil); err != nil {
+		return usageError(err)
 	}
 	if o.out == "" && o.format == "json" {
 		o.out = "-" // as every command's --format json has it
@@ -187,10 +185,21 @@ func (o *profileOptions) check(args []string) error {
 	return nil
 }
 
-// each is what a process that is looked at is called.
-func (o *profileOptions) each() string {
-	if o.command != nil {
-		return "process"
+// addModes adds a flag for each mode, all of which but --stalls are on or off.
+func (o *profileOptions) addModes(f *pflag.FlagSet) {
+	for _, m := range profiles.Modes {
+		if m.Name == sample.Stalls {
+			f.DurationVar(&o.Stalls, m.Name, 0, m.Usage)
+			continue
+		}
+		f.Bool(m.Name, false, m.Usage)
 	}
-	return "worker"
+}
+
+// choose takes the mode and the evidence that were asked for.
+func (o *profileOptions) choose(f *pflag.FlagSet) {
+	o.Mode, o.Beside = profiles.Modes[0], o.evidence.wanted()
+	if i := slices.IndexFunc(profiles.Modes, func(m profiles.Mode) bool { return given(f.Lookup(m.Name)) }); i >= 0 {
+		o.Mode = profiles.Modes[i]
+	}
 }

@@ -3,33 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
-	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/compiler"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/regexes"
-	"github.com/moonlap/moonlap/internal/evidence/shares"
-	"github.com/moonlap/moonlap/internal/evidence/sleeps"
-	"github.com/moonlap/moonlap/internal/evidence/turns"
+	"github.com/moonlap/moonlap/internal/doctor"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/report"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
-	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
-// sampled is what became of one worker.
-type sampled struct {
-	pid      int
-	series   sample.Series
-	evidence evidence.Set // that was asked for besides
-	err      error
-}
-
-func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
+func runProfile(ctx context.Context, sys Sys, o profileOptions) (err error) {
 	var pids []int
-	var err error
 	if o.command == nil {
 		if pids, err = o.Find(); err != nil {
 			return err
@@ -42,43 +25,41 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 	}
 	var baseline *profile.Profile
 	if o.baseline != "" {
-		if baseline, err = o.read(ctx, sys, o.baseline); err != nil {
+		if baseline, _, err = readProfile(ctx, sys, o.baseline, o.ofCase); err != nil {
 			return err
 		}
 	}
-	by, err := o.openWay(sys)
+	way, err := profiles.Open(o.Options, noting(sys))
 	if err != nil {
 		return err
 	}
-	defer by.close()
-	all, ended, err := o.sample(ctx, sys, pids, by)
+	defer way.Close()
+	if baseline != nil && way.Unit() != "" {
+		return usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.Mode.Name)
+	}
+	all, ended, err := o.sample(ctx, sys, pids, way)
 	if err != nil {
 		return err
 	}
-	out, errs := o.profileOf(all, by)
+	out, errs := way.Document(all, o.command)
 	if ended != nil {
 		errs = append([]error{ended}, errs...)
 	}
-	timed := by.unit() != "" && len(out.PIDs) > 0 // so nothing is a result, too
+	timed := way.Unit() != "" && len(out.PIDs) > 0 // so nothing is a result, too
 	if out.Taken-out.Failed == 0 && !timed && (len(errs) > 0 || ctx.Err() != nil) {
 		return errors.Join(append(errs, ctx.Err())...)
 	}
 	if out.Title = o.title; out.Title == "" {
-		out.Title = o.who(pids) + ", " + o.mode.name
+		out.Title = o.who(pids) + ", " + o.Mode.Name
 	}
 	if baseline != nil {
-		if err := o.writeDiff(sys, baseline, out); err != nil {
-			return err
-		}
-	} else if err := o.write(sys, out); err != nil {
-		return err
-	}
-	if o.out != "-" && baseline == nil {
-		if err := report.Profile(sys.Stdout, out, o.out, reportOptions(sys)); err != nil {
-			return err
-		}
+		err = o.writeDiff(sys, baseline, out)
+	} else {
+		err = o.write(sys, out)
 	}
 	switch {
+	case err != nil:
+		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case len(errs) > 0:
@@ -88,11 +69,19 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) error {
 }
 
 // sample samples the workers, or the command, which may have ended badly.
-func (o *profileOptions) sample(ctx context.Context, sys Sys, pids []int, by way) (all []sampled, ended, err error) {
-	if o.command != nil {
-		return sampleCommand(ctx, sys, *o, by)
+func (o *profileOptions) sample(ctx context.Context, sys Sys, pids []int, way *profiles.Way) (all []profiles.Sampled, ended, err error) {
+	p := newProgress(sys)
+	defer p.Clear()
+	if o.command == nil {
+		return way.Workers(ctx, &o.Choice, pids, o.duration, p.Update), nil, nil
 	}
-	return sampleAll(ctx, sys, pids, *o, by), nil, nil
+	path, err := doctor.Program(o.command[0], sys.Getenv("PATH"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return way.Command(ctx, profiles.Command{
+		Args: o.command, Path: path, Duration: o.duration, Bounded: o.bounded, Stdin: sys.Stdin, Stderr: sys.Stderr,
+	}, p.Update)
 }
 
 // who is what was sampled, for a title.
@@ -100,45 +89,43 @@ func (o *profileOptions) who(pids []int) string {
 	if o.command != nil {
 		return exec.Join(o.command)
 	}
-	return "nginx " + plainPIDs(pids)
+	return "nginx " + profiles.Name(pids)
 }
 
-// profileOf is the document of what was sampled, and why some of it could not be.
-func (o *profileOptions) profileOf(all []sampled, by way) (out *profile.Profile, errs []error) {
-	var together sample.Series
-	var observed evidence.Set
-	var end time.Time
-	var seen []int
-	for _, l := range all {
-		if l.err != nil {
-			errs = append(errs, fmt.Errorf("%s %d: %w", o.each(), l.pid, l.err))
-		}
-		if l.series.Elapsed > 0 {
-			seen = append(seen, l.pid)
-			if e := l.series.Start.Add(l.series.Elapsed); e.After(end) {
-				end = e
-			}
-		}
-		together = together.And(l.series)
-		observed = observed.Merge(l.evidence)
+// again writes a kept profile in another format, and draws its summary.
+func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error {
+	p, _, err := readProfile(ctx, sys, file, o.ofCase)
+	if err != nil {
+		return err
 	}
-	out, chosen := together.Profile(o.mode.name, by.unit())
-	out.PIDs, out.Command, out.By, out.Note, out.Hz, out.Hold = seen, exec.Join(o.command), by.name(), by.note(), o.hz, o.pause
-	out.Duration = end.Sub(together.Start)
-	out.Evidence = observed.Merge(ofSamples(together, chosen))
-	if o.command != nil && len(out.ByLabel("uri")) == 0 {
-		out.Evidence[shares.Name].(*shares.Result).Requests = nil // it is no server
+	if o.title != "" {
+		p.Title = o.title
 	}
-	evidence.Put(out.Evidence, turns.Name, turns.Of(together, o.stalls))
-	return out, errs
+	return o.write(sys, p)
 }
 
-// ofSamples is the evidence that samples are: those chosen of all.
-func ofSamples(all, chosen sample.Series) evidence.Set {
-	set := evidence.Set{shares.Name: shares.Of(chosen)}
-	evidence.Put(set, locks.InSamples, locks.WaitsOf(chosen))
-	evidence.Put(set, regexes.Name, regexes.Of(chosen))
-	evidence.Put(set, sleeps.Name, sleeps.Of(all))
-	evidence.Put(set, compiler.Name, compiler.Of(chosen))
-	return set
+// diffs compares two files instead of sampling workers.
+func (o *profileOptions) diffs(ctx context.Context, sys Sys, before, after string) error {
+	a, _, err := readProfile(ctx, sys, before, o.ofCase)
+	if err != nil {
+		return err
+	}
+	b, _, err := readProfile(ctx, sys, after, o.ofCase)
+	if err != nil {
+		return err
+	}
+	return o.writeDiff(sys, a, b)
+}
+
+// readProfile reads a profile, and the record that it is in; nil where it is in none.
+func readProfile(ctx context.Context, sys Sys, file, ofCase string) (p *profile.Profile, rec *record.Record, err error) {
+	_, err = awaited(ctx, sys, "reading "+file, func() (none struct{}, err error) {
+		p, rec, err = profiles.Read(file, ofCase)
+		return none, err
+	})
+	var many *profiles.ManyError
+	if errors.As(err, &many) {
+		err = usageError(err)
+	}
+	return p, rec, err
 }

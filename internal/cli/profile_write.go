@@ -3,46 +3,61 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/ui"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
-// write writes the profile to its file, which appears when it is whole.
+// write writes the profile to its file, which appears when it is whole, and draws it.
 func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
-	if o.out == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := report.Profile(&b, p, "", besideGraph); err != nil {
+	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.Draw(w, p, file, opt) },
+		func(b *bytes.Buffer, beside string) error {
+			p.Report = beside
+			return p.Write(b, o.format, record.Schema)
+		})
+}
+
+// writeDiff does so with how two profiles differ.
+func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) error {
+	d, err := profiles.Compare(before, after, o.title, o.lines)
+	if err != nil {
 		return err
 	}
-	p.Report = b.String()
-	b.Reset()
-	if err := p.Write(&b, o.format, record.Schema); err != nil {
-		return err
-	}
-	return o.put(sys, b.Bytes())
+	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.DrawDiff(w, d, file, opt) },
+		func(b *bytes.Buffer, beside string) error {
+			d.Report = beside
+			return d.Write(b, o.format, record.Schema)
+		})
 }
 
 // besideGraph is how a report is drawn that stands beside a flame graph.
 var besideGraph = ui.Options{Width: ui.MinWidth}
 
-// put writes to the file, or to stdout.
-func (o *profileOptions) put(sys Sys, data []byte) error {
-	if o.out == "-" {
-		_, err := sys.Stdout.Write(data)
-		return err
+// put writes to the file, or to stdout, which then has nothing else, and draws. write gets the report that stands beside a graph.
+func (o *profileOptions) put(sys Sys, draw func(w io.Writer, file string, opt ui.Options) error, write func(b *bytes.Buffer, beside string) error) error {
+	if o.out != "" {
+		var beside, b bytes.Buffer
+		if err := draw(&beside, "", besideGraph); err != nil {
+			return err
+		}
+		if err := write(&b, beside.String()); err != nil {
+			return err
+		}
+		if o.out == "-" {
+			_, err := sys.Stdout.Write(b.Bytes())
+			return err
+		}
+		if err := files.Write(o.out, b.Bytes(), files.Private); err != nil {
+			return fmt.Errorf("the profile cannot be written: %w", err)
+		}
 	}
-	if err := files.Write(o.out, data, files.Private); err != nil {
-		return fmt.Errorf("the profile cannot be written: %w", err)
-	}
-	return nil
+	return draw(sys.Stdout, o.out, reportOptions(sys))
 }
 
 // writableFolder tells early that a file cannot be made.

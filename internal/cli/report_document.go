@@ -4,19 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"github.com/moonlap/moonlap/internal/capture"
 	"github.com/moonlap/moonlap/internal/files"
-	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
-	"github.com/moonlap/moonlap/internal/report"
-	"github.com/moonlap/moonlap/internal/watch"
+	"github.com/moonlap/moonlap/internal/view"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
 // isDocument reports whether a file begins as documents about workers do, which profile, explain and watch write; a record begins
@@ -45,12 +39,12 @@ func reportDocument(ctx context.Context, sys Sys, path, format string) (drawn bo
 		return true, usageErrorf("--format %s: %s is no record; 'moonlap profile %[2]s --format' writes profiles in other formats", format, path)
 	}
 	pages, err := awaited(ctx, sys, "reading "+path, func() ([]byte, error) {
-		data, err := io.ReadAll(files.Limit(from, path, mostProfile))
+		data, err := io.ReadAll(files.Limit(from, path, profiles.Most))
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
-		if err := drawDocuments(&b, sys, data); err != nil {
+		if err := view.Draw(&b, data, sys.Now().Location(), reportOptions(sys)); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return b.Bytes(), nil
@@ -60,64 +54,4 @@ func reportDocument(ctx context.Context, sys Sys, path, format string) (drawn bo
 	}
 	_, err = sys.Stdout.Write(pages)
 	return true, err
-}
-
-var errEarlier = errors.New("an earlier version of moonlap wrote it, and without what is needed to draw it again")
-
-// drawDocuments draws the documents of a file, one below the other.
-func drawDocuments(to io.Writer, sys Sys, data []byte) error {
-	opt := reportOptions(sys)
-	for line := range bytes.Lines(data) {
-		var about struct {
-			Schema string `json:"schema"`
-			Kind   string `json:"kind"`
-		}
-		if json.Unmarshal(line, &about) != nil || !slices.Contains([]string{"watch", "capture"}, about.Kind) {
-			return drawDocument(to, sys, data) // of several lines, or the only one
-		}
-		if about.Kind == "capture" {
-			if err := drawDocument(to, sys, line); err != nil {
-				return err
-			}
-			continue
-		}
-		if about.Schema != record.Schema {
-			return fmt.Errorf("its schema is %q, and this moonlap reads %q", about.Schema, record.Schema)
-		}
-		if err := files.CheckJSON("the file", line); err != nil {
-			return err
-		}
-		var s watch.Snapshot
-		if err := json.Unmarshal(line, &s); err != nil {
-			return err
-		}
-		if s.At.IsZero() {
-			return errEarlier
-		}
-		if err := report.Watch(to, s, s.At.In(sys.Now().Location()), opt); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// drawDocument draws one.
-func drawDocument(to io.Writer, sys Sys, data []byte) error {
-	d, err := profile.ReadDocument(data, record.Schema)
-	if err != nil {
-		return err
-	}
-	opt := reportOptions(sys)
-	if kept, ok := d.Evidence[capture.Name].(*capture.Capture); ok {
-		return kept.Summary(to, opt)
-	}
-	switch d.Kind {
-	case "explain":
-		if len(d.PIDs) == 0 {
-			return errEarlier
-		}
-		return report.Explain(to, d.Profile, opt)
-	default:
-		return report.Profile(to, d.Profile, "", opt)
-	}
 }

@@ -1,21 +1,20 @@
 package cli
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"os"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/observe"
-	"github.com/moonlap/moonlap/internal/report"
-	"github.com/moonlap/moonlap/internal/watch"
+	"github.com/moonlap/moonlap/internal/ui"
+	"github.com/moonlap/moonlap/internal/view/watch"
 )
 
 type watchOptions struct {
@@ -111,7 +110,7 @@ func newWatchCommand(sys Sys) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "write each interval as a line of JSON")
 	f.BoolVar(&o.dicts, "dicts", false, "also what is in shared dicts, and what they evict")
 	f.IntVar(&o.top, "top", 0, "also the `N` largest entries of each dict, by key")
-	o.evidence.addFlags(f, watchKinds)
+	o.evidence.addFlags(f, watch.Kinds)
 	o.budget = 0.01
 	f.Var(&o.budget, "budget", "share of a worker's time that --locks may\ncost")
 	f.StringVar(&o.listen, "listen", "", "serve a page for Prometheus at this loopback\n`ADDRESS`, such as 127.0.0.1:9145")
@@ -130,79 +129,64 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if o.listen == "" {
 		return nil
 	}
-	return checkLoopback(o.listen)
+	if err := watch.CheckLoopback(o.listen); err != nil {
+		return usageError(err)
+	}
+	return nil
 }
 
 func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
-	all := &watching{sys: sys, o: o, kinds: o.evidence.wanted()}
-	if len(all.kinds) > 0 {
+	all := &watch.Watching{
+		Choice: o.Choice, Every: o.every, Once: o.once, Waits: o.listen != "", Dicts: o.dicts, Top: o.top,
+		Kinds: o.evidence.wanted(), Budget: float64(o.budget), Now: sys.Now,
+	}
+	if len(all.Kinds) > 0 {
 		if err := observe.Possible(); err != nil {
-			return fmt.Errorf("--%s: %w", all.kinds[0].Name, err)
+			return fmt.Errorf("--%s: %w", all.Kinds[0].Name, err)
 		}
 	}
-	show := (&screen{sys: sys}).show
+	screen := &watch.Screen{
+		To: sys.Stdout, Terminal: sys.StdoutTerminal, Height: sys.Height, Now: sys.Now, Options: func() ui.Options { return reportOptions(sys) },
+	}
+	all.Show = screen.Show
 	if o.json {
-		show = func(s watch.Snapshot) error { return jsontext.NewEncoder(sys.Stdout).Encode(s) }
+		all.Show = func(s watch.Snapshot) error { return jsontext.NewEncoder(sys.Stdout).Encode(s) }
 	}
-	all.show = show
-	if o.listen == "" && !o.json && !o.once && interactive(sys) {
-		return runLive(ctx, sys, all)
+	var err error
+	switch {
+	case o.listen != "":
+		err = serveWatch(ctx, sys, o, all)
+	case !o.json && !o.once && interactive(sys):
+		return all.Live(ctx, sys.Stdin, sys.Stdout, reportOptions(sys))
+	default:
+		err = all.Run(ctx)
 	}
-	if o.listen == "" {
-		return all.run(ctx)
+	if errors.Is(err, watch.ErrSome) {
+		return exitWith(ExitPartial, nil) // the page says which
 	}
+	return err
+}
+
+// serveWatch has Prometheus read the intervals, which are drawn as JSON alone.
+func serveWatch(ctx context.Context, sys Sys, o watchOptions, all *watch.Watching) error {
 	metrics := &watch.Metrics{}
-	serving, err := serveMetrics(ctx, sys, o.listen, metrics)
+	serving, err := metrics.Serve(ctx, sys.Stderr, o.listen)
 	if err != nil {
 		return err
 	}
-	all.show = func(s watch.Snapshot) error {
+	show := all.Show
+	all.Show = func(s watch.Snapshot) error {
 		metrics.Observe(s)
 		if o.json {
 			return show(s)
 		}
 		return nil
 	}
-	return all.run(serving)
+	return all.Run(serving)
 }
 
-// A screen draws one page after the other: in place on a terminal, else below one another.
-type screen struct {
-	sys   Sys
-	lines int // of the page before
-}
-
-func (s *screen) show(snapshot watch.Snapshot) error {
-	var b bytes.Buffer
-	err := report.Watch(&b, snapshot, s.sys.Now(), reportOptions(s.sys))
-	if err != nil {
-		return err
-	}
-	page := b.String()
-	if s.sys.StdoutTerminal {
-		page = fit(page, s.sys.Width(), s.sys.Height())
-		if s.lines > 0 {
-			page = fmt.Sprintf("\x1b[%dA\x1b[J", s.lines) + page // over the last one
-		}
-		s.lines = strings.Count(page, "\n")
-	}
-	_, err = io.WriteString(s.sys.Stdout, page)
-	return err
-}
-
-// fit cuts a page to what a terminal shows of it: a line that has left at the top can't be drawn over,
-// nor one that takes several of the terminal's.
-func fit(page string, width, height int) string {
-	lines := strings.SplitAfter(page, "\n")
-	for i, line := range lines {
-		if text, ok := strings.CutSuffix(line, "\n"); ok {
-			lines[i] = ansi.Truncate(text, width, "…") + "\n"
-		}
-	}
-	if n := len(lines) - 1; height > 2 && n >= height { // the cursor stands on a line of its own
-		left := n - (height - 2)
-		more := fmt.Sprintf("  %d more lines in a taller terminal, or with --once", left)
-		return strings.Join(lines[:height-2], "") + ansi.Truncate(more, width, "…") + "\n"
-	}
-	return strings.Join(lines, "")
+// interactive reports whether somebody sits at a terminal who may type.
+func interactive(sys Sys) bool {
+	in, ok := sys.Stdin.(*os.File)
+	return ok && sys.StdoutTerminal && term.IsTerminal(int(in.Fd()))
 }

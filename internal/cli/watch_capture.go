@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/moonlap/moonlap/internal/capture"
+	"github.com/moonlap/moonlap/internal/ui"
+	"github.com/moonlap/moonlap/internal/view/capture"
+	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
 // captureOptions are the flags of watch --capture.
@@ -50,68 +50,26 @@ func (o *captureOptions) check(f *pflag.FlagSet) error {
 		}
 		o.conditions = append(o.conditions, c)
 		if long := time.Duration(c.Above); !f.Changed("hz") && (c.What == capture.Turn || c.What == capture.Held) {
-			o.hz = max(o.hz, intoStalls(long))
+			o.hz = max(o.hz, profiles.HzFor(long))
 		}
 	}
 	return nil
 }
 
-// intoFolder makes sure that captures can be written into the folder, which is made where it is missing.
-func (o *captureOptions) intoFolder() error {
-	if err := os.MkdirAll(o.folder, 0o700); err != nil {
-		return fmt.Errorf("--capture: %w", err)
-	}
-	trial, err := os.MkdirTemp(o.folder, ".trial-")
-	if err != nil {
-		return fmt.Errorf("--capture: nothing can be written there: %w", err)
-	}
-	return os.Remove(trial)
-}
-
-// Why capturing ended by itself.
-var (
-	errLimit = errors.New("as many captures as --limit says")
-	errTime  = errors.New("--duration is over")
-)
-
 func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
-	if _, err := o.Find(); err != nil {
-		return err
-	}
-	c, err := newCapturer(sys, o)
-	if err != nil {
-		return err
-	}
-	defer c.sampler.Close()
-	if err := o.capture.intoFolder(); err != nil {
-		return err
-	}
-	during := ctx
-	if d := o.capture.duration; d > 0 {
-		var cancel context.CancelFunc
-		during, cancel = context.WithTimeoutCause(ctx, d, errTime)
-		defer cancel()
-	}
-	var stop context.CancelCauseFunc
-	during, stop = context.WithCancelCause(during)
-	defer stop(nil)
-	c.stop = stop
-	err = c.run(during)
-	c.wait.Wait() // captures are written whole, also after Ctrl-C
-	if c.seen > 0 && c.captures == 0 && len(c.errs) == 0 {
-		c.say("%s", c.longest.Text())
-	}
-	if c.seen == 0 && len(c.errs) > 0 {
-		return exitWith(ExitError, nil) // it was told why
-	}
-	switch cause := context.Cause(during); {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(cause, errLimit), errors.Is(cause, errTime):
-		err = nil
-	}
-	if err != nil || len(c.errs) > 0 {
+	c := o.capture
+	err := capture.Run(ctx, capture.Options{
+		Choice: o.Choice, Folder: c.folder, Conditions: c.conditions, Keep: c.keep, After: c.after, Pause: c.pause, Limit: c.limit,
+		Duration: c.duration, Hz: c.hz, JSON: o.json, Stdout: sys.Stdout, Stderr: sys.Stderr, Now: sys.Now,
+		Drawn: func() ui.Options { return reportOptions(sys) },
+	})
+	switch {
+	case errors.Is(err, capture.ErrNone):
+		return exitWith(ExitError, nil) // stderr has why
+	case errors.Is(err, capture.ErrSome):
+		return exitWith(ExitPartial, nil)
+	case errors.Is(err, capture.ErrLeft):
 		return exitWith(ExitPartial, err)
 	}
-	return nil
+	return err
 }

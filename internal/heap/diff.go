@@ -2,7 +2,12 @@ package heap
 
 import (
 	"cmp"
+	"io"
 	"slices"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // A Change is a holder in two snapshots: what came and what went.
@@ -97,4 +102,16 @@ func CompareTypes(before, after *Snapshot) []Type {
 		types = append(types, *t)
 	}
 	return largest(types, len(types), func(t Type) int64 { return t.Bytes })
+}
+
+// WriteChange writes what has changed between two snapshots as JSON.
+func WriteChange(w io.Writer, before, after *Snapshot) error {
+	return jsontext.NewEncoder(w).Encode(struct {
+		Schema string    `json:"schema"`
+		Kind   string    `json:"kind"`
+		Before time.Time `json:"before"`
+		After  time.Time `json:"after"`
+		Types  []Type    `json:"types"` // after less before
+		Change *Change   `json:"change"`
+	}{record.Schema, "heap change", before.Time, after.Time, CompareTypes(before, after), Compare(before.Holders(), after.Holders())})
 }

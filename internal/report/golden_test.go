@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/google/go-cmp/cmp"
@@ -112,12 +111,6 @@ func TestASCIIIsASCII(t *testing.T) {
 	for name, res := range goldens {
 		texts[name] = draw(t, res(), plain)
 	}
-	texts["heap"] = []byte(drawn(t, func(b *bytes.Buffer) error { return Heap(b, heapExample(1000), plain) }))
-	var watched bytes.Buffer
-	if err := Watch(&watched, seen(), time.Now(), plain); err != nil {
-		t.Fatal(err)
-	}
-	texts["watch"] = watched.Bytes()
 	p := newPage(plain) // what other rooms put into words
 	p.Para("  ", "the interval is wide: ± 9 %", p.Faint)
 	p.Table([]string{"holder"}, [][]string{{"_G → cache → [1] · 3 × 5 µs…"}})

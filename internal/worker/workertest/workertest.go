@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -13,8 +15,11 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// Testdata is what App serves, and beside it what other tests do.
-const Testdata = "../worker/testdata"
+// Testdata is what App serves, and beside it what other tests do; wherever the room of a test is.
+var Testdata = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "testdata")
+}()
 
 // App starts an nginx whose worker serves app.lua of Testdata, beside what a configuration has, and returns the worker's process
 // ID and a client. Without nginx the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
