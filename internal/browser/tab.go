@@ -98,26 +98,13 @@ func OpenTab(t *testing.T) *Tab {
 	writes.Close()
 	b := &Tab{T: t, to: to, messages: make(chan message, 1000)}
 	go b.listen(from)
-	t.Cleanup(func() {
-		to.Close()
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		select {
-		case <-ended:
-		case <-time.After(10 * time.Second):
-			cmd.Process.Kill()
-			<-ended
-		}
-		from.Close()
-		// Its helpers may outlive it a little, and write.
-		for end := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(end); {
-			time.Sleep(50 * time.Millisecond)
-		}
-		if t.Failed() {
-			t.Logf("the browser said:\n%s", stderr.String())
-		}
-	})
+	t.Cleanup(func() { to.Close(); end(t, cmd, dir, &stderr); from.Close() })
+	b.attach()
+	return b
+}
 
+// attach opens an empty page, and has the browser tell of it.
+func (b *Tab) attach() {
 	var target struct {
 		ID string `json:"targetId"`
 	}
@@ -130,7 +117,26 @@ func OpenTab(t *testing.T) *Tab {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		b.call(domain+".enable", nil, nil)
 	}
-	return b
+}
+
+// end waits for the browser, to which nobody speaks any more, and takes away its folder. Where the test has failed, it is told what
+// the browser said.
+func end(t *testing.T, cmd *exec.Cmd, dir string, stderr *bytes.Buffer) {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		cmd.Process.Kill()
+		<-ended
+	}
+	// Its helpers may outlive it a little, and write.
+	for end := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if t.Failed() {
+		t.Logf("the browser said:\n%s", stderr.String())
+	}
 }
 
 func (b *Tab) listen(from *os.File) {

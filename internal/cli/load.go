@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/record"
@@ -147,15 +148,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.Var(&o.serverCPUs, "server-cpus", "`CPUS` of the server that is started: 1,3 or 2-5")
 	f.Var(&o.clientCPUs, "client-cpus", "`CPUS` of the client")
 
-	f.StringArrayVar(&o.ab, "ab", nil, "compare with this `URL`; repeat for more sides")
-	f.StringArrayVar(&o.abConf, "ab-conf", nil, "compare nginx configurations: --ab-conf `A.conf` B.conf …")
-	f.StringArrayVar(&o.abHeader, "ab-header", nil, "compare with requests that have this header: `'Name: value'`")
-	f.BoolVar(&o.selfTest, "self-test", false, "compare the URL with itself: does this machine cry wolf?")
-	f.StringSliceVar(&o.metrics, "metrics", nil, "what sides are compared by, all corrected together: rate,\ncpu, mean, p50, p99.9 (default rate,cpu,p50,p99; with -R\ncpu,p50,p90,p99)")
-	f.Var(&o.minEffect, "min-effect", "the smallest difference that matters")
-	f.StringArrayVar(&o.slower, "fail-if-slower", nil, "exit with 4 when a side is proved to be slower than the\nfirst by more than this: `3%`, or p99=10% for one metric")
-	f.Var(&o.slice, "slice", "how long a side runs before the next takes over (default: four times\nas long as its last answers take, 10ms to 100ms)")
-	f.Uint64Var(&o.seed, "seed", 0, "every random choice follows from it (default: random)")
+	o.addComparing(f)
 
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "exit with 4 above a `LIMIT`: 'p99>10ms', 'rate<5000',\n'errors>0.1%', 'cpu>20us'")
 	f.StringArrayVar(&o.slo, "slo", nil, "the same, as `METRIC=VALUE`: p99=10ms, errors=0.1%")
@@ -171,6 +164,19 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.metricsF, "prometheus", "", "write the figures to `FILE` for Prometheus's node exporter")
 	f.BoolVar(&o.join, "join", false, "merge the records of several machines into one report")
 	o.past.addFlags(f)
+}
+
+// addComparing adds the flags of comparisons.
+func (o *loadOptions) addComparing(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.ab, "ab", nil, "compare with this `URL`; repeat for more sides")
+	f.StringArrayVar(&o.abConf, "ab-conf", nil, "compare nginx configurations: --ab-conf `A.conf` B.conf …")
+	f.StringArrayVar(&o.abHeader, "ab-header", nil, "compare with requests that have this header: `'Name: value'`")
+	f.BoolVar(&o.selfTest, "self-test", false, "compare the URL with itself: does this machine cry wolf?")
+	f.StringSliceVar(&o.metrics, "metrics", nil, "what sides are compared by, all corrected together: rate,\ncpu, mean, p50, p99.9 (default rate,cpu,p50,p99; with -R\ncpu,p50,p90,p99)")
+	f.Var(&o.minEffect, "min-effect", "the smallest difference that matters")
+	f.StringArrayVar(&o.slower, "fail-if-slower", nil, "exit with 4 when a side is proved to be slower than the\nfirst by more than this: `3%`, or p99=10% for one metric")
+	f.Var(&o.slice, "slice", "how long a side runs before the next takes over (default: four times\nas long as its last answers take, 10ms to 100ms)")
+	f.Uint64Var(&o.seed, "seed", 0, "every random choice follows from it (default: random)")
 }
 
 func runLoad(ctx context.Context, sys Sys, o loadOptions) error {

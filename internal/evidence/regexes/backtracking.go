@@ -23,13 +23,7 @@ func backtracks(pattern string) string {
 		case pattern[i] == '(':
 			atomic := strings.HasPrefix(body, "(?>")
 			groups = append(groups, group{start: i, atomic: atomic, open: true})
-			i++
-			if strings.HasPrefix(body, "(?") {
-				i += 1 + len(body[2:]) - len(strings.TrimLeft(body[2:], "P<>=!:imsx-")) // what kind of group it is
-				if name := strings.IndexByte(pattern[i:], '>'); strings.HasPrefix(body, "(?P<") && name >= 0 {
-					i += name + 1
-				}
-			}
+			i += groupStart(body)
 			continue
 		case pattern[i] == '|':
 			g := &groups[len(groups)-1]
@@ -65,6 +59,18 @@ func backtracks(pattern string) string {
 		}
 	}
 	return ""
+}
+
+// groupStart is how long the beginning of a group is, with what says its kind and its name.
+func groupStart(body string) int {
+	n := 1
+	if strings.HasPrefix(body, "(?") {
+		n += 1 + len(body[2:]) - len(strings.TrimLeft(body[2:], "P<>=!:imsx-"))
+		if name := strings.IndexByte(body[n:], '>'); strings.HasPrefix(body, "(?P<") && name >= 0 {
+			n += name + 1
+		}
+	}
+	return n
 }
 
 // classEnd is the length of a class, [a-z\]] or []].
