@@ -125,8 +125,9 @@ func (a *observer) served() uint64 {
 // Result is what was allocated, once Run is over.
 func (a *observer) Result() (evidence.Result, error) {
 	duty, failed := a.cycle.Duty()
+	duty.Elapsed, duty.Probed = a.elapsed, 0
 	out := &Result{
-		Began: a.start.UTC(), Duration: a.elapsed, Elapsed: a.elapsed, Cost: duty.Cost, Each: a.each(), Budget: a.at.Budget,
+		Duty: duty, Began: a.start.UTC(), Duration: a.elapsed, Each: a.each(),
 		HeapBefore: a.before, HeapAfter: a.heap,
 	}
 	if a.requests > 0 {

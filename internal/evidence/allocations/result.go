@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -16,17 +17,16 @@ import (
 const Name = "allocations"
 
 // A Result is what Lua has allocated: estimates for the whole time, of all workers together. An object is what one
-// allocation makes; a table with entries may be three.
+// allocation makes; a table with entries may be three. Probed is the time in windows.
 type Result struct {
+	probe.Duty
 	Began      time.Time     `json:"began"`
 	Duration   time.Duration `json:"duration_ns"` // since then
-	Elapsed    time.Duration `json:"elapsed_ns"`  // the same, of all workers together, as all below
 	Bytes      float64       `json:"bytes"`
 	Low        float64       `json:"bytes_low"` // 95 %
 	High       float64       `json:"bytes_high"`
 	Objects    float64       `json:"objects"`
 	Requests   uint64        `json:"requests"` // meanwhile; 0: not known, or none
-	Probed     time.Duration `json:"probed_ns"`
 	Windows    int           `json:"windows"`
 	Samples    int           `json:"samples"`
 	Effective  float64       `json:"effective_samples"` // that many samples of equal weight would say as much
@@ -34,10 +34,8 @@ type Result struct {
 	Blocks     uint64        `json:"counted_objects"`
 	Traps      int           `json:"traps"`
 	Each       time.Duration `json:"cost_of_each_ns"`
-	Cost       time.Duration `json:"cost_ns"`           // CPU time that all that took
-	Inside     time.Duration `json:"cost_in_probed_ns"` // of that: while it was probed
+	Inside     time.Duration `json:"cost_in_probed_ns"` // of the cost: while it was probed
 	Used       time.Duration `json:"cpu_in_probed_ns"`  // CPU time of the workers then, with that cost
-	Budget     float64       `json:"budget"`            // share of the elapsed time that the cost may be
 	HeapBefore uint64        `json:"heap_before_bytes"`
 	HeapAfter  uint64        `json:"heap_after_bytes"`
 	Lines      []Line        `json:"lines"` // innermost Lua lines, that with the most bytes first
@@ -102,10 +100,9 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		end = e
 	}
 	both.Duration = end.Sub(both.Began)
-	both.Elapsed += o.Elapsed
+	both.Duty = r.And(o.Duty)
 	both.Bytes, both.Low, both.High, both.Objects = r.Bytes+o.Bytes, r.Low+o.Low, r.High+o.High, r.Objects+o.Objects
 	both.serve(r, o)
-	both.Probed += o.Probed
 	both.Windows += o.Windows
 	both.Samples += o.Samples
 	squares := 0.0
@@ -119,8 +116,7 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	both.Blocks += o.Blocks
 	both.Traps += o.Traps
 	both.Each = max(r.Each, o.Each)
-	both.Cost, both.Inside, both.Used = r.Cost+o.Cost, r.Inside+o.Inside, r.Used+o.Used
-	both.Budget = max(r.Budget, o.Budget)
+	both.Inside, both.Used = r.Inside+o.Inside, r.Used+o.Used
 	both.HeapBefore += o.HeapBefore
 	both.HeapAfter += o.HeapAfter
 	both.Lines = slices.Concat(r.Lines, o.Lines)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/sample"
 )
@@ -15,7 +16,7 @@ import (
 func run(began int64, line int, all ...int) *Result {
 	at := profile.Frame{Kind: profile.Lua, Function: "f", File: "/a.lua", FirstLine: 1, Line: line}
 	r := &Result{
-		Began: time.Unix(began, 0), Duration: time.Second, Elapsed: time.Second, Bytes: 400, Low: 300, High: 500, Objects: 4, Budget: 0.01, Cost: time.Millisecond,
+		Began: time.Unix(began, 0), Duration: time.Second, Duty: probe.Duty{Elapsed: time.Second, Budget: 0.01, Cost: time.Millisecond}, Bytes: 400, Low: 300, High: 500, Objects: 4,
 		served: map[int]served{1: {workers: []int{2}, all: all, known: len(all) > 0, requests: 10}},
 	}
 	r.of([]sample.Sample{{Lua: true, Stack: []profile.Frame{at}, Bytes: 300, Objects: 3}, {Bytes: 100, Objects: 1}})

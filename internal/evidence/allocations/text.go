@@ -2,7 +2,6 @@ package allocations
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -32,18 +31,16 @@ func (r *Result) Text(p *ui.Page, whose string) {
 		fmt.Sprintf("%s in %s", ui.Count(r.Samples), p.Time(float64(r.Duration))),
 		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", ui.Plural(int(r.Blocks), "object", "objects"))))
 	const rounding = 1.1
-	over, cost := "", r.share(r.Cost)
+	over, cost := "", r.CostShare()
 	if cost > rounding*r.Budget {
 		over = "more than the budget"
 	}
 	p.Fact("probed", p.Join(
-		fmt.Sprintf("%s of the time, in %s", ui.Percent(r.share(r.Probed)), ui.Plural(r.Windows, "window", "windows")),
+		fmt.Sprintf("%s of the time, in %s", ui.Percent(float64(r.Probed)/float64(max(1, r.Elapsed))), ui.Plural(r.Windows, "window", "windows")),
 		fmt.Sprintf("an allocation takes %s more in one", p.Time(float64(r.Each))),
 		fmt.Sprintf("%s of the workers' time (--budget %s)", ui.Percent(cost), ui.Percent(r.Budget)), over))
 	r.lines(p, whose, seconds)
 }
-
-func (r *Result) share(part time.Duration) float64 { return float64(part) / float64(max(1, r.Elapsed)) }
 
 // vague is a rate that is known to no more than its order of magnitude, if that; shares are none the worse.
 func (r *Result) vague() bool {
