@@ -104,7 +104,7 @@ func (f *Follower) observe(ctx context.Context, pid int, young bool) (ended bool
 		if young || again {
 			patience = f.Patience
 		}
-		w, err := Await(ctx, f.Open, pid, patience)
+		w, err := await(ctx, f.Open, pid, patience)
 		switch gone := (&process.Process{PID: pid}).Ended(); {
 		case err == nil:
 		case ctx.Err() != nil || gone && (again || f.Expects()): // it ended while it was opened, as in a reload
@@ -128,9 +128,9 @@ func (f *Follower) observe(ctx context.Context, pid int, young bool) (ended bool
 	return false
 }
 
-// Await opens a process as soon as that can be opened, within a patience: it may be starting, load LuaJIT late, or run another
+// await opens a process as soon as that can be opened, within a patience: it may be starting, load LuaJIT late, or run another
 // program next.
-func Await(ctx context.Context, open func(int) (*worker.Worker, error), pid int, patience time.Duration) (*worker.Worker, error) {
+func await(ctx context.Context, open func(int) (*worker.Worker, error), pid int, patience time.Duration) (*worker.Worker, error) {
 	const longest = 500 * time.Millisecond
 	began := time.Now()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, longest) {

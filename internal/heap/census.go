@@ -9,7 +9,7 @@ import (
 // A Source is a heap that can be counted and named.
 type Source interface {
 	Objects
-	Names
+	names
 	TypeName(object int) string // for the census: "table", "Lua function"
 	Entries(table int) int64
 }
@@ -24,7 +24,7 @@ const (
 // Census counts all objects by type, finds who holds them, and fills the fields of a Heap that tell it.
 // What is kept of each object meanwhile lies in the space: call it within memory.Run.
 func Census(s Source, space *memory.Space) Heap {
-	g := Build(s, space)
+	g := build(s, space)
 	h := Heap{Objects: int64(s.Len()), Broken: g.broken, Holders: g.Holders(s, s, space)}
 	h.Types = g.types(s)
 	h.Tables = g.tables(s)
@@ -39,7 +39,7 @@ func Census(s Source, space *memory.Space) Heap {
 	return h
 }
 
-func (g *Graph) types(s Source) []Type {
+func (g *graph) types(s Source) []Type {
 	index := map[string]int{}
 	var all []Type
 	for i := range s.Len() {
@@ -62,7 +62,7 @@ func (g *Graph) types(s Source) []Type {
 }
 
 // tables are the largest ones.
-func (g *Graph) tables(s Source) []Table {
+func (g *graph) tables(s Source) []Table {
 	type sized struct {
 		object int
 		bytes  int64

@@ -76,8 +76,8 @@ func byName(h *Holder) map[string]*Holder {
 	return all
 }
 
-// CompareTypes compares the census of all heaps, the largest growth first.
-func CompareTypes(before, after *Snapshot) []Type {
+// compareTypes compares the census of all heaps, the largest growth first.
+func compareTypes(before, after *Snapshot) []Type {
 	index := map[string]*Type{}
 	var all []*Type
 	count := func(s *Snapshot, sign int64) {
@@ -113,5 +113,5 @@ func WriteChange(w io.Writer, before, after *Snapshot) error {
 		After  time.Time `json:"after"`
 		Types  []Type    `json:"types"` // after less before
 		Change *Change   `json:"change"`
-	}{record.Schema, "heap change", before.Time, after.Time, CompareTypes(before, after), Compare(before.Holders(), after.Holders())})
+	}{record.Schema, "heap change", before.Time, after.Time, compareTypes(before, after), Compare(before.Holders(), after.Holders())})
 }

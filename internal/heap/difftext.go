@@ -21,7 +21,7 @@ func DrawDiff(w io.Writer, before, after *Snapshot, opt ui.Options) error {
 	p.Fact("before", who(before))
 	p.Fact("after", who(after))
 	var rows [][]string
-	for _, t := range CompareTypes(before, after) {
+	for _, t := range compareTypes(before, after) {
 		if t.Count != 0 || t.Bytes != 0 {
 			rows = append(rows, []string{t.Name, signedCount(t.Count), p.signed(t.Bytes), p.signed(t.GarbageBytes)})
 		}

@@ -66,7 +66,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		Compare(s.Holders(), s.Holders())
-		CompareTypes(s, s)
+		compareTypes(s, s)
 		s.Profile("fuzz")
 		if err := s.Write(io.Discard); err != nil {
 			t.Error(err)

@@ -21,18 +21,18 @@ type Objects interface {
 	// Passing reports that an object holds others only for a while, as a coroutine does: who wants to know
 	// who holds something would rather hear of another path.
 	Passing(object int) bool
-	Classes
+	classes
 }
 
-// Classes number what names put into words: equal numbers, equal words. From -1 are the roots.
-type Classes interface {
+// classes number what names put into words: equal numbers, equal words. From -1 are the roots.
+type classes interface {
 	StepClass(from int, how uint64) uint64
 	ObjectClass(object int) uint64
 }
 
-// A Graph is the objects that are alive, and who keeps them so. Those that are no leaves are called by their rank here:
+// A graph is the objects that are alive, and who keeps them so. Those that are no leaves are called by their rank here:
 // the order in which a search follows their references, from 1 on. 0 is all roots together.
-type Graph struct {
+type graph struct {
 	edges   *edges
 	space   *memory.Space
 	vertex  []uint32  // by rank
@@ -47,7 +47,7 @@ type Graph struct {
 	broken  int64     // references of objects that are alive, which make no sense
 }
 
-// Build finds for every object a short path from the roots, and the object that all paths to it go
+// build finds for every object a short path from the roots, and the object that all paths to it go
 // through last: its immediate dominator, without which it would be garbage. The path is a shortest one of
 // those that do not go through a passing object; where there is none, it is a short one.
 //
@@ -55,9 +55,9 @@ type Graph struct {
 // the search goes to and fro in the arrays. It brings the objects into an order in which those that belong together
 // lie together, and what follows is done in that order.
 // The arrays lie in the space: call it within memory.Run.
-func Build(objects Objects, space *memory.Space) *Graph {
+func build(objects Objects, space *memory.Space) *graph {
 	space.Say("references of its objects")
-	g := &Graph{edges: collect(objects, space), space: space}
+	g := &graph{edges: collect(objects, space), space: space}
 	space.Say("paths to its objects")
 	followed := g.search()
 	g.describe(objects)
@@ -84,7 +84,7 @@ func Build(objects Objects, space *memory.Space) *Graph {
 
 // search ranks the objects in the order of their distance from the roots, and returns them with their references
 // to one another.
-func (g *Graph) search() *digraph {
+func (g *graph) search() *digraph {
 	e, space := g.edges, g.space
 	most := e.vertices.count + 1
 	g.vertex, g.parent, g.step = memory.Long[uint32](space, most)[:1], memory.Long[int32](space, most)[:1], memory.Long[int32](space, most)[:1]
@@ -143,7 +143,7 @@ func (g *Graph) search() *digraph {
 }
 
 // describe notes what the objects are by their rank.
-func (g *Graph) describe(objects Objects) {
+func (g *graph) describe(objects Objects) {
 	g.class, g.size = memory.Make[int32](g.space, len(g.vertex)), memory.Make[uint32](g.space, len(g.vertex))
 	for v, r := range g.rank {
 		if r != 0 {
@@ -162,7 +162,7 @@ type leaf struct {
 }
 
 // eachLeaf calls found with all leaves that are alive, in the order in which they lie in memory.
-func (g *Graph) eachLeaf(found func(leaf)) {
+func (g *graph) eachLeaf(found func(leaf)) {
 	var all []leaf
 	g.edges.leaves.Each(func(from, to int, records func(func(object, vertex, step uint32))) {
 		all = slices.Grow(all[:0], to-from)[:to-from]
@@ -190,16 +190,16 @@ func (g *Graph) eachLeaf(found func(leaf)) {
 	})
 }
 
-// Needed estimates how many bytes Build and Holders take for a number of objects, at most. With half of them leaves, two
+// needed estimates how many bytes Build and Holders take for a number of objects, at most. With half of them leaves, two
 // references of each object and as many again to leaves, that is 60 for the references, 13 for the order of the search,
 // and 30 while dominators are looked for.
-func Needed(objects int64) int64 { return 104 * objects }
+func needed(objects int64) int64 { return 104 * objects }
 
-// Busy estimates how many bytes of these are used in no order at a time: what a search follows.
-func Busy(objects int64) int64 { return 8 * objects }
+// busy estimates how many bytes of these are used in no order at a time: what a search follows.
+func busy(objects int64) int64 { return 8 * objects }
 
 // Alive reports whether anything holds an object.
-func (g *Graph) Alive(object int) bool {
+func (g *graph) Alive(object int) bool {
 	v, leaf := g.edges.vertices.of(object)
 	if leaf {
 		return g.leaves.has(uint32(object))
@@ -208,7 +208,7 @@ func (g *Graph) Alive(object int) bool {
 }
 
 // Held is how many bytes would be free without the object, which is no leaf.
-func (g *Graph) Held(object int) int64 {
+func (g *graph) Held(object int) int64 {
 	if r := g.rankOf(object); r != 0 {
 		return g.held[r]
 	}
@@ -216,13 +216,13 @@ func (g *Graph) Held(object int) int64 {
 }
 
 // rankOf is the rank of an object that is no leaf; 0: nothing holds it.
-func (g *Graph) rankOf(object int) int32 {
+func (g *graph) rankOf(object int) int32 {
 	v, _ := g.edges.vertices.of(object)
 	return g.rank[v]
 }
 
 // object is that of a rank; of 0 there is none.
-func (g *Graph) object(r int32) int {
+func (g *graph) object(r int32) int {
 	if r == 0 {
 		return none
 	}
@@ -230,11 +230,11 @@ func (g *Graph) object(r int32) int {
 }
 
 // from is the object before a rank on its path, or -1.
-func (g *Graph) from(r int32) int { return g.object(g.parent[r]) }
+func (g *graph) from(r int32) int { return g.object(g.parent[r]) }
 
 // hows finds out by which reference each of some ranks is reached: the first one of the object before it. An object is
 // asked once for all of its own.
-func (g *Graph) hows(objects Objects, ranks []int32) map[int32]uint64 {
+func (g *graph) hows(objects Objects, ranks []int32) map[int32]uint64 {
 	wanted := map[int]map[int]int32{} // by object before it, and by object
 	for _, r := range ranks {
 		from := g.from(r)

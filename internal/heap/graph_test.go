@@ -76,7 +76,7 @@ func drawModel(t *rapid.T) *model {
 func TestHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		g := Build(m, nil)
+		g := build(m, nil)
 		all, seen := m.alive(none)
 		if g.held[0] != all {
 			t.Fatalf("the roots hold %d bytes of %d", g.held[0], all)
@@ -98,7 +98,7 @@ func TestHeld(t *testing.T) {
 func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		g := Build(m, nil)
+		g := build(m, nil)
 		leaves := map[int]leaf{}
 		g.eachLeaf(func(l leaf) { leaves[l.object] = l })
 		distance := map[int]int{} // over objects that stay
@@ -163,7 +163,7 @@ func TestPaths(t *testing.T) {
 func TestAskedInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
-		Build(m, nil)
+		build(m, nil)
 		var want []int
 		for i := range m.sizes {
 			if !m.Leaf(i) {
@@ -179,7 +179,7 @@ func TestAskedInOrder(t *testing.T) {
 // TestBrokenReferences: they count where they are those of an object that is alive, and hold nothing.
 func TestBrokenReferences(t *testing.T) {
 	m := &model{roots: 1, sizes: []int64{1, 2, 4}, passing: make([]bool, 3), refs: [][]int{{none, 1, none}, {none}, {1, none}}}
-	g := Build(m, nil)
+	g := build(m, nil)
 	if g.broken != 3 || !g.Alive(1) || g.Alive(2) || g.Held(0) != 3 {
 		t.Errorf("%d broken, %d bytes held", g.broken, g.Held(0))
 	}

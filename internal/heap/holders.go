@@ -8,8 +8,8 @@ import (
 	"github.com/moonlap/moonlap/internal/memory"
 )
 
-// Names put references and objects into words. From -1 are the roots.
-type Names interface {
+// names put references and objects into words. From -1 are the roots.
+type names interface {
 	Step(from int, how uint64, exact bool) string // ".name", "upvalue store"
 	Describe(object int) string                   // "table", "function get@cache.lua:3"
 }
@@ -34,9 +34,9 @@ const (
 
 // A tree of holders under construction.
 type tree struct {
-	graph   *Graph
+	graph   *graph
 	objects Objects
-	names   Names
+	names   names
 
 	holders []holder
 	text    map[uint64]int32 // name by class
@@ -53,7 +53,7 @@ type holder struct {
 
 // Holders merges the tree of immediate dominators by names: what the program holds alike counts together.
 // What has no single holder but the roots stands directly below them, by its shortest path.
-func (g *Graph) Holders(objects Objects, names Names, space *memory.Space) *Holder {
+func (g *graph) Holders(objects Objects, names names, space *memory.Space) *Holder {
 	t := &tree{graph: g, objects: objects, names: names,
 		holders: []holder{{parent: none, name: none}},
 		text:    map[uint64]int32{}, known: map[string]int32{}, child: map[[2]int32]int32{},
@@ -129,7 +129,7 @@ func (t *tree) step(class int32) string {
 
 // path are the steps from one rank to another that the shortest path to it goes through; the first are
 // left out where there are too many.
-func (g *Graph) path(r, holder int32, most int, step func(r int32) string) (steps []string) {
+func (g *graph) path(r, holder int32, most int, step func(r int32) string) (steps []string) {
 	for up := r; up != holder; up = g.parent[up] {
 		if len(steps) == most {
 			steps = append(steps, "…")
@@ -265,7 +265,7 @@ func (h *Holder) Prune(least int64) {
 }
 
 // Paths are shortest paths to some objects that are no leaves, with all their keys, and what they are.
-func (g *Graph) Paths(objects Objects, names Names, of []int) []string {
+func (g *graph) Paths(objects Objects, names names, of []int) []string {
 	const most = 40 // steps
 	var ranks []int32
 	for _, object := range of {

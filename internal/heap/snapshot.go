@@ -37,7 +37,7 @@ type Heap struct {
 
 	Total    int64      `json:"total_bytes"` // in use, as the machine counts it (collectgarbage "count")
 	Types    []Type     `json:"types"`       // of objects, the largest first
-	Others   []Overhead `json:"others"`      // in the total, but no objects
+	Others   []overhead `json:"others"`      // in the total, but no objects
 	Code     int64      `json:"machine_code_bytes"`
 	Sweeping bool       `json:"sweeping"` // the collector was freeing what it found dead
 	Objects  int64      `json:"objects"`
@@ -59,8 +59,8 @@ type Type struct {
 	GarbageBytes int64 `json:"garbage_bytes"`
 }
 
-// An Overhead is memory of the machine's own.
-type Overhead struct {
+// An overhead is memory of the machine's own.
+type overhead struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 }

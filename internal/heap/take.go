@@ -88,7 +88,7 @@ func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 		return Heap{}, err
 	}
 	count := int64(min(gc.InUse, mostHeap)) / meanObject
-	extra := Needed(count)
+	extra := needed(count)
 	if o.Spill != "" {
 		o.expect(w, count, extra)
 	}
@@ -102,7 +102,7 @@ func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 	if err != nil {
 		return Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
-	if err := space.Check(Needed(int64(objects.Len()))); err != nil { // now they are counted
+	if err := space.Check(needed(int64(objects.Len()))); err != nil { // now they are counted
 		return Heap{PauseNS: s.Pause.Nanoseconds()}, err
 	}
 	objects.Sources = w.Sources()
@@ -115,7 +115,7 @@ func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 	h.Stopped, h.PauseNS, h.Copied = s.Stopped, s.Pause.Nanoseconds(), s.Size()
 	h.Total, h.Code, h.Sweeping = int64(objects.Total), int64(objects.Code), objects.Sweeps
 	for _, o := range objects.Others {
-		h.Others = append(h.Others, Overhead{Name: o.Name, Bytes: int64(o.Bytes)})
+		h.Others = append(h.Others, overhead{Name: o.Name, Bytes: int64(o.Bytes)})
 	}
 	h.Broken, h.Cut = h.Broken+int64(objects.Broken), int64(objects.Cut)
 	return h, nil
@@ -124,7 +124,7 @@ func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 // expect notes where a heap of N objects will take long, because what is used of the files in no order does not fit
 // into memory. That there is too little space for the files is an error later, before the worker is stopped.
 func (o Options) expect(w *worker.Worker, objects, arrays int64) {
-	need := memory.Need{Own: Busy(objects)}
+	need := memory.Need{Own: busy(objects)}
 	if w.Core == nil {
 		need.PID = w.PID
 	}

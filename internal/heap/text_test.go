@@ -31,7 +31,7 @@ func heapExample(strings int64) *Snapshot {
 			{Name: "string", Count: strings, Bytes: 100 * strings, GarbageCount: 2, GarbageBytes: 200},
 			{Name: "table", Count: 4, Bytes: root.HeldBytes - 100*strings},
 		},
-		Others: []Overhead{{Name: "table of strings", Bytes: 1000}, {Name: "nothing", Bytes: 0}},
+		Others: []overhead{{Name: "table of strings", Bytes: 1000}, {Name: "nothing", Bytes: 0}},
 		Tables: []Table{{Path: "package.loaded.app.cache", Entries: strings, Bytes: 1000, Held: cache.HeldBytes}},
 		CData:  []Place{{What: "int32_t[]", Path: "package.loaded → .app table → .buffer", Count: 1, Bytes: 40}},
 	}}}

@@ -22,14 +22,14 @@ type escaper struct{ to io.Writer }
 
 // Write implements io.Writer.
 func (e escaper) Write(b []byte) (int, error) {
-	if _, err := e.to.Write(Escape(b)); err != nil {
+	if _, err := e.to.Write(escape(b)); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// Escape is a text in JSON without DEL and C1 as they are.
-func Escape(b []byte) []byte {
+// escape is a text in JSON without DEL and C1 as they are.
+func escape(b []byte) []byte {
 	const del, lead, first, last = 0x7f, 0xc2, 0x80, 0x9f // C1 in UTF-8 is C2 80 to C2 9F
 	var out bytes.Buffer
 	done := 0

@@ -136,7 +136,7 @@ func saidOf(rec *record.Record, side int) string {
 
 func withErrors(e record.LoadErrors) string {
 	var parts []string
-	for _, k := range ErrorKinds(e) {
+	for _, k := range errorKinds(e) {
 		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.Name))
 	}
 	if len(parts) == 0 {
@@ -151,8 +151,8 @@ type ErrorKind struct {
 	Count int64
 }
 
-// ErrorKinds are those that there were, in words.
-func ErrorKinds(e record.LoadErrors) []ErrorKind {
+// errorKinds are those that there were, in words.
+func errorKinds(e record.LoadErrors) []ErrorKind {
 	all := []ErrorKind{
 		{"connections refused", e.Refused}, {"connections failed", e.Connect}, {"connections reset", e.Reset},
 		{"timeouts", e.Timeout}, {"TLS errors", e.TLS}, {"answers that are no HTTP", e.Protocol},

@@ -15,16 +15,16 @@ import (
 // A Document is what is written of workers: a head, stacks and evidence.
 type Document struct {
 	Schema string `json:"schema"`
-	Kind   string `json:"kind"` // which command wrote it: one of Kinds
+	Kind   string `json:"kind"` // which command wrote it: "profile", "capture" or "explain"
 	*Profile
 }
 
-// Kinds are those of documents.
-var Kinds = []string{"profile", "capture", "explain"}
+// documents are those of documents.
+var documents = []string{"profile", "capture", "explain"}
 
 // WriteJSON writes all that the profile holds, on one line.
 func (p *Profile) WriteJSON(to io.Writer, schema string) error {
-	return p.WriteDocument(to, schema, Kinds[0])
+	return p.WriteDocument(to, schema, documents[0])
 }
 
 // WriteDocument writes all that the profile holds as a document of a kind, on one line.
@@ -62,7 +62,7 @@ func ReadDocument(data []byte, schema string) (Document, error) {
 	switch {
 	case d.Schema != schema:
 		return Document{}, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, d.Schema, schema)
-	case !slices.Contains(Kinds, d.Kind):
+	case !slices.Contains(documents, d.Kind):
 		return Document{}, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, d.Kind)
 	case d.Unit != "" && d.Unit != Samples && d.Unit != Bytes && d.Unit != Time:
 		return Document{}, fmt.Errorf("%w: it counts %q", ErrNotProfile, d.Unit)

@@ -12,7 +12,7 @@ import (
 // Location returns a process's own figure in ns per call, the empty twin taken off, by the best that is known of the
 // yardsticks; false when it measured nothing that counts or was never steady. disturbed says that it had no quiet moment.
 func Location(p *record.ProcessRecord, best quiet.Best) (ns float64, disturbed, ok bool) {
-	l := Locate(p, best)
+	l := locate(p, best)
 	return l.NS, l.Machine.Disturbed, l.Figure() && l.Steadiness.Class != record.SteadyNone
 }
 

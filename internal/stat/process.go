@@ -47,9 +47,9 @@ func (p Process) Figure() bool { return len(p.Samples) > 0 }
 // be left out.
 const leastClean = 0.1
 
-// Locate makes a process's own figure from its batches. Those in quiet moments carry it where there are enough, as
+// locate makes a process's own figure from its batches. Those in quiet moments carry it where there are enough, as
 // the best that is known of the yardsticks tells; with none known all moments are alike.
-func Locate(p *record.ProcessRecord, best quiet.Best) Process {
+func locate(p *record.ProcessRecord, best quiet.Best) Process {
 	sequence := batchesOf(p, best, record.Warmup, record.Measure)
 	l := Process{Steadiness: steady.FindSteady(sequence), GCShare: math.NaN()}
 

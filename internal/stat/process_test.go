@@ -16,7 +16,7 @@ func TestLocate(t *testing.T) {
 	}
 	measure.Switches = marks(50, 10)
 	p := add(rec, batches(record.Warmup, stattest.Around(30, 40)...), measure, batches(record.Empty, stattest.Around(20, 1)...))
-	l := Locate(p, nil)
+	l := locate(p, nil)
 	if !stattest.Near(l.NS, 20, 0.005) || !stattest.Near(l.EmptyNS, 1, 0.005) || len(l.Samples) != 45 || l.Polluted {
 		t.Errorf("%v ns less %v, from %d batches, polluted %v", l.NS, l.EmptyNS, len(l.Samples), l.Polluted)
 	}
@@ -34,7 +34,7 @@ func TestLocate(t *testing.T) {
 // The twin's own uncertainty is part of the process's.
 func TestTwinsUncertaintyCounts(t *testing.T) {
 	pm := func(twin ...float64) float64 {
-		return Locate(add(newRecord(), batches(record.Measure, stattest.Around(40, 21)...), batches(record.Empty, twin...)), nil).PM
+		return locate(add(newRecord(), batches(record.Measure, stattest.Around(40, 21)...), batches(record.Empty, twin...)), nil).PM
 	}
 	if sharp, vague := pm(stattest.Around(20, 1)...), pm(0.5, 0.7, 0.9, 1, 1, 1.1, 1.3, 1.5); vague < 2*sharp {
 		t.Errorf("± %v with a sharp twin, ± %v with a vague one", sharp, vague)
@@ -50,7 +50,7 @@ func TestSeriesCountAsDraws(t *testing.T) {
 			l.Series = i + 1
 			lines = append(lines, l)
 		}
-		return Locate(add(newRecord(), lines...), nil).PM
+		return locate(add(newRecord(), lines...), nil).PM
 	}
 	if same, drawn := pm(20, 20, 20, 20, 20), pm(20, 21, 19, 20.5, 19.5); drawn < 10*same || drawn < 0.3 {
 		t.Errorf("± %v where series agree, ± %v where they don't", same, drawn)
@@ -60,7 +60,7 @@ func TestSeriesCountAsDraws(t *testing.T) {
 func TestFallBackWhenAllIsPolluted(t *testing.T) {
 	measure := batches(record.Measure, stattest.Around(40, 21)...)
 	measure.Switches = marks(40, 1)
-	l := Locate(add(newRecord(), measure), nil)
+	l := locate(add(newRecord(), measure), nil)
 	if !l.Polluted || len(l.Samples) != 40 || l.HasTwin || !stattest.Near(l.NS, 21, 0.01) {
 		t.Errorf("polluted %v, %d batches, twin %v, %v ns", l.Polluted, len(l.Samples), l.HasTwin, l.NS)
 	}

@@ -74,7 +74,7 @@ func unitsOf(said []*record.ProcessRecord, best func(*record.ProcessRecord) quie
 		if bad[number] || p.Finish == nil {
 			continue
 		}
-		own := Locate(p, best(p))
+		own := locate(p, best(p))
 		if !own.Figure() && len(p.Laps) == 0 {
 			continue
 		}

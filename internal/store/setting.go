@@ -10,9 +10,9 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// Setting is all that the figure of a case depends on beside the code that it times: the
+// setting is all that the figure of a case depends on beside the code that it times: the
 // machine, how it is set, the runtime, the VM with its JIT options, and the way to measure.
-func Setting(rec *record.Record, c record.Case) []record.Fact {
+func setting(rec *record.Record, c record.Case) []record.Fact {
 	facts := Facts(rec.Run)
 	if rec.Runtime != nil {
 		facts = append(facts, Facts(*rec.Runtime)...)

@@ -18,7 +18,7 @@ func settingOf(change func(*record.Run, *record.Runtime, *record.Case, *record.P
 	p := record.Process{Seed: 3, VM: record.VM{Version: "LuaJIT 2.1", Build: "luajit2", Arch: "x64", GC64: true, JIT: true,
 		Opt: []string{"fold", "cse"}, Params: map[string]float64{"maxtrace": 1000, "hotloop": 56}}, Clock: record.Clock{Source: "tsc"}}
 	change(&run, &runtime, &c, &p)
-	return Setting(&record.Record{
+	return setting(&record.Record{
 		Run: run, Runtime: &runtime, Cases: []record.Case{c}, Processes: []*record.ProcessRecord{{Process: p}},
 	}, c)
 }

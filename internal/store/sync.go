@@ -152,7 +152,7 @@ func (s *Store) entryOf(name string) (entry, error) {
 		return entry{}, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, c := range res.Cases {
-		facts, err := json.Marshal(Setting(rec, c.Case))
+		facts, err := json.Marshal(setting(rec, c.Case))
 		if err != nil {
 			return entry{}, err
 		}

@@ -59,7 +59,7 @@ func (o *observer) Run(ctx context.Context) error {
 func (o *observer) Result() (evidence.Result, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	r := Of(o.pending)
+	r := resultOf(o.pending)
 	o.pending = nil
 	return r, o.err
 }

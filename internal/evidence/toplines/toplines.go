@@ -34,8 +34,8 @@ type Row struct {
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
 
-// Of is what samples of a worker fell into; those in which it slept are left out.
-func Of(samples []sample.Sample) *Result {
+// resultOf is what samples of a worker fell into; those in which it slept are left out.
+func resultOf(samples []sample.Sample) *Result {
 	r := &Result{}
 	lines, functions := map[string]Row{}, map[string]Row{}
 	for _, s := range samples {

@@ -28,10 +28,10 @@ func TestOf(t *testing.T) {
 		Lines:     []Row{{"handler@app.lua:3", 1, 3}, {"fib@app.lua:12", 1, 2}, {"fib@app.lua:11", 1, 1}},
 		Functions: []Row{{"fib@app.lua:10", 2, 2}, {"handler@app.lua:1", 1, 3}},
 	}
-	if diff := cmp.Diff(want, Of(samples)); diff != "" {
+	if diff := cmp.Diff(want, resultOf(samples)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(evidence.Result(want), Of(samples[:2]).Merge(Of(samples[2:]))); diff != "" {
+	if diff := cmp.Diff(evidence.Result(want), resultOf(samples[:2]).Merge(resultOf(samples[2:]))); diff != "" {
 		t.Error(diff)
 	}
 	p := ui.NewPage(ui.Options{})

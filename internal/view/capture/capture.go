@@ -59,7 +59,7 @@ type Around struct {
 }
 
 // around finds the readings next to an event; nil: there are none on both sides.
-func around(e Event, all []Reading) *Around {
+func around(e event, all []Reading) *Around {
 	if len(all) < 2 {
 		return nil
 	}
@@ -98,8 +98,8 @@ type HeapReading struct {
 // mostInFlight bounds the requests that are listed.
 const mostInFlight = 20
 
-// New makes a capture of what is due, with so much of the time before it.
-func New(pid int, keep time.Duration, p Pending, t *sample.Tail) *Capture {
+// newCapture makes a capture of what is due, with so much of the time before it.
+func newCapture(pid int, keep time.Duration, p pending, t *sample.Tail) *Capture {
 	c := &Capture{
 		PID: pid, At: p.At.UTC(), Condition: p.Condition.String(), What: p.Text(),
 		Open: p.Open, More: p.More, Also: []string{}, Lines: []Change{}, Heap: []HeapReading{},
@@ -113,16 +113,16 @@ func New(pid int, keep time.Duration, p Pending, t *sample.Tail) *Capture {
 	}
 	since := max(t.Since, p.From-keep)
 	c.BeforeNS, c.LengthNS, c.AfterNS = max(0, p.From-since).Nanoseconds(), (p.To - p.From).Nanoseconds(), max(0, t.Now-p.To).Nanoseconds()
-	before, in, after := split(p.Event, t.Samples, since)
+	before, in, after := split(p.event, t.Samples, since)
 	c.profile = drawn(t, t.Now-since, [3][]sample.Sample{before, in, after})
-	c.Around = around(p.Event, p.Readings)
-	c.compare(p.Event, t, before, of(p.Event, in))
+	c.Around = around(p.event, p.Readings)
+	c.compare(p.event, t, before, of(p.event, in))
 	return c
 }
 
 // split cuts samples into those that ended before an event, and not before since, those that fell into it, and those
 // that began after it.
-func split(e Event, samples []sample.Sample, since time.Duration) (before, in, after []sample.Sample) {
+func split(e event, samples []sample.Sample, since time.Duration) (before, in, after []sample.Sample) {
 	for _, s := range samples {
 		switch {
 		case s.Until() < since:
@@ -140,7 +140,7 @@ func split(e Event, samples []sample.Sample, since time.Duration) (before, in, a
 }
 
 // of leaves those of the samples that an event is about.
-func of(e Event, in []sample.Sample) []sample.Sample {
+func of(e event, in []sample.Sample) []sample.Sample {
 	return slices.DeleteFunc(slices.Clone(in), func(s sample.Sample) bool {
 		switch e.Condition.What {
 		case Turn, Held, Sleep, CPU:
@@ -155,7 +155,7 @@ func of(e Event, in []sample.Sample) []sample.Sample {
 }
 
 // compare tells what the time of the event was spent with, and that before it.
-func (c *Capture) compare(e Event, t *sample.Tail, before, in []sample.Sample) {
+func (c *Capture) compare(e event, t *sample.Tail, before, in []sample.Sample) {
 	described := func(samples []sample.Sample) turns.Stall {
 		l := t.Series
 		l.Samples, l.Stalls = samples, []sample.Stall{{PID: c.PID, Start: e.From, Length: e.To - e.From, Samples: samples}}

@@ -21,7 +21,7 @@ func lua(line int) []profile.Frame {
 }
 
 // stalled is a worker that ran line 2 in each tenth of a second, then line 9 for a second, then line 2 again.
-func stalled() (Pending, *sample.Tail) {
+func stalled() (pending, *sample.Tail) {
 	t := &sample.Tail{Now: 14 * sec, Since: sec}
 	t.Timed, t.Every = true, 10*ms
 	for at := 2 * sec; at < 14*sec; at += 10 * ms {
@@ -36,9 +36,9 @@ func stalled() (Pending, *sample.Tail) {
 	}
 	stall := sample.Stall{Start: 10 * sec, Length: sec, Events: 3, Queued: 5 * ms}
 	t.Stalls = []sample.Stall{stall}
-	e := Event{Condition: Condition{What: Turn, Above: 1e8}, From: 10 * sec, To: 11*sec - 1, Amount: 1e9, Stall: &stall}
-	return Pending{
-		Event: e, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Also: []Event{{Condition: Condition{What: Heap}, Amount: 3e8}}, More: 2,
+	e := event{Condition: Condition{What: Turn, Above: 1e8}, From: 10 * sec, To: 11*sec - 1, Amount: 1e9, Stall: &stall}
+	return pending{
+		event: e, At: time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC), Also: []event{{Condition: Condition{What: Heap}, Amount: 3e8}}, More: 2,
 		Readings: []Reading{{At: 8 * sec}, {At: 9 * sec, Heap: 1e6, Computed: sec}, {At: 11 * sec, Heap: 2e6, Computed: 2 * sec, Slept: 3, Queued: 4}, {At: 12 * sec}},
 		InFlight: make([]ngxlua.InFlight, 30),
 	}, t
@@ -46,7 +46,7 @@ func stalled() (Pending, *sample.Tail) {
 
 func TestNew(t *testing.T) {
 	p, tail := stalled()
-	c := New(4711, 5*sec, p, tail)
+	c := newCapture(4711, 5*sec, p, tail)
 	if c.Line != "f@app.lua:9" || c.Request != "GET /slow" || c.What != "a turn of the event loop took 1s" || c.Stall.Events != 3 || c.Stall.Queued != 5e6 {
 		t.Errorf("%s, %s, %s, %+v", c.Line, c.Request, c.What, c.Stall)
 	}
@@ -66,11 +66,11 @@ func TestNew(t *testing.T) {
 		t.Errorf("what became of a turn is known exactly: %+v", c.Around)
 	}
 	p.Stall = nil
-	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, New(4711, 5*sec, p, tail).Around); diff != "" {
+	if diff := cmp.Diff(&Around{2e9, 1e9, 3, 4}, newCapture(4711, 5*sec, p, tail).Around); diff != "" {
 		t.Error(diff)
 	}
 	p.From, p.To = tail.Now+sec, tail.Now+2*sec // behind the last reading: nothing is known, rather than 0 ns of 0 ns
-	if a := New(4711, 5*sec, p, tail).Around; a != nil {
+	if a := newCapture(4711, 5*sec, p, tail).Around; a != nil {
 		t.Errorf("of an event behind all readings: %+v", a)
 	}
 	when := map[string]int64{}
@@ -83,7 +83,7 @@ func TestNew(t *testing.T) {
 
 	// What was usual before is reported: line 2 took a tenth of the time.
 	p.From, p.To = 12*sec, 13*sec
-	c = New(4711, 2*sec, p, tail)
+	c = newCapture(4711, 2*sec, p, tail)
 	if diff := cmp.Diff([]Change{{"f@app.lua:2", 0.11, 0.05}}, c.Lines); diff != "" {
 		t.Error(diff)
 	}
@@ -99,8 +99,8 @@ func TestOfTheSameTurn(t *testing.T) {
 			Sleep: &sample.Sleep{Call: "wait4", Cause: sample.Program, For: slept},
 		})
 	}
-	e := Event{Condition: Condition{What: Sleep}, From: 5010 * ms, To: 6010 * ms, Turn: 4998}
-	c := New(1, 5*sec, Pending{Event: e}, tail)
+	e := event{Condition: Condition{What: Sleep}, From: 5010 * ms, To: 6010 * ms, Turn: 4998}
+	c := newCapture(1, 5*sec, pending{event: e}, tail)
 	if c.Samples != 2 || c.SamplesBefore != 0 || len(c.Blocks) != 1 || c.Blocks[0].Count != 2 || c.Advice == "" {
 		t.Errorf("%d samples, %d before, %+v, %q", c.Samples, c.SamplesBefore, c.Blocks, c.Advice)
 	}
@@ -109,7 +109,7 @@ func TestOfTheSameTurn(t *testing.T) {
 func TestWrite(t *testing.T) {
 	p, tail := stalled()
 	in := t.TempDir()
-	c := New(4711, 5*sec, p, tail)
+	c := newCapture(4711, 5*sec, p, tail)
 	const schema = "moonlap/1"
 	if err := c.Write(in, schema); err != nil {
 		t.Fatal(err)
@@ -122,19 +122,19 @@ func TestWrite(t *testing.T) {
 		}
 		return string(b)
 	}
-	if c.Folder != want || !strings.Contains(read(SummaryFile), "A turn of the event loop took 1s.") || !strings.Contains(read(GraphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
+	if c.Folder != want || !strings.Contains(read(summaryFile), "A turn of the event loop took 1s.") || !strings.Contains(read(graphFile), "worker 4711 · a turn of the event loop took 1s · 2026-11-22 01:02:03 UTC") {
 		t.Errorf("%s", c.Folder)
 	}
 	// They hold what users sent: for their owner alone.
 	if info, err := os.Stat(want); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	for _, name := range []string{SummaryFile, GraphFile, ProfileFile} {
+	for _, name := range []string{summaryFile, graphFile, profileFile} {
 		if info, err := os.Stat(filepath.Join(want, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
-	kept, err := profile.ReadJSON([]byte(read(ProfileFile)), "moonlap/1")
+	kept, err := profile.ReadJSON([]byte(read(profileFile)), "moonlap/1")
 	if err != nil || kept.Total() != c.profile.Total() {
 		t.Errorf("%v", err)
 	}
@@ -153,7 +153,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadDir(in)
-	if err != nil || len(left) != 1 || read(SummaryFile) == "" {
+	if err != nil || len(left) != 1 || read(summaryFile) == "" {
 		t.Errorf("%v, %v", left, err)
 	}
 	if err := c.Write(filepath.Join(in, "none"), schema); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {

@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Duration > 0 {
 		defer time.AfterFunc(o.Duration, func() { stop(errEnough) }).Stop()
 	}
-	c := &capturer{Options: o, sampler: sampler, gate: &Gate{Pause: o.Pause, Limit: o.Limit}, stop: stop}
+	c := &capturer{Options: o, sampler: sampler, gate: &gate{Pause: o.Pause, Limit: o.Limit}, stop: stop}
 	c.run(during)
 	c.wait.Wait() // captures are written whole, also after Ctrl-C
 	if c.seen > 0 && c.captures == 0 && len(c.errs) == 0 {
@@ -97,14 +97,14 @@ func (o *Options) intoFolder() error {
 type capturer struct {
 	Options
 	sampler *sample.Sampler
-	gate    *Gate
+	gate    *gate
 	stop    context.CancelCauseFunc
 	wait    sync.WaitGroup
 
 	lock     sync.Mutex // of what follows, and of stdout and stderr
 	seen     int        // workers that could be watched
 	captures int
-	longest  Longest
+	longest  longest
 	errs     []error
 }
 
@@ -155,16 +155,16 @@ func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 	c.lock.Lock()
 	c.seen++
 	c.lock.Unlock()
-	o := NewLookout(c.Conditions)
+	o := newLookout(c.Conditions)
 	o.Keep, o.After, o.Gate = c.Keep, c.After, c.gate
 	o.Heap = func() (uint64, error) {
 		gc, err := w.VM.GC()
 		return gc.InUse, err
 	}
 	o.InFlight = w.InFlight
-	o.Noticed = func(e Event) { c.say("worker %d: %s", w.PID, e.Text()) }
-	o.Captured = func(p Pending, t *sample.Tail) {
-		c.wait.Go(func() { c.write(New(w.PID, o.Keep, p, t)) })
+	o.Noticed = func(e event) { c.say("worker %d: %s", w.PID, e.Text()) }
+	o.Captured = func(p pending, t *sample.Tail) {
+		c.wait.Go(func() { c.write(newCapture(w.PID, o.Keep, p, t)) })
 	}
 	defer func() {
 		c.lock.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
-// An Event is a condition that was met. Times are since the machine started.
-type Event struct {
+// An event is a condition that was met. Times are since the machine started.
+type event struct {
 	Condition Condition
 	From, To  time.Duration
 	Open      bool             // it had not ended when it was looked at last
@@ -23,7 +23,7 @@ type Event struct {
 }
 
 // Text is what happened, in words.
-func (e Event) Text() string {
+func (e event) Text() string {
 	length := time.Duration(e.Amount).Round(time.Millisecond)
 	onwards := ""
 	if e.Open {

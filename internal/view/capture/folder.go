@@ -20,9 +20,9 @@ import (
 
 // Files are what a capture is written as.
 const (
-	SummaryFile = "summary.txt"
-	GraphFile   = "flame.html"
-	ProfileFile = "profile.json"
+	summaryFile = "summary.txt"
+	graphFile   = "flame.html"
+	profileFile = "profile.json"
 )
 
 // part begins the name of a folder that is not whole yet.
@@ -69,14 +69,14 @@ func (c *Capture) Write(in, schema string) (err error) {
 		name string
 		fill func(*bytes.Buffer) error
 	}{
-		{SummaryFile, func(b *bytes.Buffer) error { return c.Summary(b, ui.Options{Width: 100}) }},
-		{GraphFile, func(b *bytes.Buffer) error {
+		{summaryFile, func(b *bytes.Buffer) error { return c.Summary(b, ui.Options{Width: 100}) }},
+		{graphFile, func(b *bytes.Buffer) error {
 			var beside strings.Builder
 			err := c.Summary(&beside, ui.Options{Width: ui.MinWidth})
 			p.Report = beside.String()
 			return errors.Join(err, p.WriteHTML(b))
 		}},
-		{ProfileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, schema, "capture") }},
+		{profileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, schema, "capture") }},
 	} {
 		var b bytes.Buffer
 		if err := f.fill(&b); err != nil {

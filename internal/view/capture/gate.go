@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Gate lets events of all workers pass, so that captures stay few.
-type Gate struct {
+// A gate lets events of all workers pass, so that captures stay few.
+type gate struct {
 	Pause time.Duration // between two, at least
 	Limit int           // how many, at most
 
@@ -18,7 +18,7 @@ type Gate struct {
 }
 
 // Pass reports whether an event of now is to be captured; now is since the machine started. One that is not is counted.
-func (g *Gate) Pass(now time.Duration) bool {
+func (g *gate) Pass(now time.Duration) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	if g.passed >= g.Limit || g.any && now-g.last < g.Pause {
@@ -31,14 +31,14 @@ func (g *Gate) Pass(now time.Duration) bool {
 }
 
 // Failed gives back the place of a capture that could not be kept.
-func (g *Gate) Failed() {
+func (g *gate) Failed() {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	g.passed--
 }
 
 // Missed is how many events did not pass since the last call.
-func (g *Gate) Missed() int {
+func (g *gate) Missed() int {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	n := g.missed

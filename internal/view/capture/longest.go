@@ -8,13 +8,13 @@ import (
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
-// Longest is what came nearest to the conditions that are there without --when.
-type Longest struct {
+// longest is what came nearest to the conditions that are there without --when.
+type longest struct {
 	Slept, Held time.Duration
 }
 
 // see takes in the new samples of a worker.
-func (l *Longest) see(t *sample.Tail) {
+func (l *longest) see(t *sample.Tail) {
 	for _, s := range t.Samples[len(t.Samples)-t.New:] {
 		if s.Thread {
 			continue
@@ -27,12 +27,12 @@ func (l *Longest) see(t *sample.Tail) {
 }
 
 // Merge joins what was seen at another worker.
-func (l *Longest) Merge(other Longest) {
+func (l *longest) Merge(other longest) {
 	l.Slept, l.Held = max(l.Slept, other.Slept), max(l.Held, other.Held)
 }
 
 // Text says what there was when nothing met a condition, and which conditions would have been met.
-func (l Longest) Text() string {
+func (l longest) Text() string {
 	var seen, when []string
 	add := func(what string, long time.Duration, of What) {
 		if below := roundBelow(long); float64(below) >= subjects[of].least {

@@ -10,13 +10,13 @@ import (
 // TestLongest: who captured nothing is told what came nearest, and each condition that is named takes in what was seen.
 func TestLongest(t *testing.T) {
 	for _, tt := range []struct {
-		longest Longest
+		longest longest
 		want    string
 	}{
-		{Longest{}, "nothing met a condition, or came near one"},
-		{Longest{Slept: 900 * time.Microsecond, Held: 19 * ms}, "nothing met a condition, or came near one"},
-		{Longest{Slept: 52*ms + 1234*time.Microsecond}, "nothing met a condition: the longest sleep took 53.2ms. --when 'sleep>50ms' would have captured it"},
-		{Longest{Slept: 50 * ms, Held: 1204 * ms}, "nothing met a condition: the longest sleep took 50ms; Lua held the event loop for up to 1.2s. " +
+		{longest{}, "nothing met a condition, or came near one"},
+		{longest{Slept: 900 * time.Microsecond, Held: 19 * ms}, "nothing met a condition, or came near one"},
+		{longest{Slept: 52*ms + 1234*time.Microsecond}, "nothing met a condition: the longest sleep took 53.2ms. --when 'sleep>50ms' would have captured it"},
+		{longest{Slept: 50 * ms, Held: 1204 * ms}, "nothing met a condition: the longest sleep took 50ms; Lua held the event loop for up to 1.2s. " +
 			"--when 'sleep>20ms' --when 'held>1s' would have captured it"},
 	} {
 		if got := tt.longest.Text(); got != tt.want {
@@ -39,10 +39,10 @@ func TestLookoutKeepsTheLongest(t *testing.T) {
 	if got := s.Longest(); got.Slept != 52*ms || len(s.noticed) > 0 {
 		t.Errorf("%+v, noticed %v", got, s.noticed)
 	}
-	var all Longest
-	all.Merge(Longest{Slept: 1, Held: 5})
-	all.Merge(Longest{Slept: 3, Held: 4})
-	if (all != Longest{Slept: 3, Held: 5}) {
+	var all longest
+	all.Merge(longest{Slept: 1, Held: 5})
+	all.Merge(longest{Slept: 3, Held: 4})
+	if (all != longest{Slept: 3, Held: 5}) {
 		t.Errorf("%+v", all)
 	}
 }

@@ -8,34 +8,34 @@ import (
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
-// A Lookout waits for conditions at one worker.
-type Lookout struct {
+// A lookout waits for conditions at one worker.
+type lookout struct {
 	PID   int
 	Keep  time.Duration // before an event
 	After time.Duration // it
-	Gate  *Gate         // of all workers
+	Gate  *gate         // of all workers
 
 	// What is asked of the worker.
 	Heap     func() (uint64, error)            // bytes of Lua's heap
 	InFlight func() ([]ngxlua.InFlight, error) // requests, the oldest first
-	Noticed  func(Event)                       // is told of an event that will be captured
-	Captured func(Pending, *sample.Tail)       // takes what is due, and may keep it
+	Noticed  func(event)                       // is told of an event that will be captured
+	Captured func(pending, *sample.Tail)       // takes what is due, and may keep it
 
 	waits    []*wait
 	readings []Reading
 	requests []ngxlua.InFlight // that were in flight when they were read the last time, where conditions ask
-	pending  *Pending
-	longest  Longest
+	pending  *pending
+	longest  longest
 }
 
 // Longest is what came nearest to a condition so far.
-func (o *Lookout) Longest() Longest { return o.longest }
+func (o *lookout) Longest() longest { return o.longest }
 
-// A Pending is an event whose capture is not due yet.
-type Pending struct {
-	Event
+// A pending is an event whose capture is not due yet.
+type pending struct {
+	event
 	At       time.Time         // when it was noticed
-	Also     []Event           // that came meanwhile, the first ones
+	Also     []event           // that came meanwhile, the first ones
 	More     int               // of these, without the first ones
 	InFlight []ngxlua.InFlight // when it was noticed, the oldest first
 	Readings []Reading         // over the time kept
@@ -56,9 +56,9 @@ type Reading struct {
 // mostAlso bounds the events that are listed with another one.
 const mostAlso = 8
 
-// NewLookout waits for any of the conditions.
-func NewLookout(conditions []Condition) *Lookout {
-	o := &Lookout{}
+// newLookout waits for any of the conditions.
+func newLookout(conditions []Condition) *lookout {
+	o := &lookout{}
 	for _, c := range conditions {
 		o.waits = append(o.waits, &wait{Condition: c})
 	}
@@ -66,7 +66,7 @@ func NewLookout(conditions []Condition) *Lookout {
 }
 
 // Wants is what has to be told of the worker for the conditions, with that many samples a second at least.
-func (o *Lookout) Wants(hz float64) sample.Wants {
+func (o *lookout) Wants(hz float64) sample.Wants {
 	w := sample.Wants{Hz: hz}
 	for _, c := range o.waits {
 		if long := time.Duration(c.Above); c.What == Turn && (w.Turns == 0 || long < w.Turns) {
@@ -77,14 +77,14 @@ func (o *Lookout) Wants(hz float64) sample.Wants {
 }
 
 // Span is for how long the worker's doings have to be kept: those before an event, in it, and after it.
-func (o *Lookout) Span() time.Duration { return 2*o.Keep + o.After + time.Second }
+func (o *lookout) Span() time.Duration { return 2*o.Keep + o.After + time.Second }
 
-func (o *Lookout) asks(what ...What) bool {
+func (o *lookout) asks(what ...What) bool {
 	return slices.ContainsFunc(o.waits, func(w *wait) bool { return slices.Contains(what, w.What) })
 }
 
 // Look takes in what is new of the worker; now is the time of day.
-func (o *Lookout) Look(t *sample.Tail, now time.Time) {
+func (o *lookout) Look(t *sample.Tail, now time.Time) {
 	o.read(t)
 	o.longest.see(t)
 	for _, w := range o.waits {
@@ -98,7 +98,7 @@ func (o *Lookout) Look(t *sample.Tail, now time.Time) {
 		case p != nil:
 			p.More++
 		case o.Gate.Pass(t.Now):
-			o.pending = &Pending{Event: e, At: now, InFlight: o.inFlight(), due: t.Now + o.After}
+			o.pending = &pending{event: e, At: now, InFlight: o.inFlight(), due: t.Now + o.After}
 			o.Noticed(e)
 		}
 	}
@@ -106,7 +106,7 @@ func (o *Lookout) Look(t *sample.Tail, now time.Time) {
 	if p == nil {
 		return
 	}
-	p.Event = p.now(t)
+	p.event = p.now(t)
 	for i, e := range p.Also {
 		p.Also[i] = e.now(t)
 	}
@@ -124,7 +124,7 @@ func (o *Lookout) Look(t *sample.Tail, now time.Time) {
 }
 
 // inFlight are the requests in flight: now, or when the worker was still there.
-func (o *Lookout) inFlight() []ngxlua.InFlight {
+func (o *lookout) inFlight() []ngxlua.InFlight {
 	if all, err := o.InFlight(); err == nil {
 		return all
 	}
@@ -132,7 +132,7 @@ func (o *Lookout) inFlight() []ngxlua.InFlight {
 }
 
 // read reads what is not among what the kernel tells.
-func (o *Lookout) read(t *sample.Tail) {
+func (o *lookout) read(t *sample.Tail) {
 	r := Reading{At: t.Now, Computed: t.Rest.Computed, Slept: t.Rest.Slept, Queued: t.Rest.Queued}
 	if n := len(o.readings); n > 0 {
 		r.Collected, r.Heap = o.readings[n-1].Collected, o.readings[n-1].Heap

@@ -19,13 +19,13 @@ const ms, sec = time.Millisecond, time.Second
 
 // A stage is a made-up worker, and what is captured of it.
 type stage struct {
-	*Lookout
+	*lookout
 	tail     sample.Tail
 	heap     uint64
 	requests []ngxlua.InFlight
 
 	noticed, captured []string
-	pendings          []Pending
+	pendings          []pending
 }
 
 func newStage(t *testing.T, conditions ...string) *stage {
@@ -38,12 +38,12 @@ func newStage(t *testing.T, conditions ...string) *stage {
 		}
 		all = append(all, c)
 	}
-	s := &stage{Lookout: NewLookout(all)}
-	s.Keep, s.Gate = 10*sec, &Gate{Limit: 1000}
-	s.Lookout.Heap = func() (uint64, error) { return s.heap, nil }
-	s.Lookout.InFlight = func() ([]ngxlua.InFlight, error) { return s.requests, nil }
-	s.Noticed = func(e Event) { s.noticed = append(s.noticed, e.Text()) }
-	s.Captured = func(p Pending, _ *sample.Tail) {
+	s := &stage{lookout: newLookout(all)}
+	s.Keep, s.Gate = 10*sec, &gate{Limit: 1000}
+	s.lookout.Heap = func() (uint64, error) { return s.heap, nil }
+	s.lookout.InFlight = func() ([]ngxlua.InFlight, error) { return s.requests, nil }
+	s.Noticed = func(e event) { s.noticed = append(s.noticed, e.Text()) }
+	s.Captured = func(p pending, _ *sample.Tail) {
 		s.captured, s.pendings = append(s.captured, p.Text()), append(s.pendings, p)
 	}
 	s.tail.Now, s.tail.Every = 10000*sec, 10*ms
@@ -248,7 +248,7 @@ func TestEnded(t *testing.T) {
 		s.After = 2 * sec
 		s.requests = []ngxlua.InFlight{{URI: "/crash", Age: sec}}
 		s.pass(sec)
-		s.Lookout.InFlight = func() ([]ngxlua.InFlight, error) { return nil, errors.New("it is gone") }
+		s.lookout.InFlight = func() ([]ngxlua.InFlight, error) { return nil, errors.New("it is gone") }
 		s.tail.End, s.tail.Last = &c.end, true
 		s.pass(sec)
 		if c.want == "" {
@@ -279,7 +279,7 @@ func TestOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newStage(t, "turn>100ms")
 		s.After = time.Duration(rapid.IntRange(0, 3000).Draw(r, "after")) * ms
-		s.Gate = &Gate{Pause: time.Duration(rapid.IntRange(0, 5000).Draw(r, "pause")) * ms, Limit: rapid.IntRange(1, 10).Draw(r, "limit")}
+		s.Gate = &gate{Pause: time.Duration(rapid.IntRange(0, 5000).Draw(r, "pause")) * ms, Limit: rapid.IntRange(1, 10).Draw(r, "limit")}
 		long, at := 0, s.tail.Now
 		for range rapid.IntRange(0, 30).Draw(r, "turns") {
 			at += time.Duration(rapid.IntRange(1, 2000).Draw(r, "apart")) * ms
@@ -305,7 +305,7 @@ func TestOnce(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
-	g := &Gate{Pause: 10 * sec, Limit: 3}
+	g := &gate{Pause: 10 * sec, Limit: 3}
 	for _, step := range []struct {
 		at   time.Duration
 		want bool

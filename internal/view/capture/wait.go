@@ -18,9 +18,9 @@ type wait struct {
 }
 
 // met reports whether there is an event that has not been reported.
-func (w *wait) met(t *sample.Tail, o *Lookout) (Event, bool) {
+func (w *wait) met(t *sample.Tail, o *lookout) (event, bool) {
 	long := time.Duration(w.Above)
-	e := Event{Condition: w.Condition, To: t.Now, From: t.Now}
+	e := event{Condition: w.Condition, To: t.Now, From: t.Now}
 	switch w.What {
 	case Turn:
 		return w.turned(e, t, long)
@@ -45,7 +45,7 @@ func (w *wait) met(t *sample.Tail, o *Lookout) (Event, bool) {
 	return e, t.End != nil && !t.End.Well()
 }
 
-func (w *wait) turned(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
+func (w *wait) turned(e event, t *sample.Tail, long time.Duration) (event, bool) {
 	for _, s := range t.Stalls {
 		if s.Start > w.reported && s.Length > long {
 			w.reported, e.From = s.Start, s.Start
@@ -60,7 +60,7 @@ func (w *wait) turned(e Event, t *sample.Tail, long time.Duration) (Event, bool)
 }
 
 // ofTurn is what is known now of the turn that began at From.
-func (e Event) ofTurn(t *sample.Tail) Event {
+func (e event) ofTurn(t *sample.Tail) event {
 	e.Open, e.To = true, t.Now
 	for _, s := range t.Stalls {
 		if s.Start == e.From {
@@ -71,7 +71,7 @@ func (e Event) ofTurn(t *sample.Tail) Event {
 	return e
 }
 
-func (w *wait) slept(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
+func (w *wait) slept(e event, t *sample.Tail, long time.Duration) (event, bool) {
 	for _, s := range t.Samples[len(t.Samples)-t.New:] {
 		if s.Sleep != nil && !s.Thread && s.Time > w.reported && s.Sleep.For > long {
 			w.reported, e.From, e.Turn = s.Time, s.Time, s.Turn
@@ -86,7 +86,7 @@ func (w *wait) slept(e Event, t *sample.Tail, long time.Duration) (Event, bool) 
 }
 
 // ofSleep is what is known now of the sleep that began at From.
-func (e Event) ofSleep(t *sample.Tail) Event {
+func (e event) ofSleep(t *sample.Tail) event {
 	e.Open, e.To = true, t.Now
 	for _, s := range t.Samples {
 		if s.Sleep != nil && !s.Thread && s.Time == e.From {
@@ -109,7 +109,7 @@ func heldFor(s sample.Sample, at time.Duration) time.Duration {
 	return held
 }
 
-func (w *wait) held(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
+func (w *wait) held(e event, t *sample.Tail, long time.Duration) (event, bool) {
 	is := func(s sample.Sample, until time.Duration) bool {
 		if s.Turn <= w.turn || heldFor(s, until) <= long {
 			return false
@@ -130,7 +130,7 @@ func (w *wait) held(e Event, t *sample.Tail, long time.Duration) (Event, bool) {
 }
 
 // ofHeld is what is known now of the turn by its clock.
-func (e Event) ofHeld(t *sample.Tail) Event {
+func (e event) ofHeld(t *sample.Tail) event {
 	const still = 500 * time.Millisecond // the worker was seen in the turn so recently: it has not ended
 	e.To = e.From
 	for _, s := range t.Samples {
@@ -151,7 +151,7 @@ func (e Event) ofHeld(t *sample.Tail) Event {
 }
 
 // now brings an event that may go on up to now.
-func (e Event) now(t *sample.Tail) Event {
+func (e event) now(t *sample.Tail) event {
 	switch e.Condition.What {
 	case Turn:
 		return e.ofTurn(t)
@@ -165,7 +165,7 @@ func (e Event) now(t *sample.Tail) Event {
 	return e
 }
 
-func (w *wait) requested(e Event, all []ngxlua.InFlight, long time.Duration) (Event, bool) {
+func (w *wait) requested(e event, all []ngxlua.InFlight, long time.Duration) (event, bool) {
 	old := map[string]bool{}
 	found := false
 	for _, r := range all {
@@ -183,7 +183,7 @@ func (w *wait) requested(e Event, all []ngxlua.InFlight, long time.Duration) (Ev
 }
 
 // lasting tells a state once, until it has not held for as long as is kept.
-func (w *wait) lasting(e Event, o *Lookout, holds bool) (Event, bool) {
+func (w *wait) lasting(e event, o *lookout, holds bool) (event, bool) {
 	if !holds {
 		return e, false
 	}
@@ -193,7 +193,7 @@ func (w *wait) lasting(e Event, o *Lookout, holds bool) (Event, bool) {
 }
 
 // share finds what part of the condition's time something took.
-func (w *wait) share(e *Event, o *Lookout, of func(Reading) time.Duration) bool {
+func (w *wait) share(e *event, o *lookout, of func(Reading) time.Duration) bool {
 	now := o.readings[len(o.readings)-1]
 	for i := len(o.readings) - 1; i >= 0; i-- {
 		r := o.readings[i]
@@ -207,7 +207,7 @@ func (w *wait) share(e *Event, o *Lookout, of func(Reading) time.Duration) bool 
 
 // grown finds by how much the heap is above the largest that it had in the older half of the time kept. LuaJIT's
 // collector lets a heap double between two of its rounds.
-func (w *wait) grown(e *Event, o *Lookout) bool {
+func (w *wait) grown(e *event, o *lookout) bool {
 	now := o.readings[len(o.readings)-1]
 	if o.readings[0].At > now.At-o.Keep {
 		return false // it is not known for so long

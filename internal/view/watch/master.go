@@ -37,8 +37,8 @@ type PerRequest struct {
 	Events map[process.Event]float64 `json:"events"`
 }
 
-// Masters puts the rows of the workers of each nginx together. workers lists a master's workers.
-func Masters(rows []Row, workers func(master int) ([]int, error)) []Master {
+// masters puts the rows of the workers of each nginx together. workers lists a master's workers.
+func masters(rows []Row, workers func(master int) ([]int, error)) []Master {
 	var all []Master
 	for _, r := range rows {
 		if r.Error != "" || slices.ContainsFunc(all, func(m Master) bool { return m.PID == r.Master }) {

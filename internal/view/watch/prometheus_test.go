@@ -139,7 +139,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 		Zone: zone, Entries: record.Interval{Estimate: 1234.5}, Expired: record.Interval{Estimate: 17}, Bytes: record.Interval{Estimate: 1e6},
 		PagesUsed: 8, PagesRead: 2, Evicted: dicts.Evicted{PerSecond: 2.5},
 	}, {Zone: zone + " unknown", Unknown: "another layout"}}}}
-	return NewSnapshot(start, []Row{r, {Facts: Facts{PID: pid + 1, Error: "ended"}}}, func(int) ([]int, error) { return []int{pid}, nil })
+	return newSnapshot(start, []Row{r, {Facts: Facts{PID: pid + 1, Error: "ended"}}}, func(int) ([]int, error) { return []int{pid}, nil })
 }
 
 func TestMetrics(t *testing.T) {

@@ -45,7 +45,7 @@ var ErrSome = errors.New("not all workers could be watched")
 
 // A watched is a worker while it can be watched.
 type watched struct {
-	*Watcher
+	*watcher
 	ended chan struct{}
 }
 
@@ -72,7 +72,7 @@ func (a *Watching) Run(ctx context.Context) error {
 
 // observe has a worker take part in the intervals, until it has ended or ctx does.
 func (a *Watching) observe(ctx context.Context, w *worker.Worker) error {
-	one := &watched{Of(w), make(chan struct{})}
+	one := &watched{newWatcher(w), make(chan struct{})}
 	defer one.Close()
 	if len(a.Kinds) > 0 {
 		one.Observe(a.Kinds, a.Budget)
@@ -106,7 +106,7 @@ func (a *Watching) round(ctx context.Context, pids []int, err error) (goesOn boo
 	if ctx.Err() != nil || len(rows) == 0 && !a.Waits {
 		return ctx.Err() == nil
 	}
-	snapshot := NewSnapshot(a.Now(), rows, nginx.WorkersOf)
+	snapshot := newSnapshot(a.Now(), rows, nginx.WorkersOf)
 	if snapshot.Seen() == 0 && !a.Waits && (a.Once || !a.replaced(pids)) {
 		a.err = errors.New(rows[0].Error)
 		return false

@@ -23,9 +23,9 @@ type Head struct {
 	Missing map[process.Event]string `json:"events_missing,omitempty"`
 }
 
-// NewSnapshot puts the rows of an interval together.
-func NewSnapshot(at time.Time, rows []Row, workers func(master int) ([]int, error)) Snapshot {
-	s := Snapshot{Schema: record.Schema, Kind: "watch", Head: Head{At: at.UTC()}, Workers: rows, Masters: Masters(rows, workers)}
+// newSnapshot puts the rows of an interval together.
+func newSnapshot(at time.Time, rows []Row, workers func(master int) ([]int, error)) Snapshot {
+	s := Snapshot{Schema: record.Schema, Kind: "watch", Head: Head{At: at.UTC()}, Workers: rows, Masters: masters(rows, workers)}
 	for _, r := range rows {
 		for event, err := range r.moment.missing {
 			if s.Missing == nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// A Watcher watches one worker, interval after interval.
-type Watcher struct {
+// A watcher watches one worker, interval after interval.
+type watcher struct {
 	// Dicts has the shared dicts read of the nginx that the worker belongs to, with their Largest entries.
 	Dicts   bool
 	Largest int
@@ -38,9 +38,9 @@ type Watcher struct {
 	observing *observe.Observing // nil: nobody asked
 }
 
-// Of prepares to watch a worker. Close it before the worker is closed.
-func Of(w *worker.Worker) *Watcher {
-	watcher := &Watcher{w: w, events: process.CountEvents(w.PID), collector: collector.NewWatch(w, 2*time.Millisecond, 8*time.Millisecond)}
+// newWatcher prepares to watch a worker. Close it before the worker is closed.
+func newWatcher(w *worker.Worker) *watcher {
+	watcher := &watcher{w: w, events: process.CountEvents(w.PID), collector: collector.NewWatch(w, 2*time.Millisecond, 8*time.Millisecond)}
 	for _, m := range w.Machines() {
 		watcher.health = append(watcher.health, health{w: w, vm: m.VM})
 	}
@@ -48,7 +48,7 @@ func Of(w *worker.Worker) *Watcher {
 }
 
 // Close gives back what Of took.
-func (w *Watcher) Close() {
+func (w *watcher) Close() {
 	if w.observing != nil {
 		w.observing.Close()
 	}
@@ -57,7 +57,7 @@ func (w *Watcher) Close() {
 
 // Observe has the intervals tell of kinds of evidence besides, at a cost of at most a share of the worker's time (0.01: 1 %). Those
 // that cannot be observed are among what is Unknown, with the reason.
-func (w *Watcher) Observe(kinds []observe.Kind, budget float64) {
+func (w *watcher) Observe(kinds []observe.Kind, budget float64) {
 	w.observing = observe.Begin(context.Background(), observe.At{Worker: w.w, Budget: budget}, kinds)
 }
 
@@ -83,7 +83,7 @@ func (r *Row) observed(o *observe.Observing, shared *dicts.Observer) {
 func Failed(pid int, err error) Row { return Row{Facts: Facts{PID: pid, Error: err.Error()}} }
 
 // Interval watches the worker for an interval.
-func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
+func (w *watcher) Interval(ctx context.Context, duration time.Duration) Row {
 	r := Row{Facts: Facts{PID: w.w.PID, Master: process.Parent(w.w.PID)}, Evidence: evidence.Set{}}
 	before, err := w.w.Usage()
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *Watcher) Interval(ctx context.Context, duration time.Duration) Row {
 const mostRecent = 8
 
 // remember adds an interval to those that are remembered.
-func (w *Watcher) remember(r Row) []Recent {
+func (w *watcher) remember(r Row) []Recent {
 	now := Recent{States: map[string]float64{}, Heap: r.Heap}
 	for state, share := range r.States {
 		now.States[state] = r.Lua * share
@@ -222,7 +222,7 @@ func loopOf(l turns) *Loop {
 const mostRequests = 100
 
 // state fills in what is there at the interval's end.
-func (r *Row) state(w *Watcher) {
+func (r *Row) state(w *watcher) {
 	machines := w.w.Machines()
 	first := r.machine(machines[0], &w.health[0])
 	r.Heap, r.GC, r.Traces, r.JIT = first.Heap, first.GC, first.Traces, first.JIT

@@ -88,7 +88,7 @@ func TestMasters(t *testing.T) {
 	}
 	silent := row(30, 3, 0, 0)
 	silent.moment.span = span{err: nginx.ErrNoCounters}
-	got := Masters([]Row{row(10, 1, time.Second, 100), row(20, 2, time.Second, 50), row(11, 1, time.Second, 100), {Facts: Facts{PID: 12, Master: 1, Error: "ended"}}, silent}, workers)
+	got := masters([]Row{row(10, 1, time.Second, 100), row(20, 2, time.Second, 50), row(11, 1, time.Second, 100), {Facts: Facts{PID: 12, Master: 1, Error: "ended"}}, silent}, workers)
 	want := []Master{
 		{Shared: Shared{
 			PID: 1, Watched: 2, All: true, Counters: &nginx.Counters{Requests: 105, Accepted: 3, Active: 2}, Accepted: 1, Requests: 50,
@@ -104,7 +104,7 @@ func TestMasters(t *testing.T) {
 
 // TestRemember: the last intervals are kept, as shares of their time.
 func TestRemember(t *testing.T) {
-	var w Watcher
+	var w watcher
 	var got []Recent
 	for i := range mostRecent + 3 {
 		got = w.remember(Row{Facts: Facts{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, Heap: uint64(i)}})
