@@ -13,6 +13,7 @@ func main() {
 	corpus := flag.String("corpus", "", "`folder` with a folder for each public project: findings against judged.tsv")
 	speed := flag.String("speed", "", "`folder` of Lua: time against luacheck's")
 	conf := flag.String("conf", "", "`folder` with lua-nginx-module: its tests' configurations against nginx -t")
+	readme := flag.String("documented", "", "README of lua-nginx-module: the phases that it names for each API, for rules/api-phase")
 	rounds := flag.Int("rounds", 7, "with -speed, `N` runs of each")
 	moonlap := flag.String("moonlap", "moonlap", "`path` of moonlap")
 	flag.Parse()
@@ -24,6 +25,8 @@ func main() {
 		err = race(*moonlap, *speed, *rounds)
 	case *conf != "":
 		err = oracle(*moonlap, *conf)
+	case *readme != "":
+		err = documented(*readme)
 	default:
 		flag.Usage()
 		os.Exit(2)

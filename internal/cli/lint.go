@@ -63,7 +63,7 @@ A comment silences a rule at its line, or at the next one:
 The rules of rule_folders are Lua that runs unhindered: lint only projects whose
 code you would run.
 
-Exit status: 0 where nothing is found, 4 where something is, 3 where a file could not
+Exit status: 0 where nothing is found but notes, 4 where more is, 3 where a file could not
 be read or a rule failed; what was found in the others stands.`
 
 const lintExamples = `  moonlap lint lua/ conf/nginx.conf
@@ -268,7 +268,7 @@ func (l *linting) outcome(report *lint.Report) error {
 	switch {
 	case len(report.Faults) > 0:
 		return exitWith(ExitPartial, nil)
-	case len(report.Findings) > 0:
+	case report.Failing():
 		return exitWith(ExitRegression, nil)
 	}
 	return nil

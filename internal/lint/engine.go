@@ -28,6 +28,7 @@ type answer struct {
 	Class    string          `json:"class"`
 	Loops    int             `json:"loops"`
 	Cold     bool            `json:"cold"`
+	Level    string          `json:"level"`
 	Tail     bool            `json:"tail"`
 	Fix      Fix             `json:"fix"`
 	Settings json.RawMessage `json:"settings"`

@@ -17,6 +17,7 @@ type Finding struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"` // in bytes, from 1
 	Message string `json:"message"`
+	Level   string `json:"level"` // Error, Warning or Note
 	Class   string `json:"class"` // when the code runs: request, timer, init, cli, test
 	Heat    Heat   `json:"heat"`
 	// PriceNS is what a call costs more than with what the rule advises.
@@ -27,6 +28,18 @@ type Finding struct {
 	text    string           // the line, for the baseline
 	// directive reports that it is of nginx.conf itself, not of Lua in it.
 	directive bool
+}
+
+// Levels of findings.
+const (
+	Error   = "error"   // the code throws where it is reached
+	Warning = "warning" // it costs more than it must, or does the wrong thing
+	Note    = "note"    // it does no harm today
+)
+
+// Failing reports whether there is a finding that is more than a note.
+func (r *Report) Failing() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Level != Note })
 }
 
 // Heat says how hot the line of a finding is.
@@ -107,10 +120,30 @@ func (h Heat) gain(g *Gain) float64 {
 	return max(g.Share, h.Interpreted)
 }
 
-// Rank puts findings in order: those with the most to gain first where there is a profile, else by file and line.
+// Rank puts findings in order. Errors come first and notes last. Where there is a profile, those with the most to gain come before
+// others; the rest is a guess.
 func (r *Report) Rank() {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Heat.gain(b.Gain), a.Heat.gain(a.Gain)), cmp.Compare(b.Heat.Share, a.Heat.Share), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+		return cmp.Or(cmp.Compare(levels[a.Level], levels[b.Level]), cmp.Compare(b.Heat.gain(b.Gain), a.Heat.gain(a.Gain)),
+			cmp.Compare(b.Heat.Share, a.Heat.Share), a.guess(b), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
 	})
+}
+
+// levels and classes are in the order of a report.
+var (
+	levels  = map[string]int{Error: -1, Note: 1}
+	classes = map[string]int{Request: 0, Timer: 1, Init: 2, CLI: 3, Test: 4}
+)
+
+// guess compares how hot the lines of two findings may be: by when they run, whether they report a failure, and the loops around them.
+func (f Finding) guess(other Finding) int {
+	cold := func(h Heat) int {
+		if h.Cold {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(classes[f.Class], classes[other.Class]), cmp.Compare(cold(f.Heat), cold(other.Heat)),
+		cmp.Compare(other.Heat.Loops, f.Heat.Loops))
 }

@@ -46,20 +46,25 @@ func (r *Report) json(w io.Writer) error {
 // text draws a finding a line, as compilers do, with its price below.
 func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 	p := ui.NewPage(opt)
-	byProfile := false
+	byProfile := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Heat.From == "profile" })
 	for _, f := range r.Findings {
 		// Places are not wrapped: editors and terminals find them so.
-		p.Line(fmt.Sprintf("%s:%d:%d: %s [%s]", ui.Clean(f.File), f.Line, f.Column, ui.Clean(f.Message), f.Rule))
+		level := ""
+		if f.Level != Warning {
+			level = f.Level + ": "
+		}
+		p.Line(fmt.Sprintf("%s:%d:%d: %s%s [%s]", ui.Clean(f.File), f.Line, f.Column, level, ui.Clean(f.Message), f.Rule))
 		var facts []string
 		if f.Price != nil {
 			facts = append(facts, f.Price.Text(p.Glyphs, now))
 		}
 		if f.Heat.From == "profile" {
-			byProfile = true
 			facts = append(facts, f.Heat.text(p.Glyphs))
 			if f.Gain != nil {
 				facts = append(facts, f.Gain.text(p.Glyphs))
 			}
+		} else if guess := f.Heat.guess(); guess != "" {
+			facts = append(facts, guess)
 		}
 		if len(facts) > 0 {
 			p.FaintLine("  " + p.Join(facts...))
@@ -77,7 +82,7 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 	if len(r.Findings) > 0 {
 		p.Para("", "'moonlap lint --why RULE' explains a rule, and when it is no problem.", p.Faint)
 		if !byProfile {
-			p.Para("", "Which of these lines are hot is not known without --profile: a price is that of one call.", p.Faint)
+			p.Para("", "The order is a guess, by class of code and loops: a price is that of one call, and --profile tells which lines are hot.", p.Faint)
 		}
 	}
 	if len(r.Silent) > 0 {
@@ -94,7 +99,7 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 // github writes workflow commands, which GitHub shows at the lines of a pull request.
 func (r *Report) github(w io.Writer) error {
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(w, "::warning file=%s,line=%d,col=%d,title=%s::%s\n", property(f.File), f.Line, f.Column,
+		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", annotations[f.Level], property(f.File), f.Line, f.Column,
 			property("moonlap "+f.Rule), data(f.Message)); err != nil {
 			return err
 		}
@@ -106,6 +111,9 @@ func (r *Report) github(w io.Writer) error {
 	}
 	return nil
 }
+
+// annotations are GitHub's names of levels.
+var annotations = map[string]string{Error: "error", Warning: "warning", Note: "notice"}
 
 // data and property escape as github.com/actions/toolkit does, in packages/core/src/command.ts.
 var (
@@ -131,7 +139,7 @@ func (r *Report) sarif(w io.Writer, rules []Rule) error {
 	results := []object{}
 	for _, f := range r.Findings {
 		results = append(results, object{
-			"ruleId": f.Rule, "level": "warning", "message": text{f.Message},
+			"ruleId": f.Rule, "level": f.Level, "message": text{f.Message},
 			"locations":  []object{location(f.File, f.Line, f.Column)},
 			"properties": object{"class": f.Class, "heat": f.Heat, "price_ns": f.PriceNS},
 		})

@@ -60,7 +60,7 @@ func (r *Report) explain(p *profile.Profile, on []Rule) {
 		if root.Remedy != "" {
 			message += "; " + root.Remedy
 		}
-		f := Finding{Rule: rule, File: at.file, Line: at.line, Column: 1, Message: message, Class: class,
+		f := Finding{Rule: rule, File: at.file, Line: at.line, Column: 1, Message: message, Level: Warning, Class: class,
 			Heat: Heat{From: "profile", Interpreted: root.Share}}
 		f.priced(r.prices)
 		r.Findings = append(r.Findings, f)
@@ -89,6 +89,19 @@ func (r *Report) sourceOf(named string) (file, class string) {
 		return "", ""
 	}
 	return file, class
+}
+
+// guess is what is known of a line without a profile, beyond its class.
+func (h Heat) guess() string {
+	switch {
+	case h.Cold:
+		return "where a failure is reported"
+	case h.Loops == 1:
+		return "in a loop"
+	case h.Loops > 1:
+		return fmt.Sprintf("in %d loops", h.Loops)
+	}
+	return ""
 }
 
 // text is what the profile says of a line.

@@ -86,6 +86,17 @@ var hard = []string{
 	"rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 4096) + "]] }",
 	"rewrite_by_lua_block { local s = 1 --[==[" + strings.Repeat("a", 4096) + "]==]\n }",
 	`set $a "x" ;;`,
+	// Where in nginx's buffer a token begins decides whether it is whole.
+	strings.Repeat(" ", 1200) + "rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 2500) + "]] }",
+	strings.Repeat(" ", 2200) + "rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 2500) + "]] }",
+	strings.Repeat(" ", 1800) + "rewrite_by_lua_block { local s = [[" + strings.Repeat("a", 2000) + "]] }",
+	strings.Repeat(" ", 1400) + "rewrite_by_lua_block { local s = '}" + strings.Repeat("a", 2500) + "' }",
+	"rewrite_by_lua_block { local s = " + strings.Repeat("1 + ", 900) + "1 }",
+	"rewrite_by_lua_block { local s = " + strings.Repeat("1 + ", 1100) + "1 }",
+	"#" + strings.Repeat("c", 4095) + "\nset $a x;",
+	"#" + strings.Repeat("c", 4094) + "\nset $a x;",
+	"set $a " + strings.Repeat("a", 4096) + ";",
+	`set $a "` + strings.Repeat("a", 4095) + `";`,
 }
 
 // TestOracle compares with nginx: what is a configuration to one is one to the other.

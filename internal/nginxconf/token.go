@@ -12,12 +12,19 @@ type lexer struct {
 	line int
 	bol  int // where the line begins
 	file int
+	// nginx reads a file through a buffer. It keeps what begins at start, and holds the bytes before last. What does not fit
+	// into it is refused, and a long bracket of Lua has to end in it.
+	start, last int
+	full        bool // the buffer is, and the word or comment in it goes on
 }
+
+// bufferSize is NGX_CONF_BUFFER.
+const bufferSize = 4096
 
 func newLexer(text []byte, file int) *lexer {
 	l := &lexer{text: text, line: 1, file: file}
 	if bytes.HasPrefix(text, bom) {
-		l.at = len(bom)
+		l.at, l.start = len(bom), len(bom)
 	}
 	return l
 }
@@ -37,8 +44,17 @@ const (
 
 func (l *lexer) place() Place { return Place{File: l.file, Line: l.line, Column: l.at - l.bol + 1} }
 
-// next takes a byte.
+// next takes a byte, which nginx has to have in its buffer.
 func (l *lexer) next() byte {
+	if l.at >= l.last {
+		l.full = l.full || l.at-l.start >= bufferSize
+		l.last = min(len(l.text), l.start+bufferSize)
+	}
+	return l.take()
+}
+
+// take takes a byte, wherever nginx has it.
+func (l *lexer) take() byte {
 	c := l.text[l.at]
 	l.at++
 	if c == '\n' {
@@ -53,38 +69,54 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 // token reads the next one; text says why there is none.
 func (l *lexer) token() (k kind, arg Arg, text string) {
 	for l.at < len(l.text) {
-		start := l.place()
-		switch c := l.text[l.at]; {
-		case isSpace(c):
-			l.next()
+		begin := l.place()
+		c := l.next()
+		k, ok := marks[c]
+		switch {
+		case l.full:
+		case ok:
+			l.start = l.at
+			return k, Arg{Place: begin}, ""
+		default:
+			l.start = l.at - 1
+		}
+		switch {
+		case l.full || isSpace(c):
 		case c == '#':
 			for l.at < len(l.text) && l.text[l.at] != '\n' {
-				l.at++
+				l.next()
 			}
-		case c == ';':
-			l.next()
-			return end, Arg{Place: start}, ""
-		case c == '{':
-			l.next()
-			return opens, Arg{Place: start}, ""
-		case c == '}':
-			l.next()
-			return closes, Arg{Place: start}, ""
 		case c == '"' || c == '\'':
-			return l.quoted(c)
+			k, arg, text = l.quoted(c, begin)
 		default:
-			return l.bare()
+			k, arg, text = l.bare(c, begin)
+		}
+		switch {
+		case l.full:
+			return eof, Arg{Place: begin}, "more than 4096 bytes without an end: nginx takes no longer word or comment"
+		case arg.Line > 0:
+			l.blank()
+			return k, arg, text
 		}
 	}
 	return eof, Arg{Place: l.place()}, ""
 }
 
+// marks are the tokens of one byte. nginx begins anew behind each.
+var marks = map[byte]kind{';': end, '{': opens, '}': closes}
+
+// blank takes the blank that ends a word: nginx counts it to the word.
+func (l *lexer) blank() {
+	if l.at < len(l.text) && isSpace(l.text[l.at]) {
+		l.next()
+	}
+}
+
 // quoted reads to the quote that ends it. What follows must part it from the next word.
-func (l *lexer) quoted(quote byte) (kind, Arg, string) {
-	begin := l.place()
-	l.next()
+func (l *lexer) quoted(quote byte, begin Place) (kind, Arg, string) {
 	arg := Arg{Quoted: true, Place: l.place()}
 	from := l.at
+	l.start = from
 	for l.at < len(l.text) {
 		switch l.next() {
 		case '\\':
@@ -104,10 +136,13 @@ func (l *lexer) quoted(quote byte) (kind, Arg, string) {
 }
 
 // bare reads a word without quotes: to a blank, ';' or '{', but for "${".
-func (l *lexer) bare() (kind, Arg, string) {
-	arg := Arg{Place: l.place()}
-	from := l.at
-	dollar := false
+func (l *lexer) bare(first byte, begin Place) (kind, Arg, string) {
+	arg := Arg{Place: begin}
+	from := l.at - 1
+	dollar := first == '$'
+	if first == '\\' && l.at < len(l.text) {
+		l.next()
+	}
 	for l.at < len(l.text) {
 		c := l.text[l.at]
 		if isSpace(c) || c == ';' || c == '{' && !dollar {

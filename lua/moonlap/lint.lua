@@ -174,6 +174,11 @@ function requests.conf(words, text)
 end
 
 
+-- KiB of memory at which garbage is collected, between two requests. A tree takes about 50 times
+-- its source, of which Go sends 4 MiB at most.
+local MOST_GARBAGE = 16 * 1024
+
+
 --- Answers requests until stdin ends.
 function _M.main()
     local err
@@ -182,6 +187,7 @@ function _M.main()
         io.stderr:write("moonlap: ", err, "\n")
         os.exit(1)
     end
+    collectgarbage "stop" -- a chunk's tree is garbage as a whole: to mark it meanwhile is in vain
     for line in stdin:lines() do
         local words = {}
         for word in line:gmatch "%S+" do
@@ -191,7 +197,10 @@ function _M.main()
         local bytes = tonumber(table.remove(words))
         local text = bytes > 0 and stdin:read(bytes) or ""
         requests[kind](words, text)
-        collectgarbage "step"
+        if collectgarbage "count" > MOST_GARBAGE then
+            collectgarbage "collect"
+            collectgarbage "stop" -- a collection starts it again
+        end
     end
 end
 

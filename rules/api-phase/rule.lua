@@ -1,4 +1,4 @@
--- Finds ngx APIs in a block of nginx.conf whose phase refuses them.
+-- Finds ngx APIs that the phase of their block refuses, or that are not documented for it.
 
 -- What nginx itself refused, by phase: a test asks a real one, and writes this table.
 local REFUSED = {
@@ -55,34 +55,134 @@ local REFUSED = {
     ["ngx.status"] = "init init_worker timer",
 }
 
+-- What the module's documentation says: phases, and the APIs that are for them. benchmarks/lint
+-- writes this table out of its README.
+local DOCUMENTED = {
+    {"access balancer body_filter content exit_worker header_filter init "
+        .. "init_worker log rewrite set ssl_certificate ssl_client_hello "
+        .. "ssl_session_fetch ssl_session_store timer",
+        "ngx.log ngx.escape_uri ngx.get_phase"},
+    {"access balancer body_filter content exit_worker header_filter init "
+        .. "init_worker log rewrite set ssl_certificate ssl_client_hello timer",
+        "ngx.unescape_uri"},
+    {"access balancer body_filter content exit_worker header_filter init_worker "
+        .. "log rewrite set ssl_certificate ssl_client_hello ssl_session_fetch "
+        .. "ssl_session_store timer",
+        "ngx.today ngx.time ngx.now ngx.update_time ngx.localtime ngx.utctime "
+        .. "ngx.cookie_time ngx.http_time ngx.parse_http_time ngx.re.match ngx.re.find "
+        .. "ngx.re.gmatch ngx.re.sub ngx.re.gsub ngx.timer.running_count "
+        .. "ngx.timer.pending_count"},
+    {"access balancer body_filter content exit_worker header_filter init_worker "
+        .. "log rewrite set timer",
+        "ngx.ctx"},
+    {"access balancer body_filter content header_filter init_worker log rewrite "
+        .. "set ssl_certificate ssl_client_hello ssl_session_fetch ssl_session_store "
+        .. "timer",
+        "ngx.timer.at ngx.timer.every"},
+    {"access balancer body_filter content header_filter log rewrite set",
+        "ngx.var ngx.resp.get_headers ngx.req.get_method ngx.req.get_uri_args"},
+    {"access balancer body_filter content header_filter log rewrite set "
+        .. "ssl_certificate ssl_client_hello ssl_session_fetch ssl_session_store timer",
+        "ngx.decode_args ngx.encode_base64 ngx.decode_base64 ngx.crc32_short "
+        .. "ngx.crc32_long ngx.hmac_sha1 ngx.md5 ngx.md5_bin ngx.sha1_bin "
+        .. "ngx.quote_sql_str"},
+    {"access balancer body_filter content header_filter log rewrite set "
+        .. "ssl_certificate ssl_client_hello timer",
+        "ngx.encode_args"},
+    {"access balancer body_filter content header_filter log rewrite set "
+        .. "ssl_certificate ssl_session_fetch ssl_session_store timer",
+        "ngx.decode_base64mime"},
+    {"access balancer content header_filter rewrite ssl_certificate "
+        .. "ssl_client_hello ssl_session_fetch ssl_session_store timer",
+        "ngx.exit"},
+    {"access balancer content rewrite",
+        "ngx.req.set_body_data ngx.req.set_body_file"},
+    {"access body_filter content exit_worker header_filter init init_worker log "
+        .. "rewrite set timer",
+        "ngx.config.subsystem ngx.config.debug ngx.config.prefix "
+        .. "ngx.config.nginx_version ngx.worker.exiting ngx.worker.pid ngx.worker.count"},
+    {"access body_filter content exit_worker header_filter init_worker log "
+        .. "rewrite set timer",
+        "ngx.worker.id"},
+    {"access body_filter content exit_worker header_filter log rewrite set timer",
+        "ngx.worker.pids"},
+    {"access body_filter content header_filter init log rewrite set timer",
+        "ngx.config.nginx_configure ngx.config.ngx_lua_version"},
+    {"access body_filter content header_filter log rewrite",
+        "ngx.header ngx.req.get_post_args"},
+    {"access body_filter content header_filter log rewrite set",
+        "ngx.status ngx.req.is_internal ngx.req.start_time ngx.req.get_headers "
+        .. "ngx.is_subrequest"},
+    {"access body_filter content header_filter rewrite set",
+        "ngx.req.set_uri ngx.req.set_uri_args ngx.req.set_header "
+        .. "ngx.req.clear_header"},
+    {"access content header_filter log rewrite set",
+        "ngx.req.http_version ngx.req.raw_header"},
+    {"access content header_filter rewrite set",
+        "ngx.req.set_method"},
+    {"access content log rewrite",
+        "ngx.req.get_body_data"},
+    {"access content rewrite",
+        "ngx.location.capture ngx.location.capture_multi ngx.req.read_body "
+        .. "ngx.req.discard_body ngx.req.get_body_file ngx.req.socket ngx.exec "
+        .. "ngx.redirect ngx.send_headers ngx.print ngx.say ngx.flush ngx.eof "
+        .. "ngx.on_abort ngx.run_worker_thread"},
+    {"access content rewrite set",
+        "ngx.req.init_body ngx.req.append_body ngx.req.finish_body ngx.headers_sent"},
+    {"access content rewrite ssl_certificate ssl_client_hello ssl_session_fetch "
+        .. "timer",
+        "ngx.sleep ngx.socket.udp ngx.socket.tcp ngx.thread.spawn ngx.thread.wait "
+        .. "ngx.thread.kill"},
+    {"access content rewrite timer",
+        "ngx.socket.connect"},
+}
+
 -- APIs that are no functions.
 local READ = {["ngx.var"] = true, ["ngx.ctx"] = true, ["ngx.status"] = true, ["ngx.header"] = true}
 
-local refused = {}
+local function set_of(words)
+    local set = {}
+    for word in words:gmatch "%S+" do
+        set[word] = true
+    end
+    return set
+end
+
+local refused, documented, phases_known = {}, {}, {}
 for name, phases in pairs(REFUSED) do
-    refused[name] = {}
-    for phase in phases:gmatch "%S+" do
-        refused[name][phase] = true
+    refused[name] = set_of(phases)
+end
+for _, group in ipairs(DOCUMENTED) do
+    local phases = set_of(group[1])
+    for name in pairs(set_of(group[2])) do
+        documented[name] = phases
+    end
+    for phase in pairs(phases) do
+        phases_known[phase] = true
     end
 end
 
 local function check(file, node)
-    local func = file.func
-    if not file.phase or func.class == "timer" then
+    local phase = file.phase and (file.func.class == "timer" and "timer" or file.phase)
+    local name = phase and file:name(node.tag == "Call" and node[1] or node)
+    if not name then
         return
     end
-    local name = file:name(node.tag == "Call" and node[1] or node)
-    local phases = name and refused[name]
-    if phases and phases[file.phase] then
-        file:report(node, string.format("%s is refused in %s_by_lua: it throws", name, file.phase))
+    local as = phase == "server_rewrite" and "rewrite" or phase -- as the documentation has it
+    local where = phase == "timer" and "a timer" or phase .. "_by_lua"
+    if refused[name] and refused[name][as] then
+        file:report(node, name .. " is refused in " .. where .. ": the call throws",
+            {level = "error"})
+    elseif phases_known[as] and documented[name] and not documented[name][as] then
+        file:report(node, name .. " is not documented for " .. where .. ": another version of "
+            .. "the Lua module may refuse it", {level = "note"})
     end
 end
 
-return {classes = {"request", "init"}, visit = {
+return {classes = {"request", "init", "timer"}, visit = {
     Call = check,
     Index = function(file, node)
-        local name = file:name(node)
-        if READ[name] then
+        if READ[file:name(node)] then
             check(file, node)
         end
     end,

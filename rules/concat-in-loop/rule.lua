@@ -17,12 +17,23 @@ local function few(loop)
         and (tonumber(to[1]) or 0) - (tonumber(from[1]) or 0) < FEW
 end
 
+-- Tells whether an assignment gives a variable something that does not hold the old text; what a
+-- call returns does not.
+local function begins(node, var)
+    for i, id in ipairs(node[1]) do
+        local value = node[2][i]
+        if id.var == var and not (value and reads(value, var)) then
+            return true
+        end
+    end
+    return false
+end
+
 -- Tells whether a statement gives a variable a text that does not hold the old one.
 local function resets(list, var)
     for _, node in ipairs(list) do
         if type(node) == "table" then
-            local id, value = node.tag == "Set" and node[1][1], node.tag == "Set" and node[2][1]
-            if id and id.var == var and not reads(value, var) then
+            if node.tag == "Set" and begins(node, var) then
                 return true
             elseif node.tag ~= "Function" and resets(node, var) then
                 return true

@@ -1,14 +1,6 @@
 -- Finds functions that look up ngx.ctx three times or more.
 local MANY = 3
 
--- Tells whether what stands in a branch comes before what stands in another.
-local function above(branch, other)
-    while other and other ~= branch do
-        other = other.outer
-    end
-    return other == branch
-end
-
 return {visit = {Index = function(file, node)
     if file:name(node) == "ngx.ctx" and not node.assigned then
         local here = file:here()
@@ -20,7 +12,7 @@ end}, leave = function(file, func)
     for i, read in ipairs(reads) do
         local way = {} -- the reads on the way to this one
         for k = 1, i do
-            if above(reads[k].branch, read.branch) then
+            if file:above(reads[k].branch, read.branch) then
                 way[#way + 1] = reads[k]
             end
         end

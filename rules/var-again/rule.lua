@@ -1,14 +1,4 @@
 -- Finds nginx variables that a function reads again, or in a loop.
-local function above(branch, other)
-    while other do
-        if other == branch then
-            return true
-        end
-        other = other.outer
-    end
-    return branch == nil
-end
-
 local function note(file, node)
     local name = file:name(node)
     local variable = name and name:match "^ngx%.var%.([%w_]+)$"
@@ -27,11 +17,11 @@ local function note(file, node)
 end
 
 -- Reads that another one on the same path comes before.
-local function again(reads)
+local function again(file, reads)
     local found = {}
     for i = 2, #reads do
         for k = 1, i - 1 do
-            if above(reads[k].branch, reads[i].branch) then
+            if file:above(reads[k].branch, reads[i].branch) then
                 found[#found + 1] = reads[i]
                 break
             end
@@ -42,7 +32,7 @@ end
 
 return {visit = {Index = note}, leave = function(file, func)
     for variable, reads in pairs(func.data[file.rule] or {}) do
-        local more = not reads.set and again(reads) or {}
+        local more = not reads.set and again(file, reads) or {}
         if #more > 0 then
             file:report(more[1].node, string.format("ngx.var.%s is read %d times in this "
                 .. "function, and each time nginx makes a string of it: keep it in a local",

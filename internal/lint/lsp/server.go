@@ -49,10 +49,10 @@ type diagnostic struct {
 	Message  string `json:"message"`
 }
 
-const (
-	severityError   = 1
-	severityWarning = 2
-)
+const severityError = 1
+
+// severities of findings, as the protocol counts them.
+var severities = map[string]int{lint.Error: severityError, lint.Warning: 2, lint.Note: 3}
 
 type params struct {
 	TextDocument struct {
@@ -138,7 +138,7 @@ func (s *Server) look(uri, text string) error {
 	}
 	d.findings = report.Findings
 	for _, f := range d.findings {
-		list = append(list, diagnostic{Range: d.at(f.Line, f.Column), Severity: severityWarning, Code: f.Rule, Source: "moonlap", Message: f.Message})
+		list = append(list, diagnostic{Range: d.at(f.Line, f.Column), Severity: severities[f.Level], Code: f.Rule, Source: "moonlap", Message: f.Message})
 	}
 	return s.publish(uri, list)
 }

@@ -20,7 +20,7 @@ func fake(_ string, text []byte) *lint.Report {
 	for i, line := range strings.Split(string(text), "\n") {
 		if at := strings.Index(line, "bad"); at >= 0 {
 			from := bytes.Index(text, []byte("bad")) + 1
-			r.Findings = append(r.Findings, lint.Finding{Rule: "bad", Line: i + 1, Column: at + 1, Message: "it is bad",
+			r.Findings = append(r.Findings, lint.Finding{Rule: "bad", Line: i + 1, Column: at + 1, Message: "it is bad", Level: lint.Warning,
 				Fix: lint.Fix{{From: from, To: from + 2, Text: "good"}}})
 		}
 	}

@@ -8,7 +8,7 @@ local File = {}
 File.__index = File
 
 local find, format = string.find, string.format
-local ipairs, setmetatable = ipairs, setmetatable
+local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
 
 
 --- A file, or a block of Lua in nginx.conf.
@@ -38,22 +38,31 @@ function File:text(node)
 end
 
 
--- What stands in a file that deals with requests.
+-- What stands in a file that deals with requests: as it is, or a word and what stands around it.
+-- A search for a plain word costs a fraction of one for a pattern.
 local OF_REQUESTS = {
-    "ngx%.var", "ngx%.req", "ngx%.ctx", "ngx%.header", "ngx%.say", "ngx%.print", "ngx%.exit",
-    "kong%.request", "kong%.response", "kong%.service", "[.:]access%s*%(", "[.:]rewrite%s*%(",
-    "[.:]header_filter%s*%(", "[.:]body_filter%s*%(", "[.:]log%s*%(%s*conf",
+    "ngx.var", "ngx.req", "ngx.ctx", "ngx.header", "ngx.say", "ngx.print", "ngx.exit",
+    "kong.request", "kong.response", "kong.service",
+}
+local HANDLERS = {
+    access = "[.:]access%s*%(", rewrite = "[.:]rewrite%s*%(",
+    header_filter = "[.:]header_filter%s*%(", body_filter = "[.:]body_filter%s*%(",
+    log = "[.:]log%s*%(%s*conf",
 }
 
 local function names_requests(text)
-    for _, pattern in ipairs(OF_REQUESTS) do
-        if find(text, pattern) then
+    for _, word in ipairs(OF_REQUESTS) do
+        if find(text, word, 1, true) then
+            return true
+        end
+    end
+    for word, pattern in pairs(HANDLERS) do
+        if find(text, word, 1, true) and find(text, pattern) then
             return true
         end
     end
     return false
 end
-
 
 --- Tells whether the file deals with requests: it runs in a phase of theirs, or reads or answers
 -- them. Of other code, a library's, nobody knows who calls it: rules about what costs little say
@@ -63,6 +72,18 @@ function File:deals_with_requests()
         self.requests = self.phase ~= nil or names_requests(self.source.text)
     end
     return self.requests
+end
+
+
+--- Tells whether what stands in a branch comes before what stands in another, whichever way the
+-- function goes.
+-- @tparam table branch a `file.branch`, or nil for the function itself
+-- @tparam table other the same of what stands below
+function File.above(_, branch, other)
+    while other and other ~= branch do
+        other = other.outer
+    end
+    return other == branch
 end
 
 
@@ -96,7 +117,7 @@ end
 -- @tparam string message one sentence, without the price
 -- @tparam[opt] table more `loops`: iterations around it beyond those seen; `func`: its function
 -- where that is not the current one; `fix`: edits {from, to, text} in bytes, where the meaning
--- surely stays
+-- surely stays; `level`: "error" where the code throws, "note" where it does no harm today
 function File:report(node, message, more)
     local func = more and more.func or self.func
     local line, column = self:place(node.line, node.offset)
@@ -105,7 +126,7 @@ function File:report(node, message, more)
         class = func and func.class or self.class,
         loops = (more and more.loops or 0) + (more and more.func and 0 or self.loops),
         cold = self.cold > 0, tail = is_tail(node) or nil,
-        fix = more and more.fix, own_line = node.line,
+        fix = more and more.fix, level = more and more.level, own_line = node.line,
     }
 end
 

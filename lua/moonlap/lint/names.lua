@@ -6,6 +6,7 @@
 -- @module moonlap.lint.names
 local _M = {}
 
+local ipairs = ipairs
 local find, match, sub = string.find, string.match, string.sub
 
 -- More steps than any program takes; a tree has no cycles, but long chains cost time.
@@ -75,11 +76,15 @@ end
 -- @tparam table node
 -- @treturn string or nil
 function _M.of(node)
-    local known = name(node, 0)
-    if known and sub(known, 1, 3) == "_G." then
-        return sub(known, 4)
+    local known = node.name
+    if known == nil then -- many rules ask for the same
+        known = name(node, 0) or false
+        if known and sub(known, 1, 3) == "_G." then
+            known = sub(known, 4)
+        end
+        node.name = known
     end
-    return known
+    return known or nil
 end
 
 
@@ -96,6 +101,19 @@ function _M.dict(node)
     if node.tag == "Index" and _M.of(node[1]) == "ngx.shared" then
         return "?"
     end
+end
+
+
+--- Tells whether a text matches one of some patterns.
+-- @tparam string text
+-- @tparam table patterns
+function _M.mentions(text, patterns)
+    for _, pattern in ipairs(patterns) do
+        if find(text, pattern) then
+            return true
+        end
+    end
+    return false
 end
 
 

@@ -64,6 +64,18 @@ local function given(target, value)
     end
 end
 
+-- Notes of the functions in `init = {before = function() … end}` that they run at load.
+local function load_all(list)
+    if list.tag == "Table" then
+        for _, part in ipairs(list) do
+            local value = part.tag == "Pair" and part[2] or part
+            if value.tag == "Function" then
+                value.at_load = true
+            end
+        end
+    end
+end
+
 function note(node)
     local tag = node.tag
     if tag == "Set" or tag == "Local" or tag == "Localrec" then
@@ -74,6 +86,9 @@ function note(node)
         end
     elseif tag == "Pair" then
         given(node[1], node[2])
+        if AT_LOAD[node[1][1]] then
+            load_all(node[2])
+        end
     elseif (tag == "Call" or tag == "Invoke") and starts_timer(node) then
         node.timer = true
         for i = 2, #node do
@@ -126,7 +141,7 @@ local function inside(file, node)
         return outer -- what the caller is given; one that is returned or kept runs whenever
     elseif file.class ~= "request" then
         return file.class
-    elseif AT_LOAD[node.known_as] then
+    elseif AT_LOAD[node.known_as] or node.at_load then
         return "init"
     end
     local var = node.var

@@ -107,6 +107,23 @@ function _M.fills(n, list)
     return t, few, other
 end
 
+function _M.failing(sockets, query)
+    local ok, err
+    for i = 1, #sockets do
+        ok, err = sockets[i]:send(query)
+        if not ok then
+            err = "cannot send: " .. err
+        end
+    end
+    return ok, err
+end
+
+_M.handlers = {init_worker = {before = function(s)
+    ngx.re.match(s, "a")
+end}, access = {before = function(s)
+    ngx.re.match(s, "a") --> regex-flags
+end}}
+
 function _M.ignored(s)
     ngx.re.match(s, "a") -- moonlap: ignore regex-flags called once a day
     -- moonlap: ignore regex-flags,unpack called once a day

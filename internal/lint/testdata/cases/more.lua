@@ -72,6 +72,40 @@ local function counted(key, other, amount)
     return dict:incr(key, 1, 0)
 end
 
+local function limited(key, other, lock)
+    local cats, dogs = ngx.shared.cats, ngx.shared.dogs
+    if cats:get(key) then
+        ngx.log(ngx.INFO, cats:get(key)) --> dict-again
+    end
+    local first = cats:get(other) or dogs:get(other)
+    lock:lock(key)
+    local second = cats:get(other)
+    cats:set(key, 1)
+    cats:expire(key, 10) --> dict-again
+    local n = cats:incr(other, 1)
+    if not n then
+        cats:add(other, 0)
+        n = cats:incr(other, 1) --> dict-again
+    end
+    local m = dogs:incr(key, 1, 0)
+    if m == 1 then
+        dogs:expire(key, 10) --> dict-again
+    end
+    dogs:incr(other, 1, 0)
+    dogs:expire(other, 10)
+    if n then
+        first = dogs:get("a")
+    else
+        second = dogs:get("a")
+    end
+    while not dogs:get("b") do
+        ngx.sleep(0.1)
+    end
+    local moving = key .. "x"
+    moving = moving .. "y"
+    return first, second, dogs:get("b"), cats:get(moving), cats:get(moving)
+end
+
 local function closed(host)
     local red = redis:new()
     local ok, err = red:connect(host, 6379)
@@ -120,7 +154,11 @@ end
 
 local function times(list)
     ngx.update_time() --> update-time
-    ngx.timer.at(0, accept)
+    ngx.timer.at(0, accept) --> timer-unchecked
+    local ok = ngx.timer.at(0, accept)
+    if not ok then
+        return nil
+    end
     for _, x in ipairs(list) do
         ngx.timer.at(0, accept, x) --> timer-in-loop
     end
@@ -138,4 +176,4 @@ local function plain()
     return ngx.exec("/inside")
 end
 
-return {sorted, declared, buffers, joined, answers, counted, closed, kept, pooled, failed, given, times, redirected, plain}
+return {sorted, declared, buffers, joined, answers, counted, limited, closed, kept, pooled, failed, given, times, redirected, plain}

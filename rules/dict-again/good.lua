@@ -1,0 +1,12 @@
+-- moonlap: --http-conf 'lua_shared_dict lint 1m;'
+local moonlap = require "moonlap"
+
+local dict = ngx.shared.lint
+dict:set("limit", 100)
+
+moonlap.bench("limit", function()
+    local limit = dict:get("limit")
+    if limit then
+        moonlap.keep(limit)
+    end
+end)
