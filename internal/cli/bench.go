@@ -93,7 +93,7 @@ binaries are built once, with what GOFLAGS says.`,
 	cmd.Flags().BoolVar(&o.profile, "profile", false, "keep a profile of each case in the record: one more process a\ncase, after the measured ones")
 	o.rule.addFlags(cmd.Flags(), "a case")
 	o.past.addFlags(cmd.Flags())
-	return cmd
+	return measuredOnHosts(sys, cmd)
 }
 
 func (o *benchOptions) addFlags(cmd *cobra.Command) {

@@ -54,7 +54,7 @@ measured alike, also where a revision has another one or none; that is said.
 		},
 	}
 	o.addFlags(cmd)
-	return cmd
+	return measuredOnHosts(sys, cmd)
 }
 
 func (o *compareOptions) addFlags(cmd *cobra.Command) {

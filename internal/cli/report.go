@@ -24,7 +24,7 @@ var formats = []string{"text", "json", "csv", "markdown", "benchfmt"}
 func newReportCommand(sys Sys) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE",
+		Use:   "report [flags] FILE…",
 		Short: "Draw the report of a record or a profile again",
 		Long: `Draw the report of a record that 'moonlap bench --out' kept.
 
@@ -32,13 +32,20 @@ All figures are computed anew from what was measured. A record that is cut off o
 corrupt is read up to the fault, which is reported.
 
 What 'moonlap profile', 'explain' and 'watch' wrote as JSON, captures included,
-is drawn again as their runs showed it.`,
+is drawn again as their runs showed it.
+
+Several records are those of one run on several hosts ('moonlap compare --on'): they
+stand side by side, and each comparison has a verdict over all hosts.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap report today.jsonl
   moonlap report profile.json
+  moonlap report today.web1.jsonl today.web2.jsonl today.web3.jsonl
   moonlap report --format benchfmt today.jsonl > today.txt; benchstat today.txt`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return reportHosts(cmd.Context(), sys, args, format)
+			}
 			return runReport(cmd.Context(), sys, args[0], format)
 		},
 	}

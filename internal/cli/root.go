@@ -38,6 +38,7 @@ var commands = []func(Sys) *cobra.Command{
 	newWatchCommand,
 	newDoctorCommand,
 	newDoctorGuardCommand,
+	newServeHostCommand,
 	newManualCommand,
 	newVersionCommand,
 }

@@ -65,6 +65,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return namespaces(t)
 			case "mounts":
 				return mounts(t)
+			case "sshd":
+				return haveSSHD(t)
 			case "luasocket":
 				return luaSocket(t)
 			case "ebpf":
@@ -99,6 +101,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"freeport":   freePort,
 			"kept":       kept,
 			"signal":     sendSignal,
+			"sshd":       sshServer,
 		},
 	}
 }

@@ -82,7 +82,7 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 	f.Uint64Var(&o.plan.Seed, "seed", 0, "every random choice follows from it (default: random)")
 	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
-	return cmd
+	return measuredOnHosts(sys, cmd)
 }
 
 // complete checks the flags against each other and makes the commands.

@@ -1,0 +1,244 @@
+package fleet
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// A Job is what all hosts run.
+type Job struct {
+	Program string               // path of a static moonlap
+	Args    func(i int) []string // of the host of that number; its record goes to its stdout
+	Load    Load
+}
+
+// An Outcome is what became of the run on a host.
+type Outcome struct {
+	Host  Host
+	Code  int           // exit status of the run there; 0 where Err says that there was none
+	Err   error         // it did not run, or was lost
+	Ready time.Duration // until the host could begin
+}
+
+// A Watcher hears of a run while it goes on. Its methods are called by several goroutines.
+type Watcher interface {
+	// Record takes a piece of a host's record.
+	Record(host Host, piece []byte) error
+	// Note takes a line that a host wrote on its stderr.
+	Note(host Host, line string)
+}
+
+// Run runs the job on all hosts at once. They begin together when each is ready or has failed. When ctx ends, the hosts
+// are called off: they write what they have, and it is kept. Run returns when nothing of it runs here any more.
+func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, error) {
+	program, err := packed(job.Program)
+	if err != nil {
+		return nil, err
+	}
+	var files bytes.Buffer
+	if err := job.Load.Pack(&files); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(hosts))
+	begins := make(chan struct{})
+	var all, waiting sync.WaitGroup
+	waiting.Add(len(hosts))
+	go func() { waiting.Wait(); close(begins) }()
+	for i, h := range hosts {
+		all.Go(func() {
+			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len())})
+			c := &connection{host: h, to: to, begins: begins}
+			c.atReady = sync.OnceFunc(waiting.Done)
+			defer c.atReady()
+			if err == nil {
+				err = c.run(ctx, len(program), io.MultiReader(bytes.NewReader(program), bytes.NewReader(append(order, '\n')), bytes.NewReader(files.Bytes())))
+			}
+			outcomes[i] = Outcome{Host: h, Code: c.code, Err: err, Ready: c.took}
+		})
+	}
+	all.Wait()
+	return outcomes, nil
+}
+
+func packed(program string) ([]byte, error) {
+	f, err := os.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	_, err = io.Copy(zip, f)
+	err = errors.Join(err, zip.Close())
+	return b.Bytes(), err
+}
+
+// A connection is a run on one host, seen from here.
+type connection struct {
+	host    Host
+	to      Watcher
+	begins  <-chan struct{} // when all hosts are ready
+	atReady func()
+
+	took time.Duration
+	code int
+}
+
+func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	command := c.host.Shell(script(size))
+	cmd := exec.Command(command[0], command[1:]...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Env = runtime.GuardedEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for moonlap, which calls the hosts off itself
+	started := time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s cannot be started: %w", command[0], err)
+	}
+	if release, err := runtime.Guard(cmd.Process.Pid); err == nil { // the host notices, should we be killed
+		defer release()
+	}
+	kill := sync.OnceFunc(func() { cmd.Process.Kill() })
+	defer kill()
+	var notes sync.WaitGroup
+	notes.Go(func() { c.listen(said) })
+	done := make(chan struct{})
+	var talk sync.WaitGroup
+	talk.Go(func() { c.talk(ctx, in, sent, done, kill) })
+	late := time.AfterFunc(c.host.Patience, kill)
+	record := bufio.NewReader(out)
+	answered, err := c.await(record, func() { c.took = time.Since(started) }, late)
+	if answered && err == nil {
+		err = c.stream(record)
+	}
+	close(done)
+	if err != nil {
+		kill()
+	}
+	notes.Wait()
+	talk.Wait()
+	ended := cmd.Wait()
+	return c.outcome(ctx, cmd, answered, err, ended)
+}
+
+// await reads the host's answer that it is ready.
+func (c *connection) await(record *bufio.Reader, answered func(), late *time.Timer) (bool, error) {
+	line, err := record.ReadString('\n')
+	if !late.Stop() {
+		return false, fmt.Errorf("not ready after %v", c.host.Patience)
+	}
+	if line != ready {
+		if err == nil {
+			return false, fmt.Errorf("it answers %q where moonlap should: a shell that prints at login?", strings.TrimSpace(line))
+		}
+		return false, nil
+	}
+	answered()
+	c.atReady()
+	return true, nil
+}
+
+// stream hands the record on as it comes.
+func (c *connection) stream(record *bufio.Reader) error {
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := record.Read(piece)
+		if n > 0 {
+			if err := c.to.Record(c.host, piece[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil // how it ended, its exit status says
+		}
+	}
+}
+
+// talk sends the files, has the run begin, and says every [beat] that this side lives. When ctx ends it calls the run
+// off, and gives it some time to send what it has.
+func (c *connection) talk(ctx context.Context, in io.WriteCloser, sent io.Reader, done <-chan struct{}, kill func()) {
+	defer in.Close()
+	if _, err := io.Copy(in, sent); err != nil {
+		return // the host is gone, which is seen where its answer is read
+	}
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	begins, off := c.begins, ctx.Done()
+	for {
+		call := byte(alive)
+		select {
+		case <-done:
+			return
+		case <-begins:
+			begins, call = nil, begin
+		case <-off:
+			off, call = nil, interrupt
+			defer time.AfterFunc(grace+beat, kill).Stop()
+		case <-tick.C:
+		}
+		if _, err := in.Write([]byte{call}); err != nil {
+			return
+		}
+	}
+}
+
+func (c *connection) listen(said io.Reader) {
+	for lines := bufio.NewReader(said); ; {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			c.to.Note(c.host, line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lostBySSH is ssh's own exit status for a connection that failed.
+const lostBySSH = 255
+
+// outcome says what became of the run, by how its connection ended.
+func (c *connection) outcome(ctx context.Context, cmd *exec.Cmd, answered bool, err, ended error) error {
+	var exit *exec.ExitError
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil && (!answered || ended != nil):
+		return ctx.Err()
+	case !answered:
+		return errors.New("the run did not start there") // why, its stderr has said
+	case ended == nil:
+		return nil
+	case errors.As(ended, &exit) && exit.ExitCode() >= 0 && exit.ExitCode() != lostBySSH:
+		c.code = exit.ExitCode()
+		return nil
+	}
+	return fmt.Errorf("lost: the connection ended before the run (%v)", cmd.ProcessState)
+}

@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/internal/runtime"
+)
+
+// Command is moonlap's hidden command that serves a run on a host. Its argument is the host's temporary folder.
+const Command = "serve-host"
+
+// What goes over the wire, after the program: an order as a line of JSON, the files, then single bytes; back comes
+// [ready], then what the run writes.
+const (
+	ready     = "moonlap is ready\n"
+	begin     = 'b' // all hosts are ready
+	interrupt = 'i'
+	alive     = '.' // every [beat]
+)
+
+const (
+	beat    = 2 * time.Second
+	silence = 30 * time.Second // after so much the other side is gone
+	grace   = 10 * time.Second // for a run that was interrupted to write what it has
+)
+
+// An order says what a host runs.
+type order struct {
+	Args    []string `json:"args"`
+	Dir     string   `json:"dir"`
+	Archive int64    `json:"archive"` // bytes of the files that follow
+}
+
+// prefix begins the names of hosts' temporary folders.
+const prefix = "moonlap-host."
+
+// script has a shell receive the program, of size bytes packed, and start it as [Serve]. What it cannot do it says, and
+// the folder goes.
+func script(size int) string {
+	return fmt.Sprintf(`umask 077; d=$(mktemp -d "${TMPDIR:-/tmp}/%sXXXXXXXX") || exit 1
+head -c %d | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && exec "$d/moonlap" %s "$d"
+s=$?; rm -rf "$d"; exit $s`, prefix, size, Command)
+}
+
+// Serve is the host's side of a run: it receives the files into folder, waits for the beginning, runs program there and
+// removes the folder, whatever happens. It returns the exit status of the run. When the other side is gone, the run is
+// interrupted.
+func Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, folder string) (int, error) {
+	lock, err := own(folder)
+	if err != nil {
+		return 0, err
+	}
+	defer lock.Close()
+	defer os.RemoveAll(folder)
+	removeStale(filepath.Dir(folder))
+	in := bufio.NewReader(stdin)
+	o, err := receive(in, folder)
+	if err != nil {
+		return 0, fmt.Errorf("the files did not arrive: %w", err)
+	}
+	if _, err := io.WriteString(stdout, ready); err != nil {
+		return 0, err
+	}
+	calls := listen(in)
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case c := <-calls:
+		if c != begin {
+			return 0, context.Canceled
+		}
+	}
+	return run(ctx, o, folder, calls, stdout, stderr)
+}
+
+// own locks a host's folder, for [removeStale] to know that it is in use.
+func own(folder string) (*os.File, error) {
+	lock, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	return lock, unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}
+
+// removeStale removes the folders of runs that were killed: no process holds them.
+func removeStale(among string) {
+	folders, _ := filepath.Glob(filepath.Join(among, prefix+"*"))
+	for _, folder := range folders {
+		info, err := os.Lstat(folder)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute { // it may just have been made
+			continue
+		}
+		if lock, err := own(folder); err == nil {
+			os.RemoveAll(folder)
+			lock.Close()
+		} else if lock != nil {
+			lock.Close()
+		}
+	}
+}
+
+func receive(in *bufio.Reader, folder string) (o order, err error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return o, err
+	}
+	if err := json.Unmarshal(line, &o); err != nil {
+		return o, err
+	}
+	tree := filepath.Join(folder, "files")
+	if err := errors.Join(os.Mkdir(tree, 0o700), os.Mkdir(filepath.Join(folder, "tmp"), 0o700)); err != nil {
+		return o, err
+	}
+	files := io.LimitReader(in, o.Archive)
+	if err := unpack(files, tree); err != nil {
+		return o, err
+	}
+	_, err = io.Copy(io.Discard, files) // padding
+	return o, errors.Join(err, os.MkdirAll(filepath.Join(tree, o.Dir), 0o700))
+}
+
+// listen hands on what the other side calls, and that it is gone as an interrupt.
+func listen(in *bufio.Reader) <-chan byte {
+	calls, bytes := make(chan byte, 1), make(chan byte)
+	go func() {
+		defer close(bytes)
+		for {
+			c, err := in.ReadByte()
+			if err != nil {
+				return
+			}
+			bytes <- c
+		}
+	}()
+	go func() {
+		for {
+			select {
+			case c, open := <-bytes:
+				switch {
+				case !open:
+					calls <- interrupt
+					return
+				case c != alive:
+					calls <- c
+				}
+			case <-time.After(silence):
+				calls <- interrupt
+				return
+			}
+		}
+	}()
+	return calls
+}
+
+// run runs the program until it ends or is called off. Its temporary files and caches lie in the folder.
+func run(ctx context.Context, o order, folder string, calls <-chan byte, stdout, stderr io.Writer) (int, error) {
+	cmd := exec.Command(filepath.Join(folder, "moonlap"), o.Args...)
+	cmd.Dir = filepath.Join(folder, "files", o.Dir)
+	cmd.Env = append(runtime.GuardedEnv(), "TMPDIR="+filepath.Join(folder, "tmp"),
+		"XDG_CACHE_HOME="+filepath.Join(folder, "cache"), "XDG_DATA_HOME="+filepath.Join(folder, "data"))
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	if release, err := runtime.Guard(cmd.Process.Pid); err == nil {
+		defer release()
+	}
+	ended := make(chan struct{})
+	var stopping sync.Once
+	stop := func() {
+		stopping.Do(func() {
+			cmd.Process.Signal(os.Interrupt)
+			time.AfterFunc(grace, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		})
+	}
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ctx.Done():
+				stop()
+				return
+			case <-calls:
+				stop()
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(ended)
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left of its group
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code, nil
+	}
+	return 0, fmt.Errorf("the run ended by %v", cmd.ProcessState)
+}
