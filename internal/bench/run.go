@@ -139,6 +139,9 @@ func (r *run) whole(ctx context.Context, opening record.Run) error {
 		return err
 	}
 	err := r.rounds(ctx)
+	if err == nil && ctx.Err() == nil {
+		err = r.again(ctx)
+	}
 	if err == nil && ctx.Err() == nil && r.Profile != nil {
 		err = r.profiles(ctx)
 	}

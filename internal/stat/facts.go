@@ -11,6 +11,7 @@ type facts struct {
 	rec    *record.Record
 	r      *record.CaseResult // complete but for its warnings
 	units  []unit             // the healthy processes
+	again  []unit             // those that measured a seed of these again, which count in nothing else
 	steady []unit             // those of them that count
 	vms    []vm               // of the healthy processes
 	found  modes.Modes

@@ -173,3 +173,66 @@ func TestQuietOf(t *testing.T) {
 		}
 	}
 }
+
+// Levels that nothing but time sets apart are modes where their seeds bring them again, each time; and they are none where a
+// seed lands on another level once, or was measured again too few times.
+func TestModesOfSeeds(t *testing.T) {
+	again := func(rec *record.Record, of int, ns ...float64) {
+		for _, ns := range ns {
+			p := add(rec, batches(record.Measure, stattest.Around(40, ns+1)...), batches(record.Empty, stattest.Around(20, 1)...))
+			p.Process.Seed = rec.Processes[of].Process.Seed
+		}
+	}
+	for _, c := range []struct {
+		name       string
+		fast, slow []float64 // what seeds of processes 0 and 9, at 20 and 28 ns, take again
+		modes      int
+	}{
+		{"each time", []float64{20, 20, 20}, []float64{28, 28, 28}, 2},
+		{"never again", []float64{20, 20, 20}, []float64{20, 20, 20}, 1},
+		{"not each time", []float64{20, 20, 20}, []float64{28, 20, 28}, 1},
+		{"too few times", []float64{20, 20}, []float64{28, 28}, 1},
+		{"one of them", []float64{20, 20, 20}, nil, 1},
+	} {
+		rec := twoLevels()
+		seeds := Unsettled(rec)[0]
+		if want := []float64{rec.Processes[0].Process.Seed, rec.Processes[9].Process.Seed}; !slices.Equal(seeds, want) {
+			t.Fatalf("seeds %v, want %v", seeds, want)
+		}
+		again(rec, 0, c.fast...)
+		again(rec, 9, c.slow...)
+		r := Summarize(rec).Cases[0]
+		if len(r.Modes) != c.modes || r.Processes != 12 || len(r.PerProcess) != 12 {
+			t.Errorf("%s: %d modes of %d processes, %d listed; want %d of 12", c.name, len(r.Modes), r.Processes, len(r.PerProcess), c.modes)
+		}
+		if c.modes == 2 && len(Unsettled(rec)) > 0 {
+			t.Errorf("%s: unsettled", c.name)
+		}
+	}
+}
+
+// Levels are modes where another side that ran beside them shows none, and not where it goes along, or spreads as far.
+func TestModesOnOneSide(t *testing.T) {
+	levels := append(stattest.Around(9, 20), stattest.Around(5, 28)...)
+	for _, c := range []struct {
+		name  string
+		other []float64
+		modes int
+	}{
+		{"it shows none", stattest.Around(14, 50), 2},
+		{"it goes along", append(stattest.Around(9, 50), stattest.Around(5, 70)...), 1},
+		{"it has some of its own", append(stattest.Around(4, 70), stattest.Around(10, 50)...), 1},
+		{"it is too short", stattest.Around(5, 50), 1},
+	} {
+		rec := healthy(levels...)
+		rec.Run.Comparing = &record.Comparing{}
+		rec.Cases = append(rec.Cases, record.Case{Case: 1, Name: "other", Benchmark: "other", GC: "natural"})
+		for round, ns := range c.other {
+			p := add(rec, batches(record.Measure, stattest.Around(40, ns+1)...), batches(record.Empty, stattest.Around(20, 1)...))
+			p.Process.Case, p.Process.Round, p.Process.Seed = 1, round, rec.Processes[round].Process.Seed
+		}
+		if r := Summarize(rec).Cases[0]; len(r.Modes) != c.modes {
+			t.Errorf("%s: %d modes, want %d", c.name, len(r.Modes), c.modes)
+		}
+	}
+}

@@ -52,15 +52,23 @@ func Summarize(rec *record.Record) *record.Results {
 
 // summarizeCase makes the result of one case of the plan.
 func summarizeCase(rec *record.Record, c record.Case, best quiet.Best) record.CaseResult {
+	f := factsOf(rec, c, best)
+	f.r.Warnings = caseWarnings(f)
+	return *f.r
+}
+
+// factsOf is all that is known of one case of the plan, its result yet without warnings.
+func factsOf(rec *record.Record, c record.Case, best quiet.Best) *facts {
 	said := rec.Of(c.Case)
 	units, failed := unitsOf(said, func(*record.ProcessRecord) quiet.Best { return best })
+	units, again := firstsOf(units)
 	r := record.CaseResult{
 		Name: c.Name, Params: c.Params, Case: c,
 		Failed: failed, Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),
 		Modes: []record.Mode{}, PerProcess: []record.ProcessResult{},
 		SteadyCounts: map[string]int{},
 	}
-	f := &facts{rec: rec, r: &r, units: units}
+	f := &facts{rec: rec, r: &r, units: units, again: measured(again)}
 	for _, u := range units {
 		for _, v := range u.vms {
 			f.vms = append(f.vms, v)
@@ -95,8 +103,7 @@ func summarizeCase(rec *record.Record, c record.Case, best quiet.Best) record.Ca
 	} else {
 		r.Bins = estimate.BinsOf(pooled(f.steady))
 	}
-	r.Warnings = caseWarnings(f)
-	return r
+	return f
 }
 
 // classify counts the classes of the processes, gives the case its own, and returns the
@@ -139,19 +146,6 @@ func (f *facts) findModes() {
 		found = modesOf(f.steady, 1)
 	}
 	f.r.Modes = found
-}
-
-// evident reports whether modes are more than what was measured at different times: traces differ, or the machine was
-// quiet. Where neither can be known, as of Go, they stand.
-func (f *facts) evident(found []record.Mode) bool {
-	if slices.ContainsFunc(found, func(m record.Mode) bool { return m.Trace != "" }) {
-		return true
-	}
-	known := !slices.ContainsFunc(f.steady, func(u unit) bool { return !u.vms[0].own.Machine.Known })
-	if known {
-		return !slices.ContainsFunc(f.steady, func(u unit) bool { return u.vms[0].own.Machine.Disturbed })
-	}
-	return !f.jitOn()
 }
 
 // modesOf describes each mode by the processes in it.
