@@ -231,6 +231,38 @@ func TestBrowserDiff(t *testing.T) {
 	b.Clean()
 }
 
+// TestBrowserDiffViews: the table of a difference is in order of its changes, and one function stands between its callers and callees,
+// each with what changed; in windows of a desk and of a hand.
+func TestBrowserDiffViews(t *testing.T) {
+	d := changed()
+	d.Report = "moonlap profile\n  what changed"
+	b := open(t, d.WriteHTML)
+	view := func(name string) { click(b, fmt.Sprintf(`document.querySelector("#views button[value=%s]")`, name)) }
+	row := func(name string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("#graph tbody tr")].find(r => r.lastChild.textContent == %q)`, name)
+	}
+	view("table")
+	b.Await("columns", `[...document.querySelectorAll("#graph th")].map(e => e.textContent).join() == "before,after,change,function"`)
+	b.Await("the largest change is first", `/^(slow|fast)@app.lua$/.test(document.querySelector("#graph tbody tr").lastChild.textContent)`)
+	b.Await("what changed", row("slow@app.lua")+`.textContent.startsWith("60.0 %20.0 %−40.0 points")`)
+	b.Await("what may be chance", row("main")+`.cells[2].textContent == "may be chance"`)
+	click(b, row("slow@app.lua"))
+	told(t, b, "slow@app.lua", "before 60.0 % of 1000 samples, after 20.0 % of 500 · −40.0 points")
+	b.Await("its caller stands above", fmt.Sprintf(`parseFloat(%s.style.top) < parseFloat(%s.style.top) && !%s`, box("main"), box("slow@app.lua"), box("fast@app.lua")))
+	b.Await("coloured by its change", box("slow@app.lua")+`.classList.contains("less")`)
+	click(b, box("main"))
+	b.Await("callees below", fmt.Sprintf(`parseFloat(%s.style.top) > parseFloat(%s.style.top) && %s`, box("slow@app.lua"), box("main"), box("fast@app.lua")))
+	for _, width := range []int{1280, 390} {
+		b.Resize(width, 900)
+		for _, name := range []string{"graph", "table", "function"} {
+			view(name)
+			b.Await(fmt.Sprint(name, " fits ", width), fmt.Sprintf(`innerWidth == %d && document.documentElement.scrollWidth <= innerWidth`, width))
+			b.Picture(fmt.Sprint("diff-", name, "-", width))
+		}
+	}
+	b.Clean()
+}
+
 // TestBrowserShares: the page judges changes as the tables do, to the last digits of P.
 func TestBrowserShares(t *testing.T) {
 	b := open(t, changed().WriteHTML)
