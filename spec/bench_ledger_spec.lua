@@ -192,6 +192,32 @@ describe("ledger", function()
         end
     end)
 
+    it("leaves modules of this library out that the case uses", function()
+        local r = ledger_of [[
+            local histogram = require("moonlap.histogram")
+            local h, all = histogram.new(), histogram.new()
+            for i = 1, 3000 do h:record(i * 100) end
+            for i = 1, 300 do
+                all:merge(h)
+                for low, high, count in h:buckets() do all:record_many(low, count) end
+                h:percentile(i % 100)
+                h:encode()
+            end]]
+        local theirs, ours = 0, 0
+        for _, trace in ipairs(r.traces) do
+            local is_ours = trace.file ~= "user.lua"
+            ours, theirs = ours + (is_ours and 1 or 0), theirs + (trace.own and 1 or 0)
+            assert.is_false(is_ours and trace.own, trace.file)
+        end
+        assert.is_true(ours > 0 and theirs > 0) -- there were both
+        for _, place in ipairs(r.aborts) do
+            assert.equal("user.lua", place.file)
+        end
+        for _, place in ipairs(r.blacklisted) do
+            assert.equal("user.lua", place.file)
+        end
+    end)
+
     it("takes a user's file in a folder called moonlap for the case's own", function()
         local source = "require('moonlap').bench('case', function(_, i)\n"
             .. "local s = 0 for k = 1, 300 do s = s + k end return s end)"

@@ -216,12 +216,13 @@ end
 local function blacklisted(self)
     local found, seen = json.array {}, {}
     for _, start in ipairs(self.starts) do
+        local ours = place.is_library(locate_code(start.func, start.pc)) -- none of the case's
         local ins = jit_util.funcbc(start.func, start.pc)
         local op = ins and name_from(vmdef.bcnames, band(ins, 0xff)) or ""
         local what = op:find("^IFUNC") and "function"
             or (op == "IFORL" or op == "IITERL" or op == "ILOOP") and "loop"
         local key = start.file .. ":" .. start.line
-        if what and not seen[key] then
+        if what and not ours and not seen[key] then
             seen[key] = true
             found[#found + 1] = {file = start.file, line = start.line, what = what}
         end
