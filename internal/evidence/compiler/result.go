@@ -89,7 +89,10 @@ type End struct {
 	Traces int  `json:"traces"`
 }
 
-func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+func init() {
+	evidence.Register(Name, func() evidence.Result { return &Result{} })
+	observe.FromSamples(Name, func(all, chosen sample.Series) *Result { return Of(chosen) })
+}
 
 // Of is that of samples; nil where none says anything about the compiler.
 func Of(l sample.Series) *Result {

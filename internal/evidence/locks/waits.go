@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -32,7 +33,10 @@ type Wait struct {
 	Samples int     `json:"samples"`
 }
 
-func init() { evidence.Register(InSamples, func() evidence.Result { return &Waits{} }) }
+func init() {
+	evidence.Register(InSamples, func() evidence.Result { return &Waits{} })
+	observe.FromSamples(InSamples, func(all, chosen sample.Series) *Waits { return WaitsOf(chosen) })
+}
 
 // WaitsOf are those of samples; nil where none waits for a lock.
 func WaitsOf(l sample.Series) *Waits {

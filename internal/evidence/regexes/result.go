@@ -7,6 +7,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -35,7 +36,10 @@ type Line struct {
 	Advice      string  `json:"advice,omitempty"`
 }
 
-func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+func init() {
+	evidence.Register(Name, func() evidence.Result { return &Result{} })
+	observe.FromSamples(Name, func(all, chosen sample.Series) *Result { return Of(chosen) })
+}
 
 // Of is those of samples; nil where none works on regular expressions.
 func Of(l sample.Series) *Result {

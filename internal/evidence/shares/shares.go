@@ -31,7 +31,10 @@ type Result struct {
 	Modules  []evidence.Share `json:"modules"` // what the innermost function belongs to
 }
 
-func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+func init() {
+	evidence.Register(Name, func() evidence.Result { return &Result{} })
+	observe.FromSamples(Name, func(all, chosen sample.Series) *Result { return Of(chosen) })
+}
 
 // Of is that of samples.
 func Of(l sample.Series) *Result {

@@ -9,6 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/metrics"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -51,7 +52,10 @@ type Block struct {
 	Advice  string        `json:"advice"`
 }
 
-func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
+func init() {
+	evidence.Register(Name, func() evidence.Result { return &Result{} })
+	observe.FromSamples(Name, func(all, chosen sample.Series) *Result { return Of(all) })
+}
 
 // Of is that of samples; nil where the kernel did not report sleeps.
 func Of(l sample.Series) *Result {

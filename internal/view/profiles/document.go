@@ -5,12 +5,9 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/evidence/compiler"
-	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/evidence/regexes"
 	"github.com/moonlap/moonlap/internal/evidence/shares"
-	"github.com/moonlap/moonlap/internal/evidence/sleeps"
 	"github.com/moonlap/moonlap/internal/evidence/turns"
+	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
 	"github.com/moonlap/moonlap/internal/sample"
@@ -42,20 +39,10 @@ func (w *Way) Document(all []Sampled, command []string) (out *profile.Profile, e
 	out, chosen := together.Profile(w.Mode.Name, w.Unit())
 	out.PIDs, out.Command, out.By, out.Note, out.Hz, out.Hold = seen, exec.Join(command), w.Name(), w.note(), w.Hz, w.Pause
 	out.Duration = end.Sub(together.Start)
-	out.Evidence = observed.Merge(ofSamples(together, chosen))
+	out.Evidence = observed.Merge(observe.OfSamples(together, chosen))
 	if command != nil && len(out.ByLabel("uri")) == 0 {
 		out.Evidence[shares.Name].(*shares.Result).Requests = nil // it is no server
 	}
 	evidence.Put(out.Evidence, turns.Name, turns.Of(together, w.Stalls))
 	return out, errs
-}
-
-// ofSamples is the evidence that samples are: those chosen of all.
-func ofSamples(all, chosen sample.Series) evidence.Set {
-	set := evidence.Set{shares.Name: shares.Of(chosen)}
-	evidence.Put(set, locks.InSamples, locks.WaitsOf(chosen))
-	evidence.Put(set, regexes.Name, regexes.Of(chosen))
-	evidence.Put(set, sleeps.Name, sleeps.Of(all))
-	evidence.Put(set, compiler.Name, compiler.Of(chosen))
-	return set
 }

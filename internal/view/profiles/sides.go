@@ -183,7 +183,7 @@ func (p *Sides) profile(all sample.Series, side int, name string) (record.Profil
 	}
 	out, chosen := own.Profile(p.way.Mode.Name, cmp.Or(p.way.Unit(), profile.Samples))
 	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, p.way.Mode.Name), p.way.Name(), p.started
-	out.Evidence = p.evidenceOf(side).Merge(ofSamples(own, chosen))
+	out.Evidence = p.evidenceOf(side).Merge(observe.OfSamples(own, chosen))
 	var b bytes.Buffer
 	if err := out.WriteJSON(&b, record.Schema); err != nil {
 		return record.Profile{}, err
