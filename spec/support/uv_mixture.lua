@@ -35,11 +35,30 @@ end
 
 -- The loading of modules is over when the program begins to run; its aborts are few and once.
 local is_loading = true
-local aborts, started = {}, nil
+local aborts, started, storms = {}, nil, {}
+
+-- Places where more was tried in vain than LuaJIT's few attempts at each exit.
+local function note_storms()
+    for at, list in pairs(aborts) do
+        local is_ours = at:find(OURS, 1, true)
+        if (is_ours and list.n or list.ours) > 6 then
+            local reasons = {}
+            for reason in pairs(list.reasons) do
+                reasons[#reasons + 1] = reason
+            end
+            storms[#storms + 1] = ("%s: %d aborts: %s"):format(at, list.n,
+                table.concat(reasons, "; "))
+        end
+    end
+    aborts = {}
+end
+jit_off(note_storms)
 
 -- Interpreted: to record it would be an abort of its own.
 local function on_trace(what, _, fn, pc, other, reason)
-    if what == "start" then
+    if what == "flush" then -- it tries everything anew
+        note_storms()
+    elseif what == "start" then
         -- Each exit of a trace is tried a few times, and then is no more.
         started = place(fn, pc) .. (other and (" exit %d/%d"):format(other, reason) or "")
     elseif what == "abort" and started and not is_loading then
@@ -344,6 +363,216 @@ function sources.signal(event)
     uv.kill(uv.getpid(), "sigusr1")
 end
 
+function sources.poll(event)
+    local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
+    local poll, pipe = uv.new_poll(fds[1]), uv.new_pipe(false)
+    pipe:open(fds[2])
+    poll:start("rw", function(_, events)
+        if events:find "r" then
+            uv.fs_read(fds[1], 64)
+        end
+        if event() then
+            pipe:write "x"
+        else
+            poll:close()
+            pipe:close()
+        end
+    end)
+end
+
+function sources.fs_event(event)
+    local folder = assert(uv.fs_mkdtemp "/tmp/moonlap-mixture-XXXXXX")
+    local watch, is_over = uv.new_fs_event(), false
+    local function touch()
+        uv.fs_close(uv.fs_open(folder .. "/file", "w", 384))
+    end
+    watch:start(folder, {}, function(_, name)
+        assert(name == "file")
+        if is_over then
+            return
+        elseif event(2) then
+            touch()
+        else
+            is_over = true
+            watch:close()
+            uv.fs_unlink(folder .. "/file")
+            uv.fs_rmdir(folder)
+        end
+    end)
+    touch()
+end
+
+function sources.fs_poll(event)
+    local path = os.tmpname()
+    local fd = uv.fs_open(path, "w", 384)
+    local watch, timer = uv.new_fs_poll(), uv.new_timer()
+    watch:start(path, 1, function(_, before, after)
+        assert(before and after)
+        if not event(50) then
+            watch:close()
+            timer:close()
+            uv.fs_close(fd)
+            os.remove(path)
+        end
+    end)
+    timer:start(1, 1, function() uv.fs_write(fd, "x") end)
+end
+
+function sources.folder(event) -- loops over what a request has found
+    local function again()
+        uv.fs_scandir("/etc/ssl", function(_, listing)
+            local count = 0
+            while uv.fs_scandir_next(listing) do
+                count = count + 1
+            end
+            uv.fs_opendir("/etc/ssl", function(_, dir)
+                local entries = dir:readdir()
+                dir:closedir()
+                assert(#entries <= count)
+                if event(8) then
+                    again()
+                end
+            end, 50)
+        end)
+    end
+    again()
+end
+
+function sources.missing(event) -- errors, with and without a callback, returned and raised
+    local timer = uv.new_timer()
+    local function again()
+        assert(not uv.fs_stat "/nowhere")
+        assert(not pcall(uv.fs_stat))
+        assert(not pcall(timer.start, timer, "soon"))
+        uv.fs_open("/nowhere", "r", 0, function(err)
+            assert(err)
+            if event(2) then
+                timer:start(0, 0, again)
+            else
+                timer:close()
+            end
+        end)
+    end
+    again()
+end
+
+sources["go"] = function(event) -- coroutines of the library's
+    for _ = 1, 3 do
+        uv.go(function()
+            while event(3) do
+                assert(uv.fs_stat "/")
+                uv.wait(0)
+                local fd = uv.fs_open("/etc/hostname", "r", 0)
+                uv.fs_close(fd)
+            end
+        end)
+    end
+end
+
+function sources.pieces(event) -- lists of strings, and more than a pipe takes at once
+    local fds = assert(uv.socketpair("stream", nil, { nonblock = true }, { nonblock = true }))
+    local from, to = uv.new_pipe(false), uv.new_pipe(false)
+    from:open(fds[1])
+    to:open(fds[2])
+    local large, left = { message:rep(4000), "and", message:rep(4000) }, 0
+    local function write()
+        left = 8000 * #message + 3
+        from:write(large, function(err) assert(not err, err) end)
+    end
+    local function read(_, data)
+        to:read_stop()
+        left = left - #data
+        if left > 0 then
+            to:read_start(read)
+        elseif event(10) then
+            to:read_start(read)
+            write()
+        else
+            from:close()
+            to:close()
+        end
+    end
+    to:read_start(read)
+    write()
+end
+
+function sources.walk(event)
+    local timer = uv.new_timer()
+    local function again()
+        local count = 0
+        uv.walk(function(handle)
+            count = count + (handle:is_closing() and 0 or 1)
+        end)
+        assert(count > 0)
+        assert(not uv.run "nowait") -- it is running already
+        if event(2) then
+            timer:start(0, 0, again)
+        else
+            timer:close()
+        end
+    end
+    timer:start(0, 0, again)
+end
+
+function sources.making(event) -- handles of all kinds that are made and closed, never started
+    local timer, kinds = uv.new_timer(), { "idle", "tcp", "udp", "signal", "fs_event", "fs_poll" }
+    local function again()
+        for _, kind in ipairs(kinds) do
+            uv["new_" .. kind]():close(event.left % 3 == 0 and function() end or nil)
+        end
+        if event(3) then
+            timer:start(0, 0, again)
+        else
+            timer:close()
+        end
+    end
+    timer:start(0, 0, again)
+end
+
+function sources.thread(event) -- threads that send to an async of this one
+    local async
+    local function start()
+        uv.new_thread(function(to)
+            for i = 1, 20 do
+                to:send(i, "text")
+            end
+        end, async)
+    end
+    async = uv.new_async(function(number, text)
+        if not number then
+            return
+        end
+        assert(text == "text")
+        if not event(20) then
+            async:close()
+        elseif number == 20 then
+            start()
+        end
+    end)
+    start()
+end
+
+function sources.children(event) -- what children print
+    local function again()
+        local out = uv.new_pipe(false)
+        local child
+        child = uv.spawn("/bin/echo", { args = { "a" }, stdio = { nil, out } }, function()
+            child:close()
+        end)
+        out:read_start(function(_, data)
+            if data then
+                assert(data == "a\n")
+            else
+                out:close()
+                if event(150) then
+                    again()
+                end
+            end
+        end)
+    end
+    again()
+end
+
 -- -- what callbacks do beside -------------------------------------------------------------------
 
 local sum = 0
@@ -379,6 +608,78 @@ end
 local thrown = 0
 function bodies.throw()
     sum = sum + 1
+end
+
+local function count_arguments(...)
+    return select("#", ...)
+end
+function bodies.varargs(...)
+    local list = { count_arguments(...), ... }
+    sum = sum + #{ unpack(list) }
+end
+
+function bodies.fresh_coroutine()
+    local fresh = coroutine.create(function(a)
+        sum = sum + coroutine.yield(a)
+    end)
+    coroutine.resume(fresh, 1)
+    coroutine.resume(fresh, 1)
+end
+
+function bodies.library() -- what LuaJIT does not compile
+    local text = ("abc"):gsub("b", function(letter) return letter:upper() end)
+    for key in pairs { a = text } do
+        sum = sum + #key
+    end
+    sum = sum + #os.date "%d" - 1
+end
+
+function bodies.collect() -- finalizers that call the library
+    local proxy = newproxy(true)
+    getmetatable(proxy).__gc = function()
+        uv.new_timer():close()
+        uv.fs_stat "/"
+    end
+    sum = sum + 1
+    if sum % 50 == 0 then
+        collectgarbage()
+    end
+end
+
+function bodies.flush() -- LuaJIT begins anew now and then
+    sum = sum + 1
+    if sum % 500 == 0 then
+        jit.flush()
+    end
+end
+
+local makers = {}
+for i = 1, 300 do
+    makers[i] = loadstring("local n = ... for i = 1, n % 3 do n = n + i end return n + " .. i)
+end
+function bodies.prototypes() -- many functions, each called seldom
+    sum = sum + 1 + makers[sum % 300 + 1](sum) % 2
+end
+
+local function depth(n)
+    return n == 0 and 1 or depth(n - 1) + 0
+end
+function bodies.recursion()
+    sum = sum + depth(sum % 40)
+end
+
+function bodies.change() -- another kind of value, and another way, late
+    sum = sum + 1
+    bodies.last = sum % 1000 < 500 and sum or tostring(sum)
+    if sum > 1500 then
+        bodies.closure()
+    end
+end
+
+function bodies.caught()
+    sum = sum + 1
+    pcall(error, "on purpose")
+    xpcall(function() error { sum } end, function(err) return err end)
 end
 
 -- -- ways to run the loop -----------------------------------------------------------------------
@@ -526,18 +827,7 @@ for _, list in ipairs { sources, bodies, ways } do
     visit(list)
 end
 
-local storms = {}
-for at, list in pairs(aborts) do
-    local is_ours = at:find(OURS, 1, true)
-    if (is_ours and list.n or list.ours) > 6 then
-        local reasons = {}
-        for reason in pairs(list.reasons) do
-            reasons[#reasons + 1] = reason
-        end
-        storms[#storms + 1] = ("%s: %d aborts: %s"):format(at, list.n,
-            table.concat(reasons, "; "))
-    end
-end
+note_storms()
 table.sort(storms)
 table.sort(blacklisted)
 io.write(require("moonlap.json").encode {

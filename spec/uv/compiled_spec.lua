@@ -54,6 +54,34 @@ local MIXTURES = [[
     tcp,late-fs,late-async                  loop        default
     near,tcp,udp,fs,work,async,signal       closure     default
     far,idle,pipe,dns,process,late-many     throw       default
+    near,tcp                                varargs     default
+    udp,tcp                                 fresh_coroutine default
+    tcp,pipe                                library     default
+    idle,many                               library     default
+    near,tcp,fs                             collect     default
+    tcp,near                                flush       default
+    phases                                  flush       nowait
+    tcp,idle                                prototypes  default
+    udp,near                                recursion   default
+    tcp,fs,idle                             change      default
+    work,async                              change      default
+    near,short                              caught      default
+    poll,tcp                                loop        nowait
+    fs_event,tcp                            closure     once
+    fs_poll,near                            library     default
+    folder,far                              closure     default
+    missing,tcp                             throw       default
+    go,near                                 closure     default
+    go,tcp                                  fresh_coroutine nowait
+    pieces,far                              closure     default
+    walk,tcp                                loop        default
+    making,idle                             library     default
+    thread,async                            closure     default
+    children,tcp                            closure     default
+    tcp,late-making,late-poll,late-udp      closure     default
+    near,late-go,late-pieces                plain       default
+    many,late-idle,late-short               library     default
+    udp,late-many,late-work,late-thread     closure     default
 ]]
 
 describe("LuaJIT, which compiles programs with moonlap.uv,", support.with_uv(function()

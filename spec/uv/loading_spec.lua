@@ -177,4 +177,37 @@ describe("moonlap.uv, of which nothing was used yet,", support.with_uv(function(
             answer { before, collectgarbage "isrunning" }
         ]])
     end)
+
+    -- busted does so behind each file: what is loaded late would belong to nobody.
+    it("belong to their copy of the library, whatever is taken out of package.loaded", function()
+        local got = child.answer [[
+            local uv = require "moonlap.uv"
+            local function forget()
+                for name in pairs(package.loaded) do
+                    if name:match "^moonlap" then package.loaded[name] = nil end
+                end
+            end
+            local seen = {}
+            uv.fs_stat("/", function(_, stat) seen[#seen + 1] = stat.type end)
+            forget()
+            uv.getaddrinfo("127.0.0.1", nil, { numerichost = true }, function(_, list)
+                seen[#seen + 1] = list[1].addr
+            end)
+            local is_hidden = package.loaded["moonlap.uv.req"] == nil
+            uv.run()
+            local other = require "moonlap.uv" -- a second copy, and a loop of its own
+            other.random(4, nil, function(_, bytes) seen[#seen + 1] = #bytes end)
+            uv.random(5, nil, function(_, bytes) seen[#seen + 1] = #bytes end)
+            local timer = uv.new_timer()
+            timer:start(0, 0, function() seen[#seen + 1] = "timer" timer:close() end)
+            other.run()
+            seen[#seen + 1] = "then"
+            uv.run()
+            table.sort(seen, function(a, b) return tostring(a) < tostring(b) end)
+            answer { seen = seen, is_hidden = is_hidden, are_two = other ~= uv }
+        ]]
+        assert.same({ "127.0.0.1", 4, 5, "directory", "then", "timer" }, got.seen)
+        assert.is_true(got.is_hidden)
+        assert.is_true(got.are_two)
+    end)
 end))

@@ -167,11 +167,10 @@ local SCALARS = {
     ["nil"] = true, boolean = true, number = true, string = true, userdata = true,
 }
 
--- Straight, without varargs: a program may send often. The nine are MOST_ARGUMENTS.
-local function are_scalars(a, b, c, d, e, f, g, h, i)
-    return SCALARS[type(a)] and SCALARS[type(b)] and SCALARS[type(c)] and SCALARS[type(d)]
-        and SCALARS[type(e)] and SCALARS[type(f)] and SCALARS[type(g)] and SCALARS[type(h)]
-        and SCALARS[type(i)]
+-- Straight, without varargs: a program may send often. With the first two they are MOST_ARGUMENTS.
+local function are_scalars(c, d, e, f, g, h, i)
+    return SCALARS[type(c)] and SCALARS[type(d)] and SCALARS[type(e)] and SCALARS[type(f)]
+        and SCALARS[type(g)] and SCALARS[type(h)] and SCALARS[type(i)]
 end
 
 local function refuse(...)
@@ -184,7 +183,8 @@ local function refuse(...)
 end
 
 local function send_here(record, n, a, b, c, d, e, f, g, h, i)
-    if not are_scalars(a, b, c, d, e, f, g, h, i) then
+    if not (SCALARS[type(a)] and SCALARS[type(b)]
+        and (n <= 2 or are_scalars(c, d, e, f, g, h, i))) then
         refuse(a, b, c, d, e, f, g, h, i)
     end
     if record.closed then
@@ -196,10 +196,14 @@ local function send_here(record, n, a, b, c, d, e, f, g, h, i)
             C.uvshim_message_free(older)
         end
     end
+    local is_under_way = record.arguments
     if n <= 2 then -- most send so few
         record.arguments, record.first, record.second = n, a, b
     else
         record.arguments = { a, b, c, d, e, f, g, h, i, n = n }
+    end
+    if is_under_way then -- that wakes the loop, and brings this instead
+        return 0
     end
     local status = C.uvshim_async_send(ffi.cast(async_ptr, record.ptr))
     if status < 0 then

@@ -95,16 +95,17 @@ function _M.record_maker(fields)
         .. fields .. "}", "=record_maker"))
 end
 
---- The same for kinds that have C memory from the beginning and one callback.
+--- The same for kinds that have C memory from the beginning and one callback. These are 13 fields;
+-- beyond 16 a table is twice as large.
 -- @tparam string fields those of the kind
 -- @treturn function() a new record for `new`
 function _M.c_record_maker(fields)
     return _M.record_maker("ptr = false, id = 0, closed_in_c = false, close_callback = false,"
-        .. "callback = false, is_late = false, " .. fields)
+        .. "callback = false, " .. fields)
 end
 
 --- A new handle. Its record gets the fields that every record has; one with C memory has also
--- `id`, `ptr`, `closed_in_c` (libuv is done with it) and `is_late`.
+-- `id`, `ptr`, `closed_in_c` (libuv is done with it) and, seldom, `is_late`.
 -- @tparam table class
 -- @tparam table h its record: the fields that its class needs
 -- @treturn userdata

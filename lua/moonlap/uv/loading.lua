@@ -92,19 +92,82 @@ local function publish()
     end
 end
 
+-- The modules of this copy of the library, by name. A program may take them out of
+-- `package.loaded`, as busted does behind each file, and may have loaded the library once more
+-- since. What is loaded late must find those that it belongs to, and nobody else's.
+local own = {}
+
+local function is_ours(name)
+    return type(name) == "string" and name:sub(1, #PREFIX) == PREFIX
+end
+
+-- Is this copy the one that the program finds?
+local function is_current()
+    return package.loaded[PREFIX .. "loading"] == _M
+end
+
+-- Lets `require` find this copy's modules alone. Returns what it would have found.
+local function show_own()
+    local theirs, adopts = {}, is_current()
+    for name, module in pairs(package.loaded) do
+        if is_ours(name) then
+            theirs[name] = module
+            if adopts and own[name] == nil then -- the program has required it itself
+                own[name] = module
+            end
+            package.loaded[name] = nil
+        end
+    end
+    for name, module in pairs(own) do
+        package.loaded[name] = module
+    end
+    return theirs
+end
+
+-- The reverse. What was loaded stays where the program can find it, if that is this copy.
+local function put_back(theirs)
+    local stays = theirs[PREFIX .. "loading"] == _M
+    for name, module in pairs(package.loaded) do
+        if is_ours(name) then
+            own[name] = module
+            package.loaded[name] = stays and module or nil
+        end
+    end
+    for name, module in pairs(stays and {} or theirs) do
+        package.loaded[name] = module
+    end
+end
+
+local function load_one(module)
+    local theirs = show_own()
+    local ok, result = pcall(require, PREFIX .. module)
+    if ok and library then -- in a thread, a message may need it before the program does
+        publish()
+    end
+    put_back(theirs)
+    return ok, result
+end
+
 -- A finalizer that ran meanwhile might use what is being loaded. To start the collector again
 -- begins a collection: nothing tells how far it had got, and to put it off might double the heap.
 local function load(module)
     local collects = collectgarbage "isrunning"
     collectgarbage "stop"
-    local ok, err = pcall(require, PREFIX .. module)
+    local ok, result = load_one(module)
     if collects then
         collectgarbage "restart"
     end
     if not ok then
-        error(err, 0)
+        error(result, 0)
     end
-    publish()
+    return result
+end
+
+--- A module of this copy of the library: for those that are first wanted when the program runs.
+-- @tparam string module without the prefix
+-- @treturn table
+function _M.module(module)
+    return own[PREFIX .. module] or load(module)
 end
 
 local function module_of(name)
@@ -170,6 +233,7 @@ function _M.fill(table)
         end
     end
     publish()
+    put_back(show_own())
 end
 
 return _M

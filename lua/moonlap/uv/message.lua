@@ -13,6 +13,7 @@
 
 local ffi = require "ffi"
 local barrier = require "moonlap.uv.barrier"
+local loading = require "moonlap.uv.loading"
 
 local _M = {}
 
@@ -30,8 +31,7 @@ local kinds = {}
 _M.kinds = kinds
 
 local MODULES = {
-    A = "moonlap.uv.async", L = "moonlap.uv.fs_dir", S = "moonlap.uv.semaphore",
-    T = "moonlap.uv.thread",
+    A = "async", L = "fs_dir", S = "semaphore", T = "thread",
 }
 
 local function packed(number)
@@ -106,7 +106,7 @@ end
 
 local function kind_of(letter)
     if not kinds[letter] then
-        require(MODULES[letter])
+        loading.module(MODULES[letter])
     end
     return kinds[letter]
 end

@@ -96,6 +96,10 @@ local function call_and_park(fn, position, ...)
     end, results)
 end
 
+-- What they make and call is not compiled, either, and would be tried for each coroutine.
+jit.off(_M.park, true)
+jit.off(call_and_park, true)
+
 -- The function that parks where it may, and else is the one it wraps. It makes no closure itself:
 -- LuaJIT does not compile a function that does.
 local function parking(fn, position)

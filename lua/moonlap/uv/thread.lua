@@ -6,6 +6,7 @@ local C = require "moonlap.uv.ffi"
 local barrier = require "moonlap.uv.barrier"
 local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
+local loading = require "moonlap.uv.loading"
 local message = require "moonlap.uv.message"
 local worker = require "moonlap.uv.worker"
 
@@ -157,7 +158,7 @@ local LATER = {
 }
 for name, version in pairs(LATER) do
     methods[name] = C.uv_version() >= version and function(...)
-        return require("moonlap.uv.thread_settings").api["thread_" .. name](...)
+        return loading.module("thread_settings").api["thread_" .. name](...)
     end or nil
 end
 meta.__eq = api.thread_equal
