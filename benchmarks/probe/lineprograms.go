@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -102,3 +104,17 @@ for _, part in ipairs { %s } do
     moonlap.bench(part, function() return run(%d) end)
 end
 `
+
+// writePrograms writes the first program of each kind into a folder: LuaJIT's own record of them is made by internal/luajit/jit/oracle.
+func writePrograms(folder string) error {
+	if folder == "" {
+		return fmt.Errorf("into which folder?")
+	}
+	for _, f := range families {
+		name := strings.ReplaceAll(strings.ToLower(f.name), " ", "-") + ".lua"
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(f.program(costs[0], whole, false)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -33,7 +33,7 @@ func main() {
 	spill := flag.String("spill", "", "for heap: moonlap's --spill `DIR`")
 	limits := flag.String("limits", "300,600", "for heap with -spill: `MB` of moonlap's memory cgroup")
 	flag.Usage = func() {
-		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap|lines|real")
+		log.Println("usage: probe [flags] cost|allocations|resumes|system|captures|calls|complete|locks|flat|ring|heap|lines|real|programs DIR")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -67,6 +67,8 @@ func main() {
 		err = flat(*moonlap, paths[0], []string{"--hz", "99"}, *long)
 	case "lines":
 		err = lines(*moonlap, *before, *kinds, *length)
+	case "programs":
+		err = writePrograms(flag.Arg(1))
 	case "real":
 		err = realLines(*moonlap, *sources, *length)
 	case "heap":
@@ -77,7 +79,7 @@ func main() {
 		}
 	default:
 		flag.Usage()
-		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring, heap, lines or real?")
+		log.Fatal("cost, allocations, resumes, system, captures, calls, complete, locks, flat, ring, heap, lines, real or programs?")
 	}
 	if err != nil {
 		log.Fatal(err)

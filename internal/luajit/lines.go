@@ -148,6 +148,20 @@ func (s *bytecodeSource) Upvalue(function uint64, n int) uint64 {
 	return v
 }
 
+// TypeName is the string that type() returns: its names are those of the types of values, from nil to numbers, which count as one.
+func (s *bytecodeSource) TypeName(function uint64, kind int) uint64 {
+	const typeID, names = 3, 0x30 // FF_type; upvalues of a C function
+	r := s.vm.reader()
+	if function == 0 || r.U8(function+objectType) != typeFunction || r.U8(function+functionID) != typeID || kind >= int(r.U8(function+functionCount)) {
+		return 0
+	}
+	name := r.U64(function+names+8*uint64(kind)) & pointerMask
+	if r.Err != nil {
+		return 0
+	}
+	return name
+}
+
 // placeFrames describes the functions of a place in a trace, innermost first.
 func (vm *VM) placeFrames(r *process.Reader, t *trace, machine uint64, place jit.Place) []Frame {
 	var frames []Frame
@@ -215,4 +229,27 @@ func (vm *VM) lineRange(r *process.Reader, proto, from, to uint64) (first, last 
 		last = 0
 	}
 	return first, last
+}
+
+// Bytecode is what package jit reads of the functions of a trace.
+func (vm *VM) Bytecode() jit.Source { return &bytecodeSource{vm: vm, protos: map[uint64]*jit.Proto{}} }
+
+// Lines are those of a prototype's instructions, in their order.
+func (vm *VM) Lines(proto uint64) (all []int) {
+	const most = 1 << 16 // instructions
+	r := vm.reader()
+	for n := range min(uint64(r.U32(proto+protoSizeBC)), most) {
+		all = append(all, vm.line(r, proto, proto+protoSize+4*(n+1)))
+	}
+	return all
+}
+
+// Compiled describes the functions in which a clock's interrupt has found the trace that lies at an address: see compiledFrames.
+func (vm *VM) Compiled(address, machine uint64) []Frame {
+	r := vm.reader()
+	t := vm.readTrace(r, address)
+	if t == nil {
+		return nil
+	}
+	return vm.compiledFrames(r, t, machine, 0, false)
 }

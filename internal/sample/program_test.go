@@ -20,7 +20,7 @@ import (
 )
 
 // awaitMachine opens a program as soon as its VM is there.
-func awaitMachine(t *testing.T, pid int) *Worker {
+func awaitMachine(t testing.TB, pid int) *Worker {
 	t.Helper()
 	return Of(workertest.Await(t, pid))
 }

@@ -27,7 +27,10 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		for i := 1; i < bcC(ins) && bcOp(ins) == bcCALL; i++ {
 			arguments = append(arguments, w.read(bcA(ins)+1+i))
 		}
-		result := w.builtin(arguments, from)
+		result, ok := w.typeOf(called, arguments)
+		if !ok {
+			result = w.builtin(arguments, from)
+		}
 		w.forget(a - 1)
 		w.slots[a] = result
 		if tail {
@@ -88,6 +91,24 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 		next.base += bcC(ins) - 1 + 2
 	}
 	return next
+}
+
+// typeOf is what type() returns, which emits nothing: the trace knows the type of its argument.
+func (w *walker) typeOf(called value, arguments []value) (value, bool) {
+	function, _ := w.guardBefore(called)
+	if function == 0 && called.object {
+		function = called.bits & pointerMask
+	}
+	if function == 0 || len(arguments) == 0 {
+		return value{}, false
+	}
+	kind, ok := w.kindOf(arguments[0])
+	if !ok {
+		return value{}, false
+	}
+	name := w.source.TypeName(function, int(min(kind, typeNum-1)))
+	w.texts[name] = true
+	return value{bits: name, object: true}, name != 0
 }
 
 // builtin finds what a function of LuaJIT's own, or of C, has computed of its arguments, where that is one instruction. from is the

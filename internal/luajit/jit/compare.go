@@ -194,8 +194,17 @@ func (w *walker) kindOf(v value) (kind uint8, ok bool) {
 	if c, ok := w.t.Constants[v.ref]; ok && v.ref != 0 {
 		return c.kind(), true
 	}
-	if v.number {
+	switch {
+	case v.number:
 		return typeNum, true
+	case v.object && w.texts[v.bits]:
+		return typeStr, true
+	case v.object:
+		for _, c := range w.t.Constants {
+			if c.Op == KGC && c.Value&pointerMask == v.bits&pointerMask {
+				return c.kind(), true
+			}
+		}
 	}
 	return typeNil, v.absent
 }

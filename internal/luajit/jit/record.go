@@ -52,7 +52,9 @@ func (w *walker) plain(ins uint32, op int) {
 	case op == bcKNUM:
 		set(w.numberOf(bcD(ins)))
 	case op == bcKSTR || op == bcKCDATA:
-		set(w.object(bcD(ins)))
+		v := w.object(bcD(ins))
+		w.texts[v.bits] = op == bcKSTR
+		set(v)
 	case op == bcKNIL:
 		for s := bcA(ins); s <= bcD(ins); s++ {
 			w.slots[w.in.base+s] = value{}

@@ -78,7 +78,9 @@ func shapeOf(i Instruction) shape {
 		return shape{main: set(x86asm.CALL, x86asm.CMP), other: hashes, call: true}
 	case ASTORE, HSTORE, USTORE, FSTORE, XSTORE:
 		return shape{main: set(x86asm.MOV, x86asm.MOVSD_XMM, x86asm.MOVSS), other: tags}
-	case SNEW, XSNEW, TNEW, TDUP, CNEW, CNEWI, TOSTR, BUFSTR, STRTO:
+	case CNEW, CNEWI: // the type and the mark of the collector are written behind the call
+		return shape{main: calls, other: set(x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.OR, x86asm.MOVZX), call: true}
+	case SNEW, XSNEW, TNEW, TDUP, TOSTR, BUFSTR, STRTO:
 		return shape{main: calls, other: set(x86asm.TEST, x86asm.ADD, x86asm.SUB), call: true}
 	case BUFHDR:
 		return shape{main: set(x86asm.MOV, x86asm.LEA), other: set(x86asm.AND, x86asm.OR, x86asm.CALL), call: true}

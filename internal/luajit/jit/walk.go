@@ -6,6 +6,8 @@ type Source interface {
 	At(pc uint64) *Proto                   // the one that an instruction belongs to; nil: that is not known
 	Lua(function uint64) uint64            // the prototype of a function that is one of Lua; else 0
 	Upvalue(function uint64, n int) uint64 // the value of a function's variable outside
+	// TypeName is the string that a function returns for values of a type, by its number in the IR; 0 where it is not LuaJIT's type().
+	TypeName(function uint64, kind int) uint64
 }
 
 // An activation is a function that runs in a trace.
@@ -59,6 +61,7 @@ type walker struct {
 	least     map[Ref]int      // snapshots: from this instruction on, this step or a later one
 	most      map[Ref]int      // up to this instruction, this step or one before
 	fields    map[field]value
+	texts     map[uint64]bool    // addresses of strings
 	stored    map[variable]value // in variables outside
 	nearby    []between          // by instruction, when the way is at its end
 	passed    Ref                // what the last snapshot on the way lies before
@@ -75,7 +78,7 @@ const mostSteps = 1 << 14
 func (t *Trace) walk(source Source, root uint64) *walker {
 	w := &walker{
 		t: t, source: source, end: t.end(), slots: map[int]value{}, loads: map[int]Ref{},
-		fields: map[field]value{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
+		fields: map[field]value{}, texts: map[uint64]bool{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
 	}
 	if loop := t.loop(); loop != 0 {
 		w.end = loop

@@ -14,7 +14,7 @@ import (
 )
 
 // Script runs code in a LuaJIT until the test ends. Without LuaJIT the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func Script(t *testing.T, code string) *exec.Cmd {
+func Script(t testing.TB, code string) *exec.Cmd {
 	t.Helper()
 	found, err := runtime.Find(t.Context(), runtime.LuaJIT, runtime.Options{Path: os.Getenv("PATH")})
 	if err != nil {

@@ -49,7 +49,7 @@ func Open(t *testing.T, pid int) *worker.Worker {
 }
 
 // Await opens a program as soon as its VM is there.
-func Await(t *testing.T, pid int) *worker.Worker {
+func Await(t testing.TB, pid int) *worker.Worker {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		w, err := worker.OpenProgram(pid)
@@ -65,7 +65,7 @@ func Await(t *testing.T, pid int) *worker.Worker {
 }
 
 // forbidden skips a test that this user may not run, unless MOONLAP_TEST_REQUIRE_ALL is set.
-func forbidden(t *testing.T, err error) {
+func forbidden(t testing.TB, err error) {
 	if errors.Is(err, os.ErrPermission) && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
 		t.Skip(err)
 	}
