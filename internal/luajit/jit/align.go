@@ -71,6 +71,20 @@ func (t *Trace) align() code {
 	return c
 }
 
+// tail is the offset behind the code of the last instruction: what is there belongs to none.
+func (t *Trace) tail() int {
+	last := t.Snapshots[len(t.Snapshots)-1]
+	for r := last.Ref; r < t.end(); r++ {
+		if o := t.IR[r-Bias].Op; o != NOP && o != RENAME && o != PHI {
+			return len(t.Code)
+		}
+	}
+	if t.Loop != 0 || len(t.Snapshots) == 1 {
+		return len(t.Code)
+	}
+	return last.Offset
+}
+
 // loop is the reference of LOOP, 0 where the trace has none.
 func (t *Trace) loop() Ref {
 	if t.Loop == 0 {

@@ -45,12 +45,20 @@ func NewMap(t *Trace, source Source, root uint64) *Map {
 		copies = t.copies(loop)
 	}
 	known := map[Span]uint16{}
+	tail := Span{t.end(), t.end()}
 	for i, one := range c.list {
 		span := t.costly(c.spans[i])
+		if one.at >= t.tail() {
+			span = tail
+		}
 		n, ok := known[span]
 		if !ok {
 			n = uint16(len(m.places))
-			m.places = append(m.places, w.place(span, loop, copies))
+			place := w.place
+			if span == tail {
+				place = func(Span, Ref, map[Ref]Span) Place { return w.ending() }
+			}
+			m.places = append(m.places, place(span, loop, copies))
 			known[span] = n
 		}
 		m.ends, m.which = append(m.ends, uint32(one.end)), append(m.which, n)
@@ -261,7 +269,7 @@ func (w *walker) common(all stepSet) Place {
 	if in == nil {
 		return nil
 	}
-	last := Call{Function: in.function, Proto: in.proto.Address, Whole: whole}
+	var from, to uint64
 	for _, n := range all {
 		if n < 0 {
 			continue
@@ -270,12 +278,19 @@ func (w *walker) common(all stepSet) Place {
 		for a := w.steps[n].in; a != in; a = a.caller {
 			pc = a.call
 		}
-		if last.From == 0 || pc < last.From {
-			last.From = pc
+		if from == 0 || pc < from {
+			from = pc
 		}
-		last.To = max(last.To, pc)
+		to = max(to, pc)
 	}
-	place := Place{last}
+	place := in.place(from, to)
+	place[len(place)-1].Whole = whole
+	return place
+}
+
+// place is between two instructions of an activation.
+func (in *activation) place(from, to uint64) Place {
+	place := Place{{Function: in.function, Proto: in.proto.Address, From: from, To: to}}
 	for a := in; a.caller != nil; a = a.caller {
 		place = append(Place{{Function: a.caller.function, Proto: a.caller.proto.Address, From: a.call, To: a.call}}, place...)
 	}

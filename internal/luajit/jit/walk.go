@@ -319,17 +319,8 @@ func (w *walker) lost() bool {
 		if !ok {
 			return false
 		}
-		outermost := w.in
-		for outermost.caller != nil {
-			outermost = outermost.caller
-		}
-		if c, ok := w.t.Constants[s.Slots[0]]; ok && c.Op == KGC && s.Slots[0] != 0 { // a tail call has put it there
-			if p := w.source.Proto(w.source.Lua(c.Value & pointerMask)); p != nil {
-				outermost = &activation{function: c.Value & pointerMask, proto: p, base: 2}
-			}
-		}
 		w.next++
-		if !w.enter(s, outermost) {
+		if !w.enter(s, w.outermost(s)) {
 			w.may = everything
 			continue
 		}
@@ -353,6 +344,30 @@ func (w *walker) lost() bool {
 		w.pc = next
 		return true
 	}
+}
+
+// outermost is the activation of the function that is the outermost one at a snapshot.
+func (w *walker) outermost(s Snapshot) *activation {
+	a := w.in
+	for a.caller != nil {
+		a = a.caller
+	}
+	if c, ok := w.t.Constants[s.Slots[0]]; ok && c.Op == KGC && s.Slots[0] != 0 { // a tail call has put it there
+		if p := w.source.Proto(w.source.Lua(c.Value & pointerMask)); p != nil {
+			return &activation{function: c.Value & pointerMask, proto: p, base: 2}
+		}
+	}
+	return a
+}
+
+// ending is where the trace leads to. What it has computed goes back to the stack there, behind the code of its last instruction; the last
+// snapshot knows the place, whether or not the way there is known.
+func (w *walker) ending() Place {
+	s := w.t.Snapshots[len(w.t.Snapshots)-1]
+	if w.t.Loop != 0 || !w.enter(s, w.outermost(s)) {
+		return nil
+	}
+	return w.in.place(w.pc, w.pc)
 }
 
 // opposite is the comparison which a snapshot leads behind, on the way that was not taken.
