@@ -121,7 +121,7 @@ var (
 	upvalue    = operands.and(ops(UREFO, UREFC, ULOAD, USTORE, OBAR, EQ, FLOAD, SUB, ULT, UGT, ADD, UGE, HIOP))
 	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE))
 	joined     = operands.and(ops(BUFHDR, BUFPUT, BUFSTR, TOSTR, CALLL, CALLN, CALLA, CARG, SNEW, TMPREF))
-	computed   = ops(BNOT, BSWAP, BAND, BOR, BXOR, BSHL, BSHR, BSAR, BROL, BROR, FPMATH, MIN, MAX, ABS, POW, LDEXP)
+	computed   = ops(BNOT, BSWAP, BAND, BOR, BXOR, BSHL, BSHR, BSAR, BROL, BROR, FPMATH, MIN, MAX, ABS, POW, LDEXP, TOSTR, STRTO, SNEW)
 	// helpers are what is emitted for the operands of what the instruction is about.
 	helpers  = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, FREF, KSLOT, UREFO, UREFC, BUFHDR, BUFPUT, CARG, NEWREF))
 	measured = operands.and(ops(FLOAD, ALEN, CALLL))

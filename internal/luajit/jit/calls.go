@@ -11,22 +11,19 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		}
 	}
 	called := w.read(bcA(ins))
+	var arguments []value
 	if bcOp(ins) == bcCALL || bcOp(ins) == bcCALLT {
 		count := bcC(ins)
 		if tail {
 			count = bcD(ins)
 		}
 		for i := 1; i < count; i++ {
-			w.read(bcA(ins) + 1 + i)
+			arguments = append(arguments, w.read(bcA(ins)+1+i))
 		}
 	}
 	from := w.cursor
 	next := w.callee(called, a, pc, tail)
 	if next == nil {
-		var arguments []value
-		for i := 1; i < bcC(ins) && bcOp(ins) == bcCALL; i++ {
-			arguments = append(arguments, w.read(bcA(ins)+1+i))
-		}
 		result, ok := w.typeOf(called, arguments)
 		if !ok {
 			result = w.builtin(arguments, from)
@@ -118,6 +115,11 @@ func (w *walker) builtin(arguments []value, from Ref) value {
 		return value{}
 	}
 	result := w.findBy(computed, func(i Instruction) int {
+		if i.Op == SNEW { // a part of a string
+			if part, ok := w.t.At(i.Op1); ok && part.Op == STRREF {
+				i = Instruction{Op: FPMATH, Op1: part.Op1}
+			}
+		}
 		for _, v := range arguments {
 			if v.ref != 0 && (w.is(i.Op1, v) == same || definitions[i.Op].refs[1] && w.is(i.Op2, v) == same) {
 				return same
@@ -236,12 +238,8 @@ func (w *walker) leave(results []value) (uint64, bool) {
 			}
 			w.anchor(r)
 			w.in = &activation{proto: p, base: w.in.base}
-			w.slots, w.loads = map[int]value{}, map[int]Ref{}
-			for later := r; later < w.end; later++ {
-				if load := w.t.IR[later-Bias]; load.Op == SLOAD {
-					w.loads[int(load.Op1)] = later
-				}
-			}
+			w.slots = map[int]value{}
+			w.loadsFrom(r + 1)
 			return back, true
 		}
 		return 0, false

@@ -204,7 +204,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	code.check(t, "machine instructions", 0.004, 0.13)
+	code.check(t, "machine instructions", 0.005, 0.13)
 	heads.check(t, "lines before loops", 0.004, 0.09)
 	loops.check(t, "lines in loops", 0.007, 0.09)
 }

@@ -77,19 +77,13 @@ const mostSteps = 1 << 14
 // walk follows the trace from its start on. root is the function that its outermost frame is of, as far as it is known.
 func (t *Trace) walk(source Source, root uint64) *walker {
 	w := &walker{
-		t: t, source: source, end: t.end(), slots: map[int]value{}, loads: map[int]Ref{},
+		t: t, source: source, end: t.end(), slots: map[int]value{},
 		fields: map[field]value{}, texts: map[uint64]bool{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
 	}
 	if loop := t.loop(); loop != 0 {
 		w.end = loop
 	}
-	for r := First; r < w.end; r++ {
-		if i := t.IR[r-Bias]; i.Op == SLOAD {
-			if _, ok := w.loads[int(i.Op1)]; !ok {
-				w.loads[int(i.Op1)] = r
-			}
-		}
-	}
+	w.loadsFrom(First)
 	outermost := &activation{function: root, base: 2}
 	if root != 0 {
 		outermost.proto = source.Proto(source.Lua(root))
@@ -132,6 +126,19 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 	}
 	w.finish()
 	return w
+}
+
+// loadsFrom notes the first load of each slot from an instruction on, up to where the trace returns to a lower frame: there slots are
+// others.
+func (w *walker) loadsFrom(r Ref) {
+	w.loads = map[int]Ref{}
+	for ; r < w.end && w.t.IR[r-Bias].Op != RETF; r++ {
+		if i := w.t.IR[r-Bias]; i.Op == SLOAD {
+			if _, ok := w.loads[int(i.Op1)]; !ok {
+				w.loads[int(i.Op1)] = r
+			}
+		}
+	}
 }
 
 // loopAround is the numeric loop whose end and index a side trace checks before all else; 0: it does not. LuaJIT does so where the

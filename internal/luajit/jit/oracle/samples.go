@@ -136,7 +136,7 @@ func (t *trace) last() (end uint64) {
 	return end
 }
 
-// innermost is the line of the function that is the innermost of so many.
+// innermost is the line of the function that is the innermost of N.
 func innermost(truth []int, deep int) int { return truth[min(deep, len(truth))-1] }
 
 func (s *subject) traceAt(machine uint64) *trace {

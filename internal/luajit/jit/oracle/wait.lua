@@ -1,4 +1,5 @@
--- Run the program of the first argument for the seconds of CPU time of the second; then wait, so that it can be read.
+-- Run the program of the first argument for the seconds of CPU time of the second.
+-- Then wait, so that it can be read.
 local run = dofile(arg[1])
 local stop = os.clock() + tonumber(arg[2])
 repeat run(1000) until os.clock() > stop

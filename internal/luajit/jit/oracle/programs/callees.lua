@@ -21,7 +21,7 @@ local function work(n)
     x = handlers[i % 3 + 1](x, 2)
     x = apply(add, x, 3)
     x = tail(handlers[1], x, 4)
-    local ok, y = pcall(sub, x, 5)
+    local _, y = pcall(sub, x, 5)
     x = y + 1
     x = select(2, x, add(x, 6)) + select('#', x, 1)
     x = tonumber(x) + math.abs(sub(x, 1))

@@ -1,6 +1,6 @@
 local function work(n)
   local a, b, c, d, x = 1, 2, 3, 4, 1
-  for i = 1, n do
+  for _ = 1, n do
     a = x / (a + 0.1)
     b = x / (b + 0.1); b = x / (b + 0.2)
     c = x / (c + 0.1); c = x / (c + 0.2); c = x / (c + 0.3)

@@ -14,7 +14,7 @@ local function work(n)
     local s = "k" .. i % 16
     keep[s] = #s
     p = p + Point(0.5, x)
-    x = p:norm() / 1e9 + 1
+    x = p:norm() / 1e9 + #keep % 2
     keep[9] = { name = s, at = x }
     t[#t + 1] = x
     p.x = x

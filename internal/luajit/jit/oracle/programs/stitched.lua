@@ -6,7 +6,7 @@ local function scale(v, by)
 end
 local function work(n)
   local x, t = 1, { 1, 2 }
-  for i = 1, n do
+  for _ = 1, n do
     x = x / 1.1 + 1
     x = frexp(x) + 0.5
     t[1] = x
@@ -14,7 +14,7 @@ local function work(n)
     getenv("HOME")
     t[2] = x * 2
     x = scale(x, 1.5)
-    x = x + t[2] * 0.25
+    t[1] = x + t[2] * 0.25
     local a, b = unpack(t)
     x = a / (b + 1)
   end

@@ -1,4 +1,5 @@
-local byte, sub, find, format, char = string.byte, string.sub, string.find, string.format, string.char
+local byte, sub, find = string.byte, string.sub, string.find
+local format, char = string.format, string.char
 local text = ("key=value; other=thing, "):rep(8)
 local function skip(s, i)
   while byte(s, i) == 32 do
@@ -8,7 +9,7 @@ local function skip(s, i)
 end
 local function work(n)
   local count, at = 0, 1
-  for i = 1, n do
+  for _ = 1, n do
     local c = byte(text, at)
     if c == 61 then
       count = count + 1

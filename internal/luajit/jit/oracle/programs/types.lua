@@ -11,7 +11,7 @@ local function size(v)
 end
 local function work(n)
   local x, t, s = 1, { size = 3 }, "abcdef"
-  for i = 1, n do
+  for _ = 1, n do
     x = x + size(s)
     if type(x) ~= "number" then
       error("never")

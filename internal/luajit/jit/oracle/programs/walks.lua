@@ -19,7 +19,7 @@ local function work(n)
       x = x + v
       h[k] = v
     end
-    each(function(i, v)
+    each(function(_, v)
       x = x * 0.5 + v
     end)
     local i = 20

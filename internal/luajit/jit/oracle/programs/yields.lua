@@ -12,7 +12,7 @@ local function produce(n)
 end
 local function work(n)
   local sum, f = 0, wrap(produce)
-  for i = 1, n / 50 do
+  for _ = 1, n / 50 do
     sum = sum + f(n)
     for j = 1, 40 do
       sum = sum / (j + 1)
