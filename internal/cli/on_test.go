@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +77,90 @@ func sshServer(ts *testscript.TestScript, neg bool, names []string) {
 	}
 	text, _ := os.ReadFile(filepath.Join(folder, "log"))
 	ts.Fatalf("the ssh server does not answer: %s", text)
+}
+
+// haveSlurm reports whether a cluster can be started here: by root, with Slurm's and munge's daemons.
+func haveSlurm(t *testing.T) (bool, error) {
+	var missing error
+	for _, program := range []string{"/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged", "srun"} {
+		_, err := exec.LookPath(program)
+		missing = errors.Join(missing, err)
+	}
+	if missing == nil && os.Getuid() != 0 {
+		missing = errors.New("slurmd wants root")
+	}
+	if missing != nil && os.Getenv("MOONLAP_TEST_REQUIRE_ALL") == "" {
+		t.Logf("not tested: %v", missing)
+		return false, nil
+	}
+	return missing == nil, missing
+}
+
+// slurmCluster starts a cluster of the script's own: two nodes, both this machine.
+func slurmCluster(ts *testscript.TestScript, neg bool, args []string) {
+	folder, err := os.MkdirTemp("", "slurm") // a socket's path is short
+	ts.Check(err)
+	ts.Check(os.Chmod(folder, 0o755))
+	ts.Defer(func() { os.RemoveAll(folder) })
+	ts.Check(os.WriteFile(filepath.Join(folder, "key"), []byte(rand.Text()+rand.Text()), 0o400))
+	ports := make([]string, 3)
+	for i := range ports {
+		freePort(ts, false, []string{"SLURMPORT"})
+		ports[i] = ts.Getenv("SLURMPORT")
+	}
+	hostname, err := os.Hostname()
+	ts.Check(err)
+	conf := filepath.Join(folder, "slurm.conf")
+	ts.Check(os.WriteFile(conf, []byte(strings.NewReplacer("FOLDER", folder, "HOST", hostname, "PORT0", ports[0], "PORT1", ports[1], "PORT2", ports[2]).Replace(`
+ClusterName=test
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort=PORT0
+SlurmUser=root
+AuthInfo=socket=FOLDER/munge.sock
+StateSaveLocation=FOLDER/state
+SlurmdSpoolDir=FOLDER/spool-%n
+SlurmctldPidFile=FOLDER/slurmctld.pid
+SlurmdPidFile=FOLDER/slurmd-%n.pid
+SlurmctldLogFile=FOLDER/slurmctld.log
+SlurmdLogFile=FOLDER/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT1 CPUs=1
+NodeName=n2 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT2 CPUs=1
+PartitionName=main Nodes=n1,n2 Default=YES MaxTime=10 State=UP
+`)), 0o644))
+	ts.Setenv("SLURM_CONF", conf)
+	start := func(program string, args ...string) {
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "SLURM_CONF="+conf)
+		log, err := os.Create(filepath.Join(folder, filepath.Base(program)+".out"))
+		ts.Check(err)
+		cmd.Stdout, cmd.Stderr = log, log
+		ts.Check(cmd.Start())
+		ts.Defer(func() {
+			cmd.Process.Signal(syscall.SIGTERM)
+			time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+			cmd.Wait()
+			log.Close()
+		})
+	}
+	start("/usr/sbin/munged", "--foreground", "--force", "--key-file="+folder+"/key", "--socket="+folder+"/munge.sock",
+		"--pid-file="+folder+"/munged.pid", "--log-file="+folder+"/munged.log", "--seed-file="+folder+"/seed")
+	start("/usr/sbin/slurmctld", "-D", "-f", conf)
+	start("/usr/sbin/slurmd", "-D", "-f", conf, "-N", "n1")
+	start("/usr/sbin/slurmd", "-D", "-f", conf, "-N", "n2")
+	for range 600 {
+		cmd := exec.Command("sinfo", "-h", "-o", "%T %D")
+		cmd.Env = append(os.Environ(), "SLURM_CONF="+conf)
+		if out, err := cmd.Output(); err == nil && strings.TrimSpace(string(out)) == "idle 2" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("the cluster does not become idle; see %s", folder)
 }
 
 func TestHostNames(t *testing.T) {

@@ -65,6 +65,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return namespaces(t)
 			case "mounts":
 				return mounts(t)
+			case "slurm":
+				return haveSlurm(t)
 			case "sshd":
 				return haveSSHD(t)
 			case "luasocket":
@@ -101,6 +103,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"freeport":   freePort,
 			"kept":       kept,
 			"signal":     sendSignal,
+			"slurm":      slurmCluster,
 			"sshd":       sshServer,
 		},
 	}

@@ -125,7 +125,10 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	if release, err := runtime.Guard(cmd.Process.Pid); err == nil { // the host notices, should we be killed
 		defer release()
 	}
-	kill := sync.OnceFunc(func() { cmd.Process.Kill() })
+	kill := sync.OnceFunc(func() { // srun cancels its job when it is asked to end
+		cmd.Process.Signal(syscall.SIGTERM)
+		time.AfterFunc(grace, func() { cmd.Process.Kill() })
+	})
 	defer kill()
 	var notes sync.WaitGroup
 	notes.Go(func() { c.listen(said) })
