@@ -31,10 +31,11 @@ type Benchmark struct {
 	extra       int64             // of the sampling, taken off each lap now
 	limit       int64             // laps
 	duration    int64             // clock units; 0: no end
-	until       int64             // reading that ends the run
+	until       int64             // reading that ends the run, or is the time for a look at yardsticks
 	state       state
 	overhead    calibration // of laps with fences
 	sampling    sampling
+	watch       *watch // nil: nobody looks at yardsticks
 }
 
 // recentLaps is a power of two above blockLaps.
@@ -126,6 +127,9 @@ func (b *Benchmark) reset(limit int64) {
 	if b.sampled {
 		b.sampling.turn = recentLaps
 	}
+	if b.watch != nil {
+		b.Watch()
+	}
 }
 
 // calibrate uses b itself, which has to be reset afterwards.
@@ -164,7 +168,7 @@ func (b *Benchmark) Next() bool {
 	if b.fenced {
 		fence()
 	}
-	return reading < b.until || b.end()
+	return reading < b.until || b.passed(reading)
 }
 
 // next is Next for the first lap and the last, and where fences come or go.
@@ -179,6 +183,9 @@ func (b *Benchmark) next() bool {
 		if b.fenced {
 			b.extra = b.sampling.extra
 		}
+	}
+	if b.state == fresh && b.watch != nil {
+		b.watch.see(b.watch.yardsticks.Look())
 	}
 	if b.fenced {
 		fence()
@@ -199,7 +206,42 @@ func (b *Benchmark) next() bool {
 	if b.fenced {
 		fence()
 	}
-	return b.count < b.limit && reading < b.until || b.end()
+	if b.count >= b.limit {
+		return b.end()
+	}
+	return reading < b.until || b.passed(reading)
+}
+
+// passed is what happens at a reading that is not before b.until: the run ends, or the yardsticks are
+// looked at. It returns what Next returns. What a look takes is in no lap.
+func (b *Benchmark) passed(reading int64) bool {
+	w := b.watch
+	if w == nil || reading >= w.finish {
+		return b.end()
+	}
+	b.takePending()
+	w.take(&b.tally, w.yardsticks.Look())
+	if b.fenced {
+		fence()
+	}
+	b.last = b.read()
+	spent := b.last - reading
+	b.first += spent
+	for i := range b.recent {
+		b.recent[i] += spent
+	}
+	w.spent += spent
+	b.until = min(w.finish, b.last+max(w.every, watchShare*spent))
+	return true
+}
+
+// takePending tallies the last lap now. The next reading goes the slow way, which knows that there is none pending.
+func (b *Benchmark) takePending() {
+	if b.pending != none {
+		b.tallyPending()
+		b.pending = none
+		b.attend = 0
+	}
 }
 
 func (b *Benchmark) begin(reading int64) {
@@ -209,10 +251,17 @@ func (b *Benchmark) begin(reading int64) {
 	if b.duration > 0 && reading < math.MaxInt64-b.duration {
 		b.until = reading + b.duration
 	}
+	if b.watch != nil {
+		b.watch.finish, b.until = b.until, min(b.until, reading+b.watch.every)
+	}
 }
 
 // end returns what Next returns at the end.
 func (b *Benchmark) end() bool {
+	if b.watch != nil && b.state == running {
+		b.takePending()
+		b.watch.take(&b.tally, b.watch.yardsticks.Look())
+	}
 	b.state = ended
 	b.attend = 0
 	return false
@@ -232,20 +281,25 @@ func (b *Benchmark) tallyPending() {
 // Result is the laps that are complete so far. It measures the overhead again, for
 // some milliseconds: a clock that became slower or faster meanwhile shows in OverheadPM.
 func (b *Benchmark) Result() *Result {
-	if b.pending != none {
-		b.tallyPending()
-		b.pending = none
-		b.attend = 0
+	b.takePending()
+	if b.watch != nil && b.state == running {
+		b.watch.take(&b.tally, b.watch.yardsticks.Look())
 	}
 	b.sum = float64(b.last - b.first - b.sampling.removed) // laps are gapless
 	again := &Benchmark{clock: b.clock, useCounter: b.useCounter}
 	b.overhead = b.overhead.again(again.calibrate(true))
-	if !b.sampled {
-		return newResult(&b.tally, b.clock, b.overhead)
+	overhead := b.overhead
+	if b.sampled {
+		b.sampling.unfenced = b.sampling.unfenced.again(again.calibrate(false))
+		overhead = b.sampling.overhead(b.overhead)
 	}
-	b.sampling.unfenced = b.sampling.unfenced.again(again.calibrate(false))
-	r := newResult(&b.tally, b.clock, b.sampling.overhead(b.overhead))
-	r.Overhead += float64(b.sampling.removed) / float64(max(1, b.count)) * b.scale()
+	r := newResult(&b.tally, b.clock, overhead)
+	if b.sampled {
+		r.Overhead += float64(b.sampling.removed) / float64(max(1, b.count)) * b.scale()
+	}
+	if b.watch != nil {
+		r.Quiet = b.watch.result(overhead.cost, b.scale())
+	}
 	return r
 }
 

@@ -5,6 +5,7 @@ import (
 	"log"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/moonlap/moonlap/lap"
 )
@@ -20,6 +21,17 @@ func TestBenchmarkOfThePage(t *testing.T) {
 	fmt.Println(b.Histogram(10))
 	if n := b.Result().Count(); n != 100_000 {
 		t.Errorf("%d laps", n)
+	}
+}
+
+func TestQuietMomentsOfThePage(t *testing.T) {
+	quietly(t)
+	b := lap.NewBenchmarkFor(100 * time.Millisecond).Watch()
+	for b.Next() {
+		work()
+	}
+	if quiet := b.Result().Quiet; quiet != nil {
+		fmt.Println(quiet.Share, quiet.Percentile(50))
 	}
 }
 

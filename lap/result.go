@@ -10,6 +10,7 @@ type Result struct {
 	Clock      string  // "monotonic", "tsc", "cntvct"
 	Overhead   float64 // of timing one lap or span, ns; already taken off
 	OverheadPM float64 // ± of it, ns
+	Quiet      *Quiet  // what yardsticks saw; nil without [Benchmark.Watch]
 }
 
 func newResult(t *tally, c clock, overhead calibration) *Result {
@@ -32,6 +33,9 @@ func (r *Result) SummaryClamp(bins int, lowest, highest time.Duration) *Summary 
 
 func (r *Result) note(s *Summary) *Summary {
 	s.Clock, s.Overhead, s.OverheadPM = r.Clock, r.Overhead, r.OverheadPM
+	if q := r.Quiet; q != nil {
+		s.Quiet, s.QuietP50, s.Slower = q.Share, float64(q.Percentile(50)), q.Slower
+	}
 	return s
 }
 

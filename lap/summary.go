@@ -18,6 +18,9 @@ type Summary struct {
 	Width                      int    // of the longest bar in characters
 	Clock                      string // of a [Result]; empty otherwise
 	Overhead, OverheadPM       float64
+	// Of a [Result] whose yardsticks saw a disturbance: the share of the laps that ran in quiet moments, their
+	// median, and by how much the yardsticks took longer beside the others. Quiet is 0 where nobody looked.
+	Quiet, QuietP50, Slower float64
 }
 
 // A Bin is one bar: Count values from Start up to the next bin's.
@@ -98,7 +101,7 @@ func (s *Summary) Divide(n int) {
 	if n < 1 {
 		return
 	}
-	for _, v := range []*float64{&s.Minimum, &s.Average, &s.Maximum, &s.P50, &s.P90, &s.P99, &s.P999, &s.P9999} {
+	for _, v := range []*float64{&s.Minimum, &s.Average, &s.Maximum, &s.P50, &s.P90, &s.P99, &s.P999, &s.P9999, &s.QuietP50} {
 		*v /= float64(n)
 	}
 	for i := range s.Bins {
@@ -129,6 +132,10 @@ func (s *Summary) StringStats() string {
 	if s.Clock != "" {
 		text += fmt.Sprintf("  overhead of %s ±%s a lap taken off;  clock %s\n",
 			duration(s.Overhead), duration(s.OverheadPM), s.Clock)
+	}
+	if s.Quiet > 0 && s.Quiet < 1 {
+		text += fmt.Sprintf("  %.0f %% of the laps in quiet moments, p50 %s;  the machine slowed by %.0f %% in the others\n",
+			100*s.Quiet, duration(s.QuietP50), 100*s.Slower)
 	}
 	return text
 }

@@ -22,9 +22,10 @@ func figuresOf(rule *record.Comparing, cases []record.Case) (figures []figure) {
 	}
 	kinds := whole.Figures(cases)
 	for i, kind := range kinds {
-		f := figure{of: func(runs []*record.ProcessRecord, _ quiet.Best) (ns float64, disturbed, ok bool) {
+		f := figure{of: func(runs []*record.ProcessRecord, best quiet.Best) (ns float64, disturbed, ok bool) {
+			_, disturbed, _ = stat.Location(runs[0], best)
 			ns, ok = kind.Of(runs[0])
-			return ns, false, ok
+			return ns, disturbed, ok
 		}}
 		if rule == nil {
 			f.turns = sequential.NewTurns(nil, cases)

@@ -307,9 +307,7 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
 	}
-	if keepErr := yardsticks.Keep(quiet.Seen(rec)); keepErr != nil {
-		fmt.Fprintf(sys.Stderr, "moonlap: the machine's best is not kept: %v\n", keepErr)
-	}
+	keepBest(sys, yardsticks, rec)
 	results := stat.Summarize(rec)
 	results.Comparisons = stat.CompareTurns(rec, results)
 	past.compare(results)
@@ -326,6 +324,13 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 		return errors.Join(failed, err)
 	}
 	return outcome(results)
+}
+
+// keepBest keeps the best that a run saw of the yardsticks. Where that fails, the run does not.
+func keepBest(sys Sys, kept *store.Yardsticks, rec *record.Record) {
+	if err := kept.Keep(quiet.Seen(rec)); err != nil {
+		fmt.Fprintf(sys.Stderr, "moonlap: the machine's best is not kept: %v\n", err)
+	}
 }
 
 func opening(sys Sys, kind, file string) record.Run {

@@ -55,9 +55,7 @@ func runNoise(ctx context.Context, sys Sys, o doctorOptions) error {
 	if !ok {
 		return fmt.Errorf("there are no yardsticks here: they take x86-64 and a kernel that trusts the time-stamp counter (moonlap doctor: clock)")
 	}
-	if err := seen.Keep(quiet.Seen(rec)); err != nil {
-		fmt.Fprintf(sys.Stderr, "moonlap: the machine's best is not kept: %v\n", err)
-	}
+	keepBest(sys, seen, rec)
 	if o.json {
 		out := jsontext.NewEncoder(sys.Stdout)
 		out.SetIndent("", "  ")

@@ -17,6 +17,7 @@ import (
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
 	"github.com/moonlap/moonlap/internal/stat/whole"
+	"github.com/moonlap/moonlap/internal/store"
 )
 
 type timeOptions struct {
@@ -76,6 +77,7 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 
 	f.IntVar(&o.plan.Processes, "runs", 0, "exactly `N` runs a command, instead of --time")
 	f.DurationVar(&o.plan.Time, "time", 10*time.Second, "time budget a command")
+	f.DurationVar(&o.plan.WaitQuiet, "wait-quiet", 0, "up to so much more time while the machine has no quiet moment")
 	f.Float64Var(&o.plan.Precision, "precision", 0.01, "a command alone is done when its interval is ± this share")
 	o.rule.addFlags(f, "a command")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
@@ -195,7 +197,10 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	}
 	m := bench.Measurement{Sides: []bench.Side{{Options: o.plan}}, Comparing: o.comparing}
 	line := newProgress(sys)
-	rec, err := bench.Run(ctx, m, opening(sys, record.KindTime, ""), sink.write, func(p bench.Progress) {
+	begun := opening(sys, record.KindTime, "")
+	yardsticks := store.ReadYardsticks(begun.Environment, sys.Now())
+	begun.Yardsticks = yardsticks.Best()
+	rec, err := bench.Run(ctx, m, begun, sink.write, func(p bench.Progress) {
 		what := "warming up, " + p.Case
 		if p.Round > 0 {
 			what = fmt.Sprintf("round %d, %s", p.Round, p.Case)
@@ -209,6 +214,7 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 	if len(rec.Processes) == 0 && err != nil {
 		return err
 	}
+	keepBest(sys, yardsticks, rec)
 	res := whole.Summarize(rec)
 	if o.out != "-" {
 		reportErr := writeTimeReport(sys, res, o.format)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/view/watch"
 )
@@ -139,6 +141,7 @@ func runWatch(ctx context.Context, sys Sys, o watchOptions) error {
 	all := &watch.Watching{
 		Choice: o.Choice, Every: o.every, Once: o.once, Waits: o.listen != "", Dicts: o.dicts, Top: o.top,
 		Kinds: o.evidence.wanted(), Budget: float64(o.budget), Now: sys.Now,
+		Best: store.ReadYardsticks(runtime.Environment(""), sys.Now()).Best(),
 	}
 	if len(all.Kinds) > 0 {
 		if err := observe.Possible(); err != nil {

@@ -3,18 +3,20 @@ package record
 // Results are what stat makes of a record, and what `--format json` prints on
 // every command.
 type Results struct {
-	Schema      string       `json:"schema"`
-	Kind        string       `json:"kind"`
-	Environment Environment  `json:"environment"`
-	Runtime     *Runtime     `json:"runtime,omitempty"`
-	VMs         []VM         `json:"vms,omitempty"` // every distinct VM that ran
-	Nginx       *Nginx       `json:"nginx,omitempty"`
-	Clock       *Clock       `json:"clock,omitempty"`
-	Seed        uint64       `json:"seed"`
-	Warnings    []Warning    `json:"warnings"`
-	Cases       []CaseResult `json:"cases"`
-	Comparisons []Comparison `json:"comparisons"`
-	Complete    bool         `json:"complete"` // false: cut off, interrupted, or a case failed
+	Schema      string      `json:"schema"`
+	Kind        string      `json:"kind"`
+	Environment Environment `json:"environment"`
+	Runtime     *Runtime    `json:"runtime,omitempty"`
+	VMs         []VM        `json:"vms,omitempty"` // every distinct VM that ran
+	Nginx       *Nginx      `json:"nginx,omitempty"`
+	Clock       *Clock      `json:"clock,omitempty"`
+	// Yardsticks are the best times known of each kind, in ns; nil where none was timed.
+	Yardsticks  map[string]float64 `json:"yardsticks,omitempty"`
+	Seed        uint64             `json:"seed"`
+	Warnings    []Warning          `json:"warnings"`
+	Cases       []CaseResult       `json:"cases"`
+	Comparisons []Comparison       `json:"comparisons"`
+	Complete    bool               `json:"complete"` // false: cut off, interrupted, or a case failed
 }
 
 // Warning says that a figure needs care, and what to do about it.

@@ -33,6 +33,7 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 	for i, c := range res.Commands {
 		if c.WallNS != nil {
 			p.command(c)
+			p.Fact("quiet", p.quietRuns(res.Cases[i]))
 			if len(res.Commands) == 1 {
 				p.Bars(res.Cases[i].Bins)
 			}
@@ -142,6 +143,15 @@ func (p *page) command(c record.CommandResult) {
 	if c.Stdout+c.Stderr > 0 {
 		p.Fact("output", p.Size(math.Round(c.Stdout+c.Stderr))+" a run")
 	}
+}
+
+// quietRuns says how the figure would read with the runs that something slowed, where that matters.
+func (p *page) quietRuns(c record.CaseResult) string {
+	if c.NSPerCall == nil || !tells(c.Quiet, c.NSPerCall.Estimate) {
+		return ""
+	}
+	return fmt.Sprintf("%s of the runs, and the figures are of these alone%s%s less start-up with the rest",
+		ui.Percent(c.Quiet.Share), p.Dot, p.Time(c.Quiet.AllNS))
 }
 
 type comparisonList struct {

@@ -40,6 +40,9 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 	for _, p := range pairs {
 		then, now := steadyLocations(p.a), steadyLocations(p.b)
 		c := compareLocations(then, now, how)
+		if len(c.Warnings) == 0 {
+			how.allow(&c, machine{b.Results.Yardsticks, p.a.Quiet}, machine{res.Yardsticks, p.b.Quiet})
+		}
 		c.Pairs, c.Processes = 0, []int{len(then), len(now)}
 		c.A, c.B = sequential.SideName(p.a.Name, b.Name), p.b.Name
 		for _, w := range ofBoth(p.a, p.b) {
@@ -65,6 +68,77 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 		})
 	}
 	return comparisons, warnings
+}
+
+// A machine is what yardsticks said of one while a case was measured.
+type machine struct {
+	best  map[string]float64 // that is known of each kind, ns
+	quiet *record.Quiet
+}
+
+// slowed is by how much the case may have been slowed, beyond what is known of the machine.
+func (m machine) slowed() float64 {
+	if m.quiet == nil || !m.quiet.Disturbed {
+		return 0
+	}
+	return m.quiet.SlowerHigh
+}
+
+// sameSpeed is how far the bests of a yardstick lie apart on one machine.
+const sameSpeed = 0.03
+
+// allow makes room in the interval of a ratio for what the machine was then and is now: a case that something slowed
+// would take less, and on a machine of another speed the case may follow each of the yardsticks, or none.
+func (how Comparing) allow(c *record.Comparison, then, now machine) {
+	iv := c.Ratio
+	iv.High *= 1 + then.slowed()
+	iv.Low /= 1 + now.slowed()
+	slowest, fastest := 1.0, 1.0
+	for kind, ns := range now.best {
+		if before := then.best[kind]; before > 0 && ns > 0 {
+			slowest, fastest = max(slowest, ns/before), min(fastest, ns/before)
+		}
+	}
+	if slowest > 1+sameSpeed || fastest < 1/(1+sameSpeed) {
+		iv.Low, iv.High = iv.Low/slowest, iv.High/fastest
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code: "another_speed",
+			Text: fmt.Sprintf("the machine runs at another speed than then: its yardsticks take %s as long; the interval leaves room for that",
+				times(fastest, slowest)),
+			Advice: "measure the baseline again here, or both sides interleaved: moonlap compare --rev",
+		})
+	}
+	if then.slowed() > 0 || now.slowed() > 0 {
+		c.Warnings = append(c.Warnings, record.Warning{
+			Code:   "disturbed",
+			Text:   fmt.Sprintf("something else slowed this machine%s; the interval leaves room for that", whichRun(then, now)),
+			Advice: "measure again at another time, or with --wait-quiet 2m",
+		})
+	}
+	if iv != c.Ratio {
+		how.conclude(c, iv)
+	}
+}
+
+// times are the factors that matter of two, of which one is at most 1 and the other at least.
+func times(fastest, slowest float64) string {
+	switch {
+	case slowest <= 1+sameSpeed:
+		return fmt.Sprintf("%.2f times", fastest)
+	case fastest >= 1/(1+sameSpeed):
+		return fmt.Sprintf("%.2f times", slowest)
+	}
+	return fmt.Sprintf("%.2f to %.2f times", fastest, slowest)
+}
+
+func whichRun(then, now machine) string {
+	switch {
+	case then.slowed() == 0:
+		return " while this run was measured"
+	case now.slowed() == 0:
+		return " while the baseline was measured"
+	}
+	return " while either run was measured"
 }
 
 func atCommit(commit string) string {

@@ -125,3 +125,47 @@ func TestAgainstBaselineFewOrEqual(t *testing.T) {
 		}
 	}
 }
+
+// measuredOn is a run of one case on a machine: how fast its yardsticks ever were, and by how much something slowed it
+// all the time.
+func measuredOn(best, slowed float64, ns ...float64) *record.Results {
+	c := caseOf("x", ns...)
+	c.Quiet = &record.Quiet{Share: 0.9}
+	if slowed > 0 {
+		c.Quiet = &record.Quiet{Disturbed: true, SlowerLow: slowed / 2, SlowerHigh: slowed}
+	}
+	return &record.Results{Cases: []record.CaseResult{c}, Yardsticks: map[string]float64{"core": best, "cache": 1062}}
+}
+
+// A run that something slowed, or on a machine whose speed changed, is not called slower for that; a difference beyond it
+// is.
+func TestAgainstBaselineOfAnotherHour(t *testing.T) {
+	base := []float64{100, 100.3, 100.6, 100.9, 101.2, 101.5, 101.8, 102.1}
+	times := func(by float64) (out []float64) {
+		for _, x := range base {
+			out = append(out, x*by)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		then, now *record.Results
+		verdict   string
+		code      string
+	}{
+		"quiet both times, slower": {measuredOn(1432, 0, base...), measuredOn(1430, 0, times(1.1)...), record.Slower, ""},
+		"slowed now":               {measuredOn(1432, 0, base...), measuredOn(1430, 0.3, times(1.2)...), record.Undecided, "disturbed"},
+		"slowed now, and slower":   {measuredOn(1432, 0, base...), measuredOn(1430, 0.3, times(1.6)...), record.Slower, "disturbed"},
+		"slowed now, and faster":   {measuredOn(1432, 0, base...), measuredOn(1430, 0.3, times(0.8)...), record.Faster, "disturbed"},
+		"slowed then":              {measuredOn(1432, 0.3, times(1.2)...), measuredOn(1430, 0, base...), record.Undecided, "disturbed"},
+		"slower for good":          {measuredOn(1432, 0, base...), measuredOn(1720, 0, times(1.2)...), record.Undecided, "another_speed"},
+		"moved to a faster host":   {measuredOn(1720, 0, times(1.2)...), measuredOn(1432, 0, base...), record.Undecided, "another_speed"},
+		"moved, and twice as slow": {measuredOn(1720, 0, base...), measuredOn(1432, 0, times(2)...), record.Slower, "another_speed"},
+		"without yardsticks then":  {&record.Results{Cases: []record.CaseResult{caseOf("x", base...)}}, measuredOn(1430, 0, times(1.1)...), record.Slower, ""},
+	} {
+		got, _ := Baseline{Name: "main", Results: c.then}.Against(c.now, sequential.DefaultComparing())
+		codes := codesOf(got[0].Warnings)
+		if got[0].Verdict != c.verdict || len(codes) > 1 || c.code != "" && !slices.Equal(codes, []string{c.code}) {
+			t.Errorf("%s: %s %+v, warnings %v", name, got[0].Verdict, got[0].Ratio, codes)
+		}
+	}
+}

@@ -77,8 +77,13 @@ func compareLocations(a, b []float64, how Comparing) record.Comparison {
 		c.Ratio = record.WithoutInterval(iv.Estimate)
 		return c
 	}
-	c.Ratio = iv
-	c.Smallest = sequential.SmallestSeen(iv)
+	how.conclude(&c, iv)
+	return c
+}
+
+// conclude gives a comparison its interval and the verdict that follows.
+func (how Comparing) conclude(c *record.Comparison, iv record.Interval) {
+	c.Ratio, c.Smallest, c.Verdict = iv, sequential.SmallestSeen(iv), record.Undecided
 	switch {
 	case iv.Low > 1/(1+how.Margin) && iv.High < 1+how.Margin:
 		c.Verdict = record.NoDifference
@@ -87,5 +92,4 @@ func compareLocations(a, b []float64, how Comparing) record.Comparison {
 	case iv.High < 1:
 		c.Verdict = record.Faster
 	}
-	return c
 }

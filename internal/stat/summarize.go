@@ -39,6 +39,9 @@ func Summarize(rec *record.Record) *record.Results {
 		}
 	}
 	best := quiet.BestOf(rec)
+	if len(best) > 0 {
+		res.Yardsticks = best
+	}
 	for _, c := range rec.Cases {
 		r := summarizeCase(rec, c, best)
 		res.Cases = append(res.Cases, r)

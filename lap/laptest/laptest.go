@@ -1,6 +1,7 @@
 // Package laptest reports the distribution of single iterations from inside
 // testing.B, as the metrics ns/p50, ns/p90, ns/p99 and ns/p999, which benchstat
-// compares like any other:
+// compares like any other. Where there are yardsticks ([lap.Yardsticks]), %quiet is the share of the
+// iterations in whose time nothing slowed the machine, and ns/quiet-p50 their median:
 //
 //	func BenchmarkWork(b *testing.B) {
 //		laps := laptest.NewBenchmark(b)
@@ -17,6 +18,7 @@
 package laptest
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ type Benchmark struct {
 func NewBenchmark(b *testing.B) *Benchmark {
 	var l *Benchmark
 	untimed(b, func() {
-		l = &Benchmark{b: b, laps: lap.NewBenchmarkTSCFor(0).Fenced()}
+		l = &Benchmark{b: b, laps: lap.NewBenchmarkTSCFor(0).Fenced().Watch()}
 		b.Cleanup(l.Report)
 	})
 	return l
@@ -93,11 +95,32 @@ func (l *Benchmark) Report() {
 	}
 	procs := max(1, min(runtime.GOMAXPROCS(0), len(l.parallel)))
 	timing := r.Overhead * float64(r.Count()) / float64(procs)
+	if q := r.Quiet; q != nil && len(l.parallel) == 0 {
+		timing += q.Spent
+		l.reportQuiet(r)
+	}
 	l.b.ReportMetric(max(0, float64(l.b.Elapsed())-timing)/float64(l.b.N), "ns/op")
 	for _, m := range []struct {
 		percentile float64
 		unit       string
 	}{{50, "ns/p50"}, {90, "ns/p90"}, {99, "ns/p99"}, {99.9, "ns/p999"}} {
 		l.b.ReportMetric(float64(r.Percentile(m.percentile)), m.unit)
+	}
+}
+
+// tellFrom is how far the median of the quiet moments is from that of all before a note tells of it.
+const tellFrom = 0.03
+
+// reportQuiet says how much of the time nothing slowed the machine, and what an iteration took then.
+func (l *Benchmark) reportQuiet(r *lap.Result) {
+	q := r.Quiet
+	l.b.ReportMetric(100*q.Share, "%quiet")
+	if q.Count() == 0 {
+		return
+	}
+	calm, all := float64(q.Percentile(50)), float64(r.Percentile(50))
+	l.b.ReportMetric(calm, "ns/quiet-p50")
+	if math.Abs(all-calm) > tellFrom*calm {
+		l.b.Logf("something slowed this machine by %.0f %%, for all but %.0f %% of the iterations", 100*q.Slower, 100*q.Share)
 	}
 }

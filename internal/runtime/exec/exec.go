@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/lap"
 )
 
 // A Command is a program and its arguments, and what is taken off its time.
@@ -51,6 +52,8 @@ type Commands struct {
 	items   []*item // the commands, then the twins, which several commands may share
 	cases   []record.Case
 	twins   []int
+
+	yardsticks *lap.Yardsticks // nil where there are none
 }
 
 // An item is a command or a twin.
@@ -94,6 +97,9 @@ func Open(ctx context.Context, o Options) (_ *Commands, err error) {
 	}
 	if err := c.openTwins(ctx); err != nil {
 		return nil, err
+	}
+	if c.yardsticks, err = lap.NewYardsticks(); err != nil {
+		c.yardsticks = nil // all moments are alike then
 	}
 	for number, i := range c.items[:len(o.Commands)] {
 		line := record.Case{Case: number, Name: i.name, Benchmark: i.name, Index: number, Runtime: record.KindCommand, GC: "natural"}

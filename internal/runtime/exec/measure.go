@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
+	"github.com/moonlap/moonlap/lap"
 )
 
 // Measure runs a command or a twin once. What keeps it from starting, and a preparation that fails,
@@ -18,10 +20,13 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 	if err := c.prepared(ctx); err != nil {
 		return exit, err
 	}
+	var looks looks
+	looks.take(c.yardsticks)
 	ran, err := c.start(ctx, i, job)
 	if err != nil {
 		return exit, err
 	}
+	looks.take(c.yardsticks)
 	in := record.In{Process: job.Process}
 	send(record.Process{
 		In: in, Case: job.Case, Round: job.Round, PID: ran.PID, Seed: job.Seed,
@@ -41,7 +46,7 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 	case job.Untimed:
 		batch(record.Warmup, ran.WallNS)
 	default:
-		batch(record.Measure, ran.WallNS)
+		send(record.Batches{In: in, Kind: record.Measure, Calls: []int{1}, NS: []float64{ran.WallNS}, Yardsticks: looks})
 		batch(record.Spawn, ran.SpawnNS)
 		batch(record.User, ran.UserNS, ran.Involuntary)
 		batch(record.System, ran.SystemNS, ran.Voluntary)
@@ -53,6 +58,31 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 		Process: job.Process, Status: ran.Status, Signal: ran.Signal, ElapsedNS: ran.WallNS,
 		CPUNS: ran.UserNS + ran.SystemNS, MaxRSS: ran.MaxRSS, Stdout: ran.Stdout, Stderr: ran.Stderr,
 	}, nil
+}
+
+// looks are the times of yardsticks in ns, by kind: one before a run and one after it.
+type looks map[string][]float64
+
+// looksAtOnce yardsticks are timed at either end, of which the middle one counts: 10 µs, whatever else the kernel does at
+// that moment.
+const looksAtOnce = 3
+
+func (l *looks) take(y *lap.Yardsticks) {
+	if y == nil {
+		return
+	}
+	if *l == nil {
+		*l = looks{}
+	}
+	var core, cache [looksAtOnce]float64
+	for i := range looksAtOnce {
+		look := y.Look()
+		core[i], cache[i] = look.Core, look.Cache
+	}
+	for kind, times := range map[string][]float64{"core": core[:], "cache": cache[:]} {
+		slices.Sort(times)
+		(*l)[kind] = append((*l)[kind], times[looksAtOnce/2])
+	}
 }
 
 // start runs an item once.

@@ -21,24 +21,31 @@ type Best map[string]float64
 
 const (
 	lowest    = 0.02 // quantile of a process's times: below it lie errors of the clock
-	leastSeen = 50   // times of a process that has one
+	leastSeen = 50   // times that have one: of a process, or of as many as it takes
 )
 
 // A Tracker finds the best while a run goes on. The zero value knows of nothing before the run.
 type Tracker struct {
 	Before map[string]float64   // the best seen on the machine before the run, by kind
 	lows   map[string][]float64 // of each process
+	few    map[string][]float64 // times of processes that had few, as whole commands have two each
 }
 
 // Add takes what a process said.
 func (t *Tracker) Add(p *record.ProcessRecord) {
 	if t.lows == nil {
-		t.lows = map[string][]float64{}
+		t.lows, t.few = map[string][]float64{}, map[string][]float64{}
 	}
 	for kind := range near {
-		if ns, ok := low(p, kind); ok {
-			t.lows[kind] = append(t.lows[kind], ns)
+		times := timesOf(p, kind)
+		if len(times) < leastSeen {
+			t.few[kind] = append(t.few[kind], times...)
+			if times = t.few[kind]; len(times) < leastSeen {
+				continue
+			}
+			t.few[kind] = nil
 		}
+		t.lows[kind] = append(t.lows[kind], estimate.Quantile(times, lowest))
 	}
 }
 
@@ -90,9 +97,8 @@ func track(rec *record.Record) *Tracker {
 	return t
 }
 
-// low is a process's best time of a yardstick.
-func low(p *record.ProcessRecord, kind string) (ns float64, ok bool) {
-	var times []float64
+// timesOf are a process's times of a yardstick.
+func timesOf(p *record.ProcessRecord, kind string) (times []float64) {
 	for _, b := range p.Batches {
 		for _, ns := range b.Yardsticks[kind] {
 			if ns > 0 {
@@ -100,10 +106,7 @@ func low(p *record.ProcessRecord, kind string) (ns float64, ok bool) {
 			}
 		}
 	}
-	if len(times) < leastSeen {
-		return 0, false
-	}
-	return estimate.Quantile(times, lowest), true
+	return times
 }
 
 // Slower is by how much of their best the yardsticks took longer around batch i, by the one that suffered most for what
@@ -123,5 +126,5 @@ func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
 	return by, quiet, ok
 }
 
-// Enough reports whether N quiet batches of all carry a process's figure.
-func Enough(quiet, all int) bool { return quiet >= max(3, min(10, all/10)) }
+// Enough reports whether N quiet batches of all carry a process's figure. Of fewer than three all have to be quiet.
+func Enough(quiet, all int) bool { return quiet > 0 && quiet >= max(min(3, all), min(10, all/10)) }

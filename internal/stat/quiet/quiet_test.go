@@ -56,3 +56,31 @@ func TestSlower(t *testing.T) {
 		t.Error("without a best something is known")
 	}
 }
+
+// Whole commands have two looks each: those of many runs together have a best.
+func TestBestOfManyRuns(t *testing.T) {
+	rec := &record.Record{}
+	for range 24 {
+		rec.Processes = append(rec.Processes, &record.ProcessRecord{
+			Batches: []record.Batches{{Kind: record.Measure, Yardsticks: map[string][]float64{"core": {1430, 1700}}}},
+		})
+	}
+	if best := BestOf(rec); len(best) != 0 {
+		t.Errorf("%v of 48 looks", best)
+	}
+	rec.Processes = append(rec.Processes, rec.Processes[0])
+	if best := BestOf(rec); best["core"] != 1430 {
+		t.Errorf("%v of 50 looks", best)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		quiet, all int
+		enough     bool
+	}{{0, 0, false}, {1, 1, true}, {1, 2, false}, {2, 3, false}, {3, 3, true}, {3, 30, true}, {9, 200, false}, {10, 200, true}} {
+		if got := Enough(c.quiet, c.all); got != c.enough {
+			t.Errorf("%d of %d: %t", c.quiet, c.all, got)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func Summarize(rec *record.Record) *record.CommandResults {
 	res.VMs = nil // no VM told of itself
 	for i := range res.Cases {
 		c := &res.Cases[i]
-		runs := measured(rec.Of(c.Case.Case))
+		runs := carrying(c, measured(rec.Of(c.Case.Case)))
 		figures := figuresOf(c, runs)
 		for _, p := range rec.Of(c.Case.Case) { // untimed runs know the peak of a small program
 			if p.Exit != nil && len(p.Faults) == 0 && len(runs) > 0 {
@@ -38,6 +38,18 @@ func measured(said []*record.ProcessRecord) []*record.ProcessRecord {
 	return slices.DeleteFunc(said, func(p *record.ProcessRecord) bool {
 		return p.Finish == nil || len(p.Faults) > 0 || len(times(p, record.Measure)) == 0
 	})
+}
+
+// carrying are the runs that had quiet moments at both ends, where these carry the figure, as stat chose them.
+func carrying(c *record.CaseResult, runs []*record.ProcessRecord) []*record.ProcessRecord {
+	if c.Quiet == nil || c.Quiet.Disturbed {
+		return runs
+	}
+	disturbed := map[int]bool{}
+	for _, p := range c.PerProcess {
+		disturbed[p.Process] = p.Disturbed
+	}
+	return slices.DeleteFunc(runs, func(p *record.ProcessRecord) bool { return disturbed[p.Process.Process] })
 }
 
 // times are those of a process's batches of a kind.
@@ -151,6 +163,7 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 		"few_processes": "use at least 6 runs: --runs, or more --time",
 		"modes":         "look for what differs from run to run: a cache, a file, a CPU, the order of hashes",
 		"one_process":   "",
+		"disturbed":     "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved commands stay valid",
 		"wide_interval": "",
 	}
 	list := []record.Warning{}

@@ -21,6 +21,12 @@ func (e *exposition) snapshot(s Snapshot, since map[int]*totals) {
 	if !s.At.IsZero() {
 		e.Value(float64(s.At.UnixMilli()) / 1000)
 	}
+	if h := s.Host; h != nil {
+		e.Family("host_quiet_ratio", "gauge", "Share of the last interval in which nothing slowed the machine, as yardsticks tell.")
+		e.Value(h.Quiet)
+		e.Family("host_slowed_ratio", "gauge", "By how much the machine was slowed in the last interval, on average: 0.1 is 10 %.")
+		e.Value(h.Slowed())
+	}
 	e.workers(s.Workers, since)
 	e.masters(s.Masters)
 }

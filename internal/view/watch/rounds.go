@@ -32,6 +32,10 @@ type Watching struct {
 	Budget float64 // share of a worker's time that these may cost
 	Now    func() time.Time
 	Show   func(Snapshot) error
+	// Best are the best times of the yardsticks ever seen on this machine, by kind in ns.
+	Best map[string]float64
+
+	host hostWatch
 
 	lock   sync.Mutex // of what follows; held during an interval, so that no worker is closed in it
 	open   map[int]*watched
@@ -52,6 +56,8 @@ type watched struct {
 // Run shows interval after interval, until the context ends, or there is no worker and nobody waits for one.
 func (a *Watching) Run(ctx context.Context) error {
 	a.open, a.failed = map[int]*watched{}, map[int]error{}
+	a.host.start(a.Best)
+	defer a.host.sampler.Stop()
 	f := follow.Follower{
 		Find: a.Find, Expects: a.Expects, Round: a.round, Open: worker.Open, Patience: 5 * time.Second, Observe: a.observe,
 		Failed: func(pid int, err error) {
@@ -99,6 +105,7 @@ func (a *Watching) round(ctx context.Context, pids []int, err error) (goesOn boo
 		a.err = err
 		return false
 	}
+	a.host.begin()
 	rows := a.rows(ctx, pids)
 	if len(rows) == 0 {
 		pause(ctx, a.Every)
@@ -107,6 +114,7 @@ func (a *Watching) round(ctx context.Context, pids []int, err error) (goesOn boo
 		return ctx.Err() == nil
 	}
 	snapshot := newSnapshot(a.Now(), rows, nginx.WorkersOf)
+	snapshot.Host = a.host.end()
 	if snapshot.Seen() == 0 && !a.Waits && (a.Once || !a.replaced(pids)) {
 		a.err = errors.New(rows[0].Error)
 		return false

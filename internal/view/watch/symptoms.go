@@ -39,6 +39,9 @@ func (p *page) symptoms(s Snapshot) {
 			all = append(all, p.symptomsOf(r)...)
 		}
 	}
+	if h := s.Host; h != nil && h.Slowed() >= slowHost {
+		all = append(all, symptom{p.slowHost(h), "moonlap doctor --noise 1m", h.Slowed() / slowHost})
+	}
 	for _, m := range s.Masters {
 		for _, z := range m.Zones {
 			if z.Failed > 0 || z.Fill() >= fullZone {
@@ -61,6 +64,20 @@ func (p *page) symptoms(s Snapshot) {
 		p.Para("    "+p.Arrow+" ", one.next, p.Strong)
 	}
 	p.Rest(mostSymptoms, len(all))
+}
+
+const (
+	slowHost = 0.10 // of an interval's work: from there on the machine stands out
+	busyHost = 0.50 // of its processors in use: from there on its own load may be what shares a core
+)
+
+// slowHost tells that the machine is slow, and whose doing that may be.
+func (p *page) slowHost(h *Host) string {
+	what := fmt.Sprintf("the machine was slowed by %s for %s of the interval", ui.Percent(h.Slower), ui.Percent(1-h.Quiet))
+	if h.Busy >= busyHost {
+		return what + fmt.Sprintf(": by its own load on shared cores (processors %s busy), or by a neighbour on the host", ui.Percent(h.Busy))
+	}
+	return what + fmt.Sprintf(" by a neighbour on the host, or its clock rate fell: its own processors were %s busy", ui.Percent(h.Busy))
 }
 
 func (p *page) symptomsOf(r Row) (all []symptom) {

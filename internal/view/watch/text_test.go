@@ -14,6 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/timers"
+	"github.com/moonlap/moonlap/internal/host"
 	"github.com/moonlap/moonlap/internal/nginx"
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/probe"
@@ -208,6 +209,31 @@ func TestASCII(t *testing.T) {
 	for _, r := range b.String() {
 		if r > 127 {
 			t.Errorf("%q", r)
+		}
+	}
+}
+
+// TestWatchTellsOfTheHost: a machine that something slows stands out, with whose doing it may be; a quiet one does not.
+func TestWatchTellsOfTheHost(t *testing.T) {
+	of := func(h *Host) string {
+		s := seen()
+		s.Host = h
+		var b strings.Builder
+		if err := Draw(&b, s, time.Unix(0, 0), ui.Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	slow := host.Speed{Looks: 200, Quiet: 0.2, Slower: 0.35}
+	if text := of(&Host{Speed: slow, Busy: 0.1}); !strings.Contains(text, "slowed by 35 % for 80 % of the interval by a neighbour on the host") {
+		t.Error(text)
+	}
+	if text := of(&Host{Speed: slow, Busy: 0.9}); !strings.Contains(text, "by its own load on shared cores (processors 90 % busy)") {
+		t.Error(text)
+	}
+	for _, h := range []*Host{nil, {Speed: host.Speed{Looks: 200, Quiet: 0.95, Slower: 0.4}}} {
+		if text := of(h); strings.Contains(text, "slowed by") {
+			t.Errorf("%+v: %s", h, text)
 		}
 	}
 }

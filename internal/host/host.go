@@ -1,0 +1,163 @@
+// Package host tells how fast the machine is while something else runs on it: it times yardsticks now and then.
+package host
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonlap/moonlap/lap"
+)
+
+// A Look is what the yardsticks took at a moment.
+type Look struct {
+	At time.Time
+	lap.Look
+}
+
+// A Sampler looks again and again, on a thread of its own, until it is stopped.
+type Sampler struct {
+	stop  chan struct{}
+	ended chan struct{}
+
+	mu    sync.Mutex
+	looks []Look
+}
+
+const (
+	// Every is how long a sampler waits between two looks. A look takes 3 µs, so it costs 0.03 % of a processor.
+	Every = 10 * time.Millisecond
+	// Of a look that something interrupted nothing is known of the machine's speed; it is taken again, so often.
+	tries = 3
+	kept  = 60_000 // looks: ten minutes
+)
+
+// Start begins to look. Where there are no yardsticks it returns nil, of which all methods may be called.
+func Start() *Sampler {
+	y, err := lap.NewYardsticks()
+	if err != nil {
+		return nil
+	}
+	s := &Sampler{stop: make(chan struct{}), ended: make(chan struct{})}
+	go s.run(y)
+	return s
+}
+
+func (s *Sampler) run(y *lap.Yardsticks) {
+	defer close(s.ended)
+	runtime.LockOSThread() // whose context switches are counted
+	defer runtime.UnlockOSThread()
+	ticks := time.NewTicker(Every)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticks.C:
+		}
+		for range tries {
+			before := switches()
+			look := y.Look()
+			if switches() == before {
+				s.add(Look{time.Now(), look})
+				break
+			}
+		}
+	}
+}
+
+func (s *Sampler) add(l Look) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.looks) == kept {
+		s.looks = slices.Delete(s.looks, 0, kept/2)
+	}
+	s.looks = append(s.looks, l)
+}
+
+// switches counts how often others took this thread's processor.
+func switches() int64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		return 0
+	}
+	return u.Nivcsw
+}
+
+// Stop ends it. What it saw can still be asked for.
+func (s *Sampler) Stop() {
+	if s == nil {
+		return
+	}
+	close(s.stop)
+	<-s.ended
+}
+
+// Since are the looks from a moment on, in order.
+func (s *Sampler) Since(from time.Time) []Look {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(s.looks, from, func(l Look, at time.Time) int { return l.At.Compare(at) })
+	return slices.Clone(s.looks[i:])
+}
+
+// Speed is how fast the machine was, by some looks.
+type Speed struct {
+	Looks  int     `json:"looks"`
+	Quiet  float64 `json:"quiet"`  // share of the looks that were near the best
+	Slower float64 `json:"slower"` // by how much the yardsticks took longer, the median of the others: 0.4 is 40 %
+}
+
+// SpeedOf is that of looks, against the best that is known; false of fewer than five.
+func SpeedOf(looks []Look, best lap.Look) (s Speed, ok bool) {
+	const few = 5
+	var slower []float64
+	for _, l := range looks {
+		if by, quiet := l.Slower(best); quiet {
+			s.Quiet++
+		} else {
+			slower = append(slower, by)
+		}
+	}
+	s.Looks = len(looks)
+	if s.Looks < few {
+		return Speed{}, false
+	}
+	s.Quiet /= float64(s.Looks)
+	if slices.Sort(slower); len(slower) > 0 {
+		s.Slower = slower[len(slower)/2]
+	}
+	return s, true
+}
+
+// Best is the best of looks: their 2 % quantile, of each kind. With known ones, by kind in ns, it is no worse than these.
+func Best(looks []Look, known map[string]float64) lap.Look {
+	best := lap.Look{Core: math.Inf(1), Cache: math.Inf(1)}
+	if ns := known["core"]; ns > 0 {
+		best.Core = ns
+	}
+	if ns := known["cache"]; ns > 0 {
+		best.Cache = ns
+	}
+	if len(looks) == 0 {
+		return best
+	}
+	lowest := func(of func(Look) float64) float64 {
+		var times []float64
+		for _, l := range looks {
+			times = append(times, of(l))
+		}
+		slices.Sort(times)
+		return times[len(times)/50]
+	}
+	best.Core = min(best.Core, lowest(func(l Look) float64 { return l.Core }))
+	best.Cache = min(best.Cache, lowest(func(l Look) float64 { return l.Cache }))
+	return best
+}
