@@ -70,7 +70,7 @@ func (r *run) locate(s *state, process, round int) {
 	for i, f := range r.figures {
 		ns, disturbed, ok := f.of(workers, r.yardsticks.Best())
 		if ok {
-			s.located[i][round] = ns
+			s.located[i][round], s.slowed[round] = ns, disturbed
 		}
 		if ok && !disturbed && i == 0 {
 			s.quiet[round] = ns

@@ -77,6 +77,9 @@ func (r *run) look(round int) {
 		for _, s := range r.states() {
 			if ns, ok := s.located[i][round]; ok && !s.done {
 				f.turns.Add(s.Case.Case, round, ns)
+				if s.slowed[round] {
+					f.turns.Disturbed(s.Case.Case, round)
+				}
 			}
 		}
 		f.turns.Look(round)

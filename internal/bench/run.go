@@ -115,6 +115,7 @@ type state struct {
 	planned
 	options   *Options
 	located   []map[int]float64 // by figure, by round: ns per call
+	slowed    map[int]bool      // by round: its process had no quiet moment
 	quiet     map[int]float64   // by round: the first of them, of processes that had quiet moments
 	processes int
 	spent     time.Duration

@@ -73,7 +73,7 @@ func (r *run) group(all []*state) error {
 	}
 	r.figures = figuresOf(r.Comparing, linesOf(states))
 	for _, s := range states {
-		s.quiet = map[int]float64{}
+		s.quiet, s.slowed = map[int]float64{}, map[int]bool{}
 		for range r.figures {
 			s.located = append(s.located, map[int]float64{})
 		}

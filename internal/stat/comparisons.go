@@ -17,7 +17,9 @@ func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 	}
 	known := quiet.Along(rec)
 	best := func(p *record.ProcessRecord) quiet.Best { return known[p] }
-	comparisons := sequential.JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) map[int]float64 { return byRound(rec, c, best) })
+	comparisons := sequential.JudgeTurns(rec, *rec.Run.Comparing, func(c record.Case) (map[int]float64, map[int]bool) {
+		return byRound(rec, c, best)
+	})
 	for i := range comparisons {
 		c := &comparisons[i]
 		a, b := caseNamed(res, c.A), caseNamed(res, c.B)
@@ -52,14 +54,15 @@ func ofBoth(a, b *record.CaseResult) []record.Warning {
 }
 
 // byRound locates the processes of a case that count, one a round: the mean of its
-// workers, as in [Summarize], with what was known of the machine when they ended.
-func byRound(rec *record.Record, c record.Case, best func(*record.ProcessRecord) quiet.Best) map[int]float64 {
-	located := map[int]float64{}
+// workers, as in [Summarize], with what was known of the machine when they ended; and those that something slowed.
+func byRound(rec *record.Record, c record.Case, best func(*record.ProcessRecord) quiet.Best) (located map[int]float64, slowed map[int]bool) {
+	located, slowed = map[int]float64{}, map[int]bool{}
 	units, _ := unitsOf(rec.Of(c.Case), best)
 	for _, u := range measured(units) {
 		if u.class() != record.SteadyNone {
-			located[u.vms[0].said.Process.Round] = u.ns()
+			round := u.vms[0].said.Process.Round
+			located[round], slowed[round] = u.ns(), u.vms[0].own.Machine.Disturbed
 		}
 	}
-	return located
+	return located, slowed
 }

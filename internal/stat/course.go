@@ -51,7 +51,7 @@ func counting(sequence []steady.Batch, state steady.Steadiness) (counts []bool, 
 	}
 	chosen := clean
 	switch {
-	case quiet.Enough(len(calm), len(all)):
+	case quiet.Enough(steady.TookOf(sequence, calm), steady.TookOf(sequence, all)):
 		chosen = calm
 	case len(clean) == 0 || float64(len(clean)) < leastClean*float64(len(all)):
 		polluted = len(all) > 0

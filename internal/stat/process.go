@@ -173,17 +173,20 @@ func twinOf(p *record.ProcessRecord, best quiet.Best) record.Interval {
 // quietTimes are the times of the quiet batches; where too few are, of the clean ones, or of all.
 func quietTimes(batches []steady.Batch) []float64 {
 	var quietOnes, clean, all []float64
+	var quietTook, took float64
 	for _, b := range batches {
 		all = append(all, b.NS)
+		took += b.Took()
 		if b.Clean() {
 			clean = append(clean, b.NS)
 		}
 		if b.Quiet() {
 			quietOnes = append(quietOnes, b.NS)
+			quietTook += b.Took()
 		}
 	}
 	switch {
-	case quiet.Enough(len(quietOnes), len(all)):
+	case quiet.Enough(quietTook, took):
 		return quietOnes
 	case len(clean) > 0:
 		return clean
@@ -215,6 +218,7 @@ func batchesOf(p *record.ProcessRecord, best quiet.Best, kinds ...string) []stea
 			batches = append(batches, steady.Batch{
 				AtNS:      began,
 				NS:        ns / float64(l.Calls[i]),
+				Calls:     float64(l.Calls[i]),
 				Warmup:    l.Kind == record.Warmup,
 				Series:    l.Series,
 				Traced:    marked(l.Traces, i),

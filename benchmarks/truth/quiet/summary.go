@@ -1,108 +1,103 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"os/exec"
 	"slices"
 )
 
 // A yardstick is near its best when it takes at most this much longer.
 var near = map[string]float64{"core": 1.03, "cache": 1.05, "memory": 1.25}
 
-func summarize(moonlap, folder string) error {
+func summarize(moonlap, folder, kept string) error {
 	runs, err := readAll(folder)
 	if err != nil {
 		return err
 	}
-	if len(runs) == 0 {
-		return fmt.Errorf("%s: no records", folder)
+	if len(runs) > 0 {
+		best := bestOf(runs)
+		fmt.Printf("%d records from %s to %s; best", len(runs), runs[0].started, runs[len(runs)-1].started)
+		for _, kind := range kinds {
+			fmt.Printf(" %s %.0f ns", kind, best[kind])
+		}
+		fmt.Print("\n\n")
+		predictions(runs, slices.Sorted(maps.Keys(runs[0].processes)), best)
+		if err := keep(moonlap, kept, runs, best); err != nil {
+			return err
+		}
 	}
-	best := bestOf(runs)
-	fmt.Printf("%d runs from %s to %s; best", len(runs), runs[0].started, runs[len(runs)-1].started)
-	for _, kind := range kinds {
-		fmt.Printf(" %s %.0f ns", kind, best[kind])
-	}
-	fmt.Print("\n\n")
-	names := slices.Sorted(maps.Keys(runs[0].processes))
-	predictions(runs, names, best)
-	said, err := reports(moonlap, runs)
+	all, err := readKept(kept)
 	if err != nil {
 		return err
 	}
-	spreads(said, runs, names, best)
-	verdicts(said, runs, names)
+	for _, idle := range []bool{true, false} {
+		of := slices.DeleteFunc(slices.Clone(all), func(f figures) bool { return f.idle() != idle })
+		if len(of) == 0 {
+			continue
+		}
+		fmt.Printf("\n%s: %d runs from %s to %s, load %.1f to %.1f\n\n", map[bool]string{true: "Idle guest", false: "Busy guest"}[idle],
+			len(of), of[0].Started, of[len(of)-1].Started, least(of), most(of))
+		spreads(of)
+		verdicts(of)
+	}
 	return nil
 }
 
-// A report is what moonlap says of a case in a run.
-type report struct {
-	Name      string
-	NSPerCall *struct{ Estimate, Low, High float64 } `json:"ns_per_call"`
-	Modes     []struct{}
-	Steady    string
-	Quiet     *struct {
-		Share     float64
-		Disturbed bool
-	}
-	PerProcess []struct{ Steady string } `json:"per_process"`
-}
-
-// reports are what moonlap says of each record, by path and case.
-func reports(moonlap string, runs []run) (map[string]map[string]report, error) {
-	said := map[string]map[string]report{}
-	for _, r := range runs {
-		out, err := exec.Command(moonlap, "report", "--format", "json", r.path).Output()
-		if len(out) == 0 {
-			return nil, fmt.Errorf("moonlap report %s: %w", r.path, err)
-		}
-		var res struct{ Cases []report }
-		if err := json.Unmarshal(out, &res); err != nil {
-			return nil, err
-		}
-		said[r.path] = map[string]report{}
-		for _, c := range res.Cases {
-			said[r.path][c.Name] = c
-		}
-	}
-	return said, nil
-}
-
-// verdicts tells how often intervals hold the figure of all runs, and how often a neighbour was told as something else.
-func verdicts(said map[string]map[string]report, runs []run, names []string) {
-	fmt.Println("\n| case | runs disturbed | intervals that hold the median of the others | with more than one mode | never steady |")
-	fmt.Println("| --- | --- | --- | --- | --- |")
-	for _, name := range names {
+// verdicts tells how often intervals hold the figure of all runs, how often a neighbour was told as something else, and how
+// often one run as the baseline of another is told to differ.
+func verdicts(runs []figures) {
+	fmt.Println("\n| case | runs disturbed | intervals that hold the median of the others | with more than one mode | never steady | " +
+		"A/A alarms, all pairs of runs | the same of clean batches |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	for _, name := range names(runs) {
 		var quietOnes []float64
 		for _, r := range runs {
-			if c := said[r.path][name]; c.NSPerCall != nil && c.Quiet != nil && !c.Quiet.Disturbed {
-				quietOnes = append(quietOnes, c.NSPerCall.Estimate)
+			if c := r.Cases[name]; c.NS > 0 && !c.Disturbed {
+				quietOnes = append(quietOnes, c.NS)
 			}
 		}
 		grand := quantile(quietOnes, 0.5)
 		disturbed, holds, figures, modes, never := 0, 0, 0, 0, 0
 		for _, r := range runs {
-			c := said[r.path][name]
-			if c.Quiet != nil && c.Quiet.Disturbed {
-				disturbed++
-			}
-			if len(c.Modes) > 1 {
-				modes++
-			}
-			if c.Steady == "none" {
-				never++
-			}
-			if c.NSPerCall != nil && !math.IsNaN(grand) {
+			c := r.Cases[name]
+			disturbed += c.Disturbed.count()
+			modes += yes(c.Modes > 1).count()
+			never += c.Never.count()
+			if c.NS > 0 && !math.IsNaN(grand) {
 				figures++
-				if c.NSPerCall.Low <= grand && grand <= c.NSPerCall.High {
-					holds++
-				}
+				holds += yes(c.Low <= grand && grand <= c.High).count()
 			}
 		}
-		fmt.Printf("| %s | %d | %d of %d | %d | %d |\n", name, disturbed, holds, figures, modes, never)
+		pairs, alarms, before := 0, 0, 0
+		for i, then := range runs {
+			for _, now := range runs[i+1:] {
+				a, b := then.Cases[name], now.Cases[name]
+				pairs++
+				alarms += yes(differ(a.Quiet, b.Quiet, a.slower(), b.slower())).count()
+				before += yes(differ(a.Clean, b.Clean, 0, 0)).count()
+			}
+		}
+		fmt.Printf("| %s | %d | %d of %d | %d | %d | %s | %s |\n", name, disturbed, holds, figures, modes, never, share(alarms, pairs), share(before, pairs))
 	}
+}
+
+func share(n, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+}
+
+// differ is moonlap's verdict on twelve cases of six processes a side: at 95 % over all, the interval of the ratio is from the
+// least to the largest of all ratios, with room for what slowed either side.
+func differ(then, now []float64, thenSlower, nowSlower float64) bool {
+	if len(then) < 6 || len(now) < 6 {
+		return false
+	}
+	low := slices.Min(now) / slices.Max(then) / (1 + nowSlower)
+	high := slices.Max(now) / slices.Min(then) * (1 + thenSlower)
+	return low > 1 || high < 1
 }
 
 // bestOf is the 2 % quantile of each yardstick over all batches.
@@ -175,66 +170,29 @@ func ratio(off, quiet []float64) string {
 	return fmt.Sprintf("%+.0f %%", 100*(quantile(off, 0.5)/quantile(quiet, 0.5)-1))
 }
 
-// A rule makes a figure of a case's processes in a run; NaN where it cannot.
-type rule struct {
-	name string
-	of   func(r run, name string) float64
-}
-
 // spreads tells how far the figures of the runs lie apart by each rule: the largest to the smallest. What moonlap calls
 // disturbed counts apart.
-func spreads(said map[string]map[string]report, runs []run, names []string, best map[string]float64) {
-	overProcesses := func(r run, name string, keep func(batch) bool) float64 {
-		var located []float64
-		for _, p := range r.processes[name] {
-			var ns []float64
-			for _, b := range p {
-				if keep(b) {
-					ns = append(ns, b.ns)
-				}
-			}
-			if len(ns) >= 10 {
-				located = append(located, quantile(ns, 0.5))
-			}
-		}
-		if len(located) < 3 {
-			return math.NaN()
-		}
-		return quantile(located, 0.5)
-	}
-	rules := []rule{
-		{"moonlap, not disturbed", func(r run, name string) float64 {
-			c := said[r.path][name]
-			if c.NSPerCall == nil || c.Quiet == nil || c.Quiet.Disturbed {
-				return math.NaN()
-			}
-			return c.NSPerCall.Estimate
-		}},
-		{"core quiet", func(r run, name string) float64 {
-			return overProcesses(r, name, func(b batch) bool { return b.yard["core"] <= near["core"]*best["core"] })
-		}},
-		{"clean batches", func(r run, name string) float64 {
-			return overProcesses(r, name, func(batch) bool { return true })
-		}},
-		{"median of all", func(r run, name string) float64 { return quantile(r.all[name], 0.5) }},
-		{"mean of all", func(r run, name string) float64 { return mean(r.all[name]) }},
-		{"minimum", func(r run, name string) float64 { return slices.Min(r.all[name]) }},
-	}
-	fmt.Print("| case ")
-	for _, rule := range rules {
-		fmt.Printf("| %s ", rule.name)
-	}
-	fmt.Println("|")
-	for range rules {
-		fmt.Print("| --- ")
-	}
-	fmt.Println("| --- |")
-	for _, name := range names {
+func spreads(runs []figures) {
+	fmt.Println("| case | moonlap, not disturbed | core quiet | clean batches | median of all | mean of all | minimum |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	for _, name := range names(runs) {
 		fmt.Printf("| %s ", name)
-		for _, rule := range rules {
+		for _, of := range []func(c caseFigures) float64{
+			func(c caseFigures) float64 {
+				if c.Disturbed {
+					return 0
+				}
+				return c.NS
+			},
+			func(c caseFigures) float64 { return c.CoreQuiet },
+			func(c caseFigures) float64 { return c.CleanMedian },
+			func(c caseFigures) float64 { return c.Median },
+			func(c caseFigures) float64 { return c.Mean },
+			func(c caseFigures) float64 { return c.Least },
+		} {
 			low, high, n := math.Inf(1), 0.0, 0
 			for _, r := range runs {
-				if x := rule.of(r, name); !math.IsNaN(x) {
+				if x := of(r.Cases[name]); x > 0 {
 					low, high, n = min(low, x), max(high, x), n+1
 				}
 			}

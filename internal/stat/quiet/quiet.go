@@ -126,5 +126,10 @@ func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
 	return by, quiet, ok
 }
 
-// Enough reports whether N quiet batches of all carry a process's figure. Of fewer than three all have to be quiet.
-func Enough(quiet, all int) bool { return quiet > 0 && quiet >= max(min(3, all), min(10, all/10)) }
+const (
+	enoughNS    = 2e6 // ns in quiet batches carry a process's figure: ten batches of 200 µs, or one that holds a cycle of a collector
+	enoughShare = 0.1 // of a process's time do where that is less
+)
+
+// Enough reports whether the quiet batches carry a process's figure: by the time that they took in ns, of that of all.
+func Enough(quiet, all float64) bool { return quiet > 0 && quiet >= min(enoughNS, enoughShare*all) }

@@ -15,12 +15,38 @@ import (
 const neighbours = 3
 
 // A pair is what two sides took in one round: the logarithms of their times.
-type pair struct{ a, b float64 }
+type pair struct {
+	a, b float64
+	// disturbed says that something slowed the machine beside one of them, as yardsticks tell: it weighs less.
+	disturbed bool
+}
+
+func pairAt(a, b float64) pair { return pair{a: a, b: b} }
+
+// quietWeight is how much more a pair of quiet moments weighs in a difference than one that was disturbed. The test is exact
+// for any weights that do not look at the times. Chosen by simulation.
+const quietWeight = 3
+
+// quietWeights are the weights of pairs: 1 where all are alike.
+func quietWeights(pairs []pair) []int {
+	weights := slices.Repeat([]int{1}, len(pairs))
+	disturbed := func(p pair) bool { return p.disturbed }
+	calm := func(p pair) bool { return !p.disturbed }
+	if !slices.ContainsFunc(pairs, disturbed) || !slices.ContainsFunc(pairs, calm) {
+		return weights
+	}
+	for i, p := range pairs {
+		if !p.disturbed {
+			weights[i] = quietWeight
+		}
+	}
+	return weights
+}
 
 // pairOf is made of times. One that is not above zero, as the empty twin took longer, is
 // below all that are: its logarithm is -Inf, and the test, which only orders, stands. The
 // ratio of two such is anything: see [turnsInterval].
-func pairOf(a, b float64) pair { return pair{logarithm(a), logarithm(b)} }
+func pairOf(a, b float64) pair { return pairAt(logarithm(a), logarithm(b)) }
 
 func logarithm(x float64) float64 {
 	if x <= 0 {
@@ -42,10 +68,12 @@ func logarithm(x float64) float64 {
 // ch. 2). So it is exact under drift, modes and interference, for any number of pairs.
 func turnsInterval(pairs []pair, tail float64) (record.Interval, bool) {
 	var shifts []float64
+	quiet := quietWeights(pairs)
 	for i, p := range pairs {
-		for _, q := range roundsAround(pairs, i) {
+		from := max(0, i-neighbours)
+		for j, q := range roundsAround(pairs, i) {
 			if shift := q.b - p.a; !math.IsNaN(shift) { // of two times not above zero
-				shifts = append(shifts, shift)
+				shifts = append(shifts, slices.Repeat([]float64{shift}, quiet[i]*quiet[from+j])...)
 			}
 		}
 	}
@@ -123,18 +151,19 @@ func chanceOf(pairs []pair, shift float64, sign int) float64 {
 // negates what the round adds by itself; of two rounds i and j, the two differences across
 // them make an odd function of both exchanges, and an odd function of two signs is a
 // weight for each. So the statistic is a sum of independent signs with known weights, all
-// doubled here to stay whole.
+// doubled here to stay whole. A difference counts more often where both its rounds were quiet.
 func exchangeWeights(pairs []pair, shift float64) []int {
-	weights := make([]int, len(pairs))
+	weights, quiet := make([]int, len(pairs)), quietWeights(pairs)
 	for i, p := range pairs {
 		b := p.b - shift
-		weights[i] += 2 * compare(b, p.a)
+		weights[i] += 2 * quiet[i] * quiet[i] * compare(b, p.a)
 		for j := i + 1; j < min(len(pairs), i+neighbours+1); j++ {
 			q := pairs[j]
 			qb := q.b - shift
 			as, exchanged := compare(qb, p.a)+compare(b, q.a), compare(q.a, p.a)+compare(b, qb)
-			weights[i] += as + exchanged
-			weights[j] += as - exchanged
+			both := quiet[i] * quiet[j]
+			weights[i] += both * (as + exchanged)
+			weights[j] += both * (as - exchanged)
 		}
 	}
 	return weights

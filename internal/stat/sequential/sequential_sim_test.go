@@ -70,7 +70,7 @@ func differs(next func() (float64, float64), effect float64, l looks, most int) 
 	var pairs []pair
 	for n := 1; n <= most; n++ {
 		a, b := next()
-		pairs = append(pairs, pair{a, b + math.Log1p(effect)})
+		pairs = append(pairs, pairAt(a, b+math.Log1p(effect)))
 		if n < most && !isLook(n) {
 			continue
 		}
@@ -159,7 +159,7 @@ func TestReportedIntervalsCover(t *testing.T) {
 					var pairs []pair
 					for range 14 {
 						a, b := next()
-						pairs = append(pairs, pair{a, b + math.Log1p(effect)})
+						pairs = append(pairs, pairAt(a, b+math.Log1p(effect)))
 					}
 					c := j.follow(pairs, true)
 					all = all && c.Ratio.Low <= 1+effect && 1+effect <= c.Ratio.High

@@ -56,7 +56,7 @@ func TestVerdictFollowsFromItsInterval(t *testing.T) {
 		center := rapid.Float64Range(-5, 5).Draw(t, "center")
 		spread := rapid.SampledFrom([]float64{0, 0.001, 0.02, 1}).Draw(t, "spread")
 		pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) pair {
-			return pair{0, center + spread*rapid.Float64Range(-1, 1).Draw(t, "b")}
+			return pairAt(0, center+spread*rapid.Float64Range(-1, 1).Draw(t, "b"))
 		}), 1, 30).Draw(t, "pairs")
 		for _, last := range []bool{false, true} {
 			c := j.look(pairs, last)
@@ -88,7 +88,7 @@ func TestLeastPairsSuffice(t *testing.T) {
 			for n := 1; n < 12; n++ {
 				pairs := make([]pair, n)
 				for i := range pairs {
-					pairs[i] = pair{0, 1 + 0.01*float64(i%3)}
+					pairs[i] = pairAt(0, 1+0.01*float64(i%3))
 				}
 				c := j.look(pairs, last)
 				if len(c.Warnings) == 0 {
@@ -99,7 +99,7 @@ func TestLeastPairsSuffice(t *testing.T) {
 					t.Errorf("%d pairs, %d rows: %d more processes, %q", n, rows, c.Needs, c.Warnings[0].Advice)
 				}
 				for len(pairs) < least {
-					pairs = append(pairs, pair{0, 1})
+					pairs = append(pairs, pairAt(0, 1))
 				}
 				if c = j.look(pairs, last); len(c.Warnings) > 0 {
 					t.Errorf("%d pairs, %d rows: %d were asked for, and do not suffice: %v", n, rows, least, c.Warnings)
@@ -113,7 +113,7 @@ func TestLeastPairsSuffice(t *testing.T) {
 func TestChanceIsThatOfAllExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) pair {
-			return pair{float64(rapid.IntRange(0, 9).Draw(t, "a")), float64(rapid.IntRange(0, 9).Draw(t, "b"))}
+			return pairAt(float64(rapid.IntRange(0, 9).Draw(t, "a")), float64(rapid.IntRange(0, 9).Draw(t, "b")))
 		}), 1, 9).Draw(t, "pairs")
 		statistic := func(pairs []pair) (sum int) {
 			for i, p := range pairs {
@@ -128,7 +128,7 @@ func TestChanceIsThatOfAllExchanges(t *testing.T) {
 			other := slices.Clone(pairs)
 			for i, p := range other {
 				if exchanges>>i&1 == 1 {
-					other[i] = pair{p.b, p.a}
+					other[i] = pairAt(p.b, p.a)
 				}
 			}
 			if statistic(other) >= seen {
@@ -173,7 +173,7 @@ func TestTurnsIntervalMoves(t *testing.T) {
 		moved, mirrored := slices.Clone(pairs), slices.Clone(pairs)
 		for i, p := range pairs {
 			moved[i].b += shift
-			mirrored[i] = pair{p.b, p.a}
+			mirrored[i] = pairAt(p.b, p.a)
 		}
 		isNear := func(what string, got, want float64) {
 			if math.Abs(got-want) > 1e-9 {
@@ -201,7 +201,7 @@ func drawPairs(t *rapid.T) []pair {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	pairs := make([]pair, rapid.IntRange(6, 50).Draw(t, "pairs"))
 	for i := range pairs {
-		pairs[i] = pair{rng.NormFloat64(), rng.NormFloat64()}
+		pairs[i] = pairAt(rng.NormFloat64(), rng.NormFloat64())
 	}
 	return pairs
 }

@@ -14,6 +14,7 @@ type Turns struct {
 	judge   Judge
 	cases   []record.Case
 	located map[int]map[int]float64 // by case, by round: what its process took
+	slowed  map[int]map[int]bool    // the same: something slowed the machine meanwhile
 	failed  map[int]bool            // by case
 	closed  map[int]bool
 	rounds  int
@@ -31,9 +32,9 @@ type openRow struct {
 // NewTurns plans the comparisons of cases. The level of the rule is that of all of them
 // together; without a rule there are none.
 func NewTurns(rule *record.Comparing, cases []record.Case) *Turns {
-	t := &Turns{cases: cases, located: map[int]map[int]float64{}, failed: map[int]bool{}, closed: map[int]bool{}}
+	t := &Turns{cases: cases, located: map[int]map[int]float64{}, slowed: map[int]map[int]bool{}, failed: map[int]bool{}, closed: map[int]bool{}}
 	for _, c := range cases {
-		t.located[c.Case] = map[int]float64{}
+		t.located[c.Case], t.slowed[c.Case] = map[int]float64{}, map[int]bool{}
 	}
 	if rule != nil {
 		t.judge = Judge{Comparing: *rule, Rows: len(Rows(cases))}
@@ -59,6 +60,18 @@ func (t *Turns) pair() {
 // that does not count adds nothing.
 func (t *Turns) Add(number, round int, ns float64) { t.located[number][round] = ns }
 
+// Disturbed says that something slowed the machine beside the process of a case in a round, as yardsticks tell. Its pair
+// weighs less.
+func (t *Turns) Disturbed(number, round int) { t.slowed[number][round] = true }
+
+// append adds the pair of a round to lists of pairs and of their times.
+func (t *Turns) append(r Row, round int, pairs, times *[]pair, a, b float64) {
+	p, q := pairOf(a, b), pairAt(a, b)
+	p.disturbed = t.slowed[r.A.Case][round] || t.slowed[r.B.Case][round]
+	q.disturbed = p.disturbed
+	*pairs, *times = append(*pairs, p), append(*times, q)
+}
+
 // Look judges the rounds so far: call it after every one.
 func (t *Turns) Look(round int) {
 	t.rounds = round + 1
@@ -73,7 +86,7 @@ func (t *Turns) look(r *openRow, round int) {
 	if !okA || !okB || r.decided {
 		return
 	}
-	r.pairs, r.times = append(r.pairs, pairOf(a, b)), append(r.times, pair{a, b})
+	t.append(r.Row, round, &r.pairs, &r.times, a, b)
 	if t.judge.Processes == 0 && isLook(len(r.pairs)) {
 		if tooManyAtZero(r.pairs) {
 			_, r.decided = t.judge.byDifference(r.times, false)
@@ -118,11 +131,13 @@ func (t *Turns) Open(number int) (open, compared bool) {
 }
 
 // JudgeTurns compares the cases of a record whose run took turns, by a rule: see [Judge].
-// located tells what the processes of a case took that count, by round.
-func JudgeTurns(rec *record.Record, rule record.Comparing, located func(record.Case) map[int]float64) []record.Comparison {
+// located tells what the processes of a case took that count, by round, and of which rounds something slowed the machine.
+func JudgeTurns(rec *record.Record, rule record.Comparing,
+	located func(record.Case) (ns map[int]float64, slowed map[int]bool)) []record.Comparison {
 	t := NewTurns(&rule, rec.Cases)
 	for _, c := range rec.Cases {
-		t.located[c.Case], t.failed[c.Case] = located(c), len(rec.FaultsOf(c.Case)) > 0
+		t.located[c.Case], t.slowed[c.Case] = located(c)
+		t.failed[c.Case] = len(rec.FaultsOf(c.Case)) > 0
 	}
 	t.pair()
 	comparisons := []record.Comparison{}
@@ -139,7 +154,7 @@ func (t *Turns) verdict(r Row, ended bool) record.Comparison {
 	a, b := t.located[r.A.Case], t.located[r.B.Case]
 	for _, round := range slices.Sorted(maps.Keys(a)) {
 		if nsB, ok := b[round]; ok {
-			pairs, times = append(pairs, pairOf(a[round], nsB)), append(times, pair{a[round], nsB})
+			t.append(r, round, &pairs, &times, a[round], nsB)
 		}
 	}
 	c := t.judge.follow(pairs, ended)

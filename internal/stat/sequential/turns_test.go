@@ -61,7 +61,7 @@ func TestTurnsAreJudgedAgainAsTheyWere(t *testing.T) {
 			want[r.B.Name] = len(r.pairs)
 		}
 		got := map[string]int{}
-		for _, c := range JudgeTurns(rec, rule, func(c record.Case) map[int]float64 { return located[c.Case] }) {
+		for _, c := range JudgeTurns(rec, rule, func(c record.Case) (map[int]float64, map[int]bool) { return located[c.Case], nil }) {
 			got[c.B] = c.Pairs
 		}
 		if d := cmp.Diff(want, got); d != "" {
@@ -95,7 +95,7 @@ func TestTurnsAtZero(t *testing.T) {
 			t.Errorf("case %d: open %v, compared %v", i, open, compared)
 		}
 	}
-	got := JudgeTurns(rec, rule, func(c record.Case) map[int]float64 { return located[c.Case] })
+	got := JudgeTurns(rec, rule, func(c record.Case) (map[int]float64, map[int]bool) { return located[c.Case], nil })
 	if len(got) != 2 || got[0].Verdict != record.Faster || got[0].Ratio != (record.Interval{}) ||
 		got[0].DifferenceNS.High > -19 || got[0].DifferenceNS.Low < -21 || stattest.Codes(got[0].Warnings)[0] != "at_zero" {
 		t.Errorf("a case at zero: %+v", got)
@@ -117,7 +117,7 @@ func TestDifferenceCovers(t *testing.T) {
 			times := make([]pair, 20)
 			for i := range times {
 				drift := 0.02 * float64(i)
-				times[i] = pair{drift + 0.3*rng.NormFloat64(), drift + truth + (0.3+truth/50)*rng.NormFloat64()}
+				times[i] = pairAt(drift+0.3*rng.NormFloat64(), drift+truth+(0.3+truth/50)*rng.NormFloat64())
 			}
 			c := judge.followDifference(times, true)
 			if d := c.DifferenceNS; d == nil || d.Low > truth || d.High < truth {

@@ -12,6 +12,7 @@ import (
 type Batch struct {
 	AtNS     float64 // its start, since the process's first line
 	NS       float64 // per call, the empty twin not taken off
+	Calls    float64 // in it; 0 where that is not known, which is one
 	Warmup   bool    // of the harness's warm-up; the others are measured
 	Series   int     // of the measured batches: a full collection comes before each
 	Traced   bool    // a trace event fell inside
@@ -20,6 +21,17 @@ type Batch struct {
 	// they took longer than their best.
 	Timed, Disturbed bool
 	Slower           float64
+}
+
+// Took is how long a batch was, in ns.
+func (b Batch) Took() float64 { return b.NS * max(1, b.Calls) }
+
+// TookOf is how long some batches were together, in ns.
+func TookOf(batches []Batch, at []int) (ns float64) {
+	for _, i := range at {
+		ns += batches[i].Took()
+	}
+	return ns
 }
 
 // Quiet reports whether nothing but the case ran in the batch, and nothing slowed the machine as its yardsticks tell.
@@ -205,7 +217,7 @@ func usable(batches []Batch) []int {
 		}
 	}
 	switch {
-	case len(calm) > 0 && quiet.Enough(len(calm), len(undisturbed)):
+	case quiet.Enough(TookOf(batches, calm), TookOf(batches, undisturbed)):
 		return calm
 	case len(clean) >= max(LeastBatches, len(undisturbed)/5):
 		return clean

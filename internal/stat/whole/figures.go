@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
@@ -51,15 +53,17 @@ func compare(rec *record.Record, res *record.CommandResults) {
 	}
 	figures := Figures(rec.Cases)
 	var judged [][]record.Comparison
+	known := quiet.Along(rec)
 	for i, rule := range Rules(*rec.Run.Comparing, len(figures)) {
-		comparisons := sequential.JudgeTurns(rec, rule, func(c record.Case) map[int]float64 {
-			located := map[int]float64{}
+		comparisons := sequential.JudgeTurns(rec, rule, func(c record.Case) (map[int]float64, map[int]bool) {
+			located, slowed := map[int]float64{}, map[int]bool{}
 			for _, p := range rec.Of(c.Case) {
 				if ns, ok := figures[i].Of(p); ok {
-					located[p.Process.Round] = ns
+					_, disturbed, _ := stat.Location(p, known[p])
+					located[p.Process.Round], slowed[p.Process.Round] = ns, disturbed
 				}
 			}
-			return located
+			return located, slowed
 		})
 		adviseAtZero(comparisons)
 		judged = append(judged, comparisons)
