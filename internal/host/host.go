@@ -29,8 +29,8 @@ type Sampler struct {
 }
 
 const (
-	// Every is how long a sampler waits between two looks. A look takes 3 µs, so it costs 0.03 % of a processor.
-	Every = 10 * time.Millisecond
+	// every is how long a sampler waits between two looks. A look takes 3 µs, so it costs 0.03 % of a processor.
+	every = 10 * time.Millisecond
 	// Of a look that something interrupted nothing is known of the machine's speed; it is taken again, so often.
 	tries = 3
 	kept  = 60_000 // looks: ten minutes
@@ -51,7 +51,7 @@ func (s *Sampler) run(y *lap.Yardsticks) {
 	defer close(s.ended)
 	runtime.LockOSThread() // whose context switches are counted
 	defer runtime.UnlockOSThread()
-	ticks := time.NewTicker(Every)
+	ticks := time.NewTicker(every)
 	defer ticks.Stop()
 	for {
 		select {

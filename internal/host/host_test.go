@@ -51,7 +51,7 @@ func TestSampler(t *testing.T) {
 		t.Skip(lap.ErrNoYardsticks)
 	}
 	for len(s.Since(time.Time{})) < 3 {
-		time.Sleep(Every)
+		time.Sleep(every)
 	}
 	s.Stop()
 	all := s.Since(time.Time{})
