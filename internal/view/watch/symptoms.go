@@ -71,7 +71,7 @@ const (
 	busyHost = 0.50 // of its processors in use: from there on its own load may be what shares a core
 )
 
-// slowHost tells that the machine is slow, and whose doing that may be.
+// slowHost reports that the machine is slow, and whose doing that may be.
 func (p *page) slowHost(h *Host) string {
 	what := fmt.Sprintf("the machine was slowed by %s for %s of the interval", ui.Percent(h.Slower), ui.Percent(1-h.Quiet))
 	if h.Busy >= busyHost {

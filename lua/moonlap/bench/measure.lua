@@ -19,6 +19,7 @@ local SERIES = 5          -- each begins with a full collection
 local LEAST_STEPS = 1000  -- of the clock in a batch
 local LEAST_BATCHES = 10  -- unless calls are so slow that 3 must do
 local RESIZED_BATCHES = 10 -- of warm-up, when batches became longer
+local LOOKS_SHARE = 0.03 -- of the time, at yardsticks: one look a batch
 local LONGEST_BATCH = 1e7 -- ns, of a batch that waits for the collector
 local JITTER = 0.2        -- batches vary in length, never to lock to a periodic disturbance
 local EMPTY_BATCHES = 20  -- of the empty twin after each series
@@ -149,13 +150,16 @@ local function enter_stage(ledger, stage, own)
 end
 
 
---- The ns a batch should take: at least 1000 steps of the clock, and so long that a
--- process's budget makes no more than 1000 batches.
+--- The ns a batch should take: at least 1000 steps of the clock, so long that a process's
+-- budget makes no more than 1000 batches, and that looks at yardsticks take 3 % of the time.
 -- @tparam table clock
 -- @tparam table job
+-- @tparam[opt] table yardsticks
 -- @treturn number ns
-function _M.batch_target(clock, job)
-    return max(LEAST_STEPS * clock.step_ns, job.batch_ns or 2e5, job.measure_ns / 1000)
+function _M.batch_target(clock, job, yardsticks)
+    local look = yardsticks and yardsticks.cost_ns or 0
+    return max(LEAST_STEPS * clock.step_ns, job.batch_ns or 2e5, job.measure_ns / 1000,
+        look * (1 / LOOKS_SHARE - 1))
 end
 
 
@@ -168,7 +172,7 @@ function _M.run(self)
     self.series = series_of.new(self)
     self.gc = job.gc or "natural"
     self.random = random.new(job.seed or 1)
-    local target = _M.batch_target(self.clock, job)
+    local target = _M.batch_target(self.clock, job, self.yardsticks)
 
     enter_stage(self.ledger, "warmup", true)
     local loop = numbered_loop(self)
