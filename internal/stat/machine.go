@@ -74,13 +74,23 @@ func warnDisturbed(f *facts) *record.Warning {
 	if q == nil || !q.Disturbed {
 		return nil
 	}
-	return &record.Warning{
+	w := &record.Warning{
 		Code: "disturbed",
 		Text: fmt.Sprintf("something else slowed this machine by %.0f to %.0f %%, for all but %.0f %% of the time; the interval leaves room for that",
 			100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
 		Advice: "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid",
 	}
+	if q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
+		w.Text = fmt.Sprintf("this machine was evenly %.0f %% slower than the best ever seen of it, all the time; the interval leaves room for that",
+			100*q.SlowerHigh)
+		w.Advice = "where it runs at another speed for good, or that best was measured wrong, remove yardsticks-*.json from moonlap's cache folder; " +
+			"after 14 days it is forgotten"
+	}
+	return w
 }
+
+// evenly slowed is a machine whose yardsticks hardly differ: neighbours come and go.
+const evenly = 0.02
 
 // warnLevels is about levels of processes that are no modes.
 func warnLevels(f *facts) *record.Warning {
