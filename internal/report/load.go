@@ -263,6 +263,9 @@ func (p *page) loadTable(res *record.LoadResults) (headers []string, rows [][]st
 	}()
 	for _, s := range res.Sides {
 		latency := func(l record.LoadLatency) []string {
+			if l.Count == 0 {
+				return []string{p.None, p.None, p.None, p.None, p.None}
+			}
 			return []string{p.Time(l.P50), p.Time(l.P90), p.Time(l.P99), p.Time(l.P999), p.Time(l.Max)}
 		}
 		first := append([]string{ui.Clean(s.Name), p.loadRate(s.Rate), "corrected"}, latency(s.LatencyNS)...)

@@ -38,6 +38,9 @@ func TestLoadOrder(t *testing.T) {
 	if n := strings.Count(got, "made the tail"); n != 1 {
 		t.Errorf("the verdict is there %d times:\n%s", n, got)
 	}
+	if strings.Contains(got, "0 ns  0 ns") {
+		t.Errorf("where nothing was answered there is no latency:\n%s", got)
+	}
 	if res.Problems = nil; !strings.Contains(draw(), "  client   "+verdict) {
 		t.Errorf("without a problem the client's line has the verdict:\n%s", draw())
 	}

@@ -142,7 +142,7 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 	outputs.Go(func() { io.Copy(io.MultiWriter(kept, stderr), e.c.stderr) })
 	done, hung := false, false
 	channel.Go(func() {
-		readChannel(e.c.channels[0], record.In{}, func(l record.Line) {
+		readChannel(untilDrained(e.c.channels[0]), record.In{}, func(l record.Line) {
 			switch l := l.(type) {
 			case record.LoadDone:
 				done = true

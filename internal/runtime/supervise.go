@@ -72,7 +72,7 @@ func (s *supervisor) read() *sync.WaitGroup {
 	for worker, r := range s.c.channels {
 		in := record.In{Process: s.p.spec.Job.Process, Worker: worker}
 		channels.Go(func() {
-			readChannel(r, in, func(l record.Line) { s.heard <- l })
+			readChannel(untilDrained(r), in, func(l record.Line) { s.heard <- l })
 		})
 	}
 	go func() {

@@ -171,6 +171,7 @@ describe("moonlap.load.reading", function()
         local cases = {
             ["SSH-2.0-OpenSSH_9.2\r\n"] = "not an HTTP/1 response",
             ["HTTP/1.1 2x0 OK\r\n\r\n"] = "not an HTTP/1 response",
+            ["HTTP/1.1 000 OK\r\n\r\n"] = "not an HTTP/1 response",
             [length .. "-1\r\n\r\n"] = "Content-Length is no number",
             [length .. "99999999999999999999\r\n\r\n"] = "Content-Length is no number",
             [length .. "1\r\nContent-Length: 2\r\n\r\n"] = "two different Content-Length",

@@ -3,6 +3,7 @@
 //
 //	make -C ../.. build && go run ./cost -rounds 8
 //	go run ./cost -rounds 8 -peers      the plain load beside wrk2, oha, bombardier and h2load, where they are installed
+//	go run ./cost -rounds 8 -loops      the plain load beside bare loops on moonlap.uv and luv, which only send and count
 //
 // It takes luajit, nginx, openssl and wrk (Debian: luajit2 nginx openssl wrk). With two processors the client is
 // pinned to one and nginx to the other.
@@ -34,6 +35,7 @@ func main() {
 	seconds := flag.Int("seconds", 3, "length of one load")
 	only := flag.String("only", "", "regular expression: the works to run, by name")
 	others := flag.Bool("peers", false, "the plain load beside other load generators")
+	loops := flag.Bool("loops", false, "the plain load beside bare loops on moonlap.uv and luv")
 	flag.Parse()
 	re, err := regexp.Compile(*only)
 	if err == nil && *rounds < estimate.LeastForMedian(level) {
@@ -45,7 +47,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, re, *others, *rounds, *seconds); err != nil {
+	if err := run(ctx, re, *others, *loops, *rounds, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
 	}
@@ -103,7 +105,7 @@ end
 
 func (w work) name() string { return fmt.Sprintf("%s, %d connections", w.Name, w.Connections) }
 
-func run(ctx context.Context, re *regexp.Regexp, others bool, rounds, seconds int) error {
+func run(ctx context.Context, re *regexp.Regexp, others, loops bool, rounds, seconds int) error {
 	s, err := target.Start()
 	if err != nil {
 		return err
@@ -116,6 +118,9 @@ func run(ctx context.Context, re *regexp.Regexp, others bool, rounds, seconds in
 	}()
 	if others {
 		return runPeers(ctx, s, rounds, seconds)
+	}
+	if loops {
+		return runLoops(ctx, s, rounds, seconds)
 	}
 	return runWorks(ctx, s, re, rounds, seconds)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"regexp"
@@ -65,21 +64,10 @@ func runPeers(ctx context.Context, s *target.Server, rounds, seconds int) error 
 	fmt.Print("| client | connections | client, µs | moonlap, µs | moonlap / client |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range []int{32, 128} {
 		w := work{Name: "plain", Scheme: "http", Connections: c}
-		costs := map[string][]float64{}
-		for round := range rounds {
-			for _, i := range rand.Perm(len(list)) {
-				fmt.Fprintf(os.Stderr, "\r\033[Kround %d of %d: %s, %s", round+1, rounds, list[i].name, w.name())
-				ns, err := list[i].run(s, w, seconds)
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", list[i].name, w.name(), err)
-				}
-				costs[list[i].name] = append(costs[list[i].name], ns)
-			}
+		costs, err := interleaved(ctx, s, w, list, rounds, seconds)
+		if err != nil {
+			return err
 		}
-		fmt.Fprint(os.Stderr, "\r\033[K")
 		for _, one := range list {
 			if one.name != "moonlap" {
 				of, _ := estimate.MedianInterval(ratios(costs["moonlap"], costs[one.name]), level)

@@ -1,8 +1,9 @@
-// Stall stops the server for 200 ms of every second and asks what the load engine says of it, in an open and in a closed
+// Stall stops the server for a part of every second and asks what the load engine says of it, in an open and in a closed
 // loop, beside the open-loop truth of truth/truth.c:
 //
 //	make -C ../.. build && go run ./stall -rounds 6 -svg stall.svg
 //	go run ./stall -rounds 6 -seconds 5 -peers      and beside wrk2, oha, bombardier and h2load, where they are installed
+//	go run ./stall -stall 600ms -rate 500           more than half of the requests meet the stall, so p50 is of one that did
 //
 // The truth runs twice in each round. By how much it differs from itself is how well anything can be known here.
 //
@@ -31,9 +32,7 @@ import (
 
 const (
 	level   = 0.95
-	rate    = 2000
 	sockets = 3000
-	stall   = 200 * time.Millisecond
 
 	truthName = "truth"
 	againName = "the truth once more"
@@ -41,12 +40,24 @@ const (
 
 var percentiles = []float64{50, 90, 99, 99.9}
 
+// What every side does: so many requests a second, while the server stands still for the first part of each.
+var (
+	rate  = 2000
+	stall = 200 * time.Millisecond
+)
+
 func main() {
 	rounds := flag.Int("rounds", 6, "rounds; in each, every side runs once")
 	seconds := flag.Int("seconds", 10, "length of one run")
 	others := flag.Bool("peers", false, "also other load generators")
 	svg := flag.String("svg", "", "draw the distributions into this file")
+	flag.IntVar(&rate, "rate", rate, "requests a second")
+	flag.DurationVar(&stall, "stall", stall, "the part of each second in which the server stands still")
 	flag.Parse()
+	if stall < 0 || stall >= time.Second || rate < 1 || rate*int(stall/time.Millisecond) > sockets*1000/2 {
+		fmt.Fprintf(os.Stderr, "stall: -stall is below 1s, and -rate 1 or more; at most %d requests are due in a stall\n", sockets/2)
+		os.Exit(2)
+	}
 	if *rounds < estimate.LeastForMedian(level) {
 		fmt.Fprintf(os.Stderr, "stall: -rounds: a 95 %% interval needs at least %d\n", estimate.LeastForMedian(level))
 		os.Exit(2)
@@ -70,7 +81,7 @@ func run(rounds, seconds int, others bool, svg string) error {
 	sides := []side{
 		{truthName, func() (outcome, error) { return runTruth(truth, s, seconds) }},
 		{againName, func() (outcome, error) { return runTruth(truth, s, seconds) }},
-		{"open loop, 2000 a second, 32 connections", func() (outcome, error) {
+		{fmt.Sprintf("open loop, %d a second, 32 connections", rate), func() (outcome, error) {
 			return runEngine(s, fmt.Sprintf("rate=%d, connections=32, duration_ns=%de9", rate, seconds))
 		}},
 		{"closed loop, corrected, 32 connections", func() (outcome, error) {
@@ -167,7 +178,7 @@ func draw(file string, sides []side, all map[string][]outcome) error {
 	}
 	chart := lapplot.Percentiles(laps...)
 	chart.Y.Title, chart.Y.Scale = "latency", lapplot.Log
-	chart.Title = "A server that stands still for 200 ms of every second"
+	chart.Title = fmt.Sprintf("A server that stands still for %d ms of every second", stall.Milliseconds())
 	return (&lapplot.Figure{Charts: []*lapplot.Chart{chart}}).WriteFileAs(file, "svg")
 }
 

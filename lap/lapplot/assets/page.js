@@ -250,8 +250,11 @@ darkWanted.onchange = e => { dark = e.matches; setTheme(); };
 for (const frame of document.querySelectorAll("iframe")) {
   const fit = () => {
     const shown = frame.contentDocument?.documentElement;
-    if (shown) frame.style.height = Math.min(4000, shown.scrollHeight + 2) + "px";
+    if (!shown) return;
+    frame.style.height = "0"; // or what it shows is as high as it was
+    frame.style.height = Math.min(4000, shown.scrollHeight + 2) + "px";
   };
+  addEventListener("resize", fit);
   frame.addEventListener("load", () => { setTheme(); fit(); });
   fit();
 }

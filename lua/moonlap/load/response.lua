@@ -61,7 +61,8 @@ local function parse_status(p, n)
         return 0
     end
     local a, b, c = p[9], p[10], p[11]
-    if not is_digit(p[7]) or p[8] ~= SPACE or not (is_digit(a) and is_digit(b) and is_digit(c))
+    if not is_digit(p[7]) or p[8] ~= SPACE
+        or not (a > 48 and is_digit(a) and is_digit(b) and is_digit(c)) -- a status begins with 100
         or not (p[12] == SPACE or p[12] == CR or p[12] == LF) then
         return nil
     end
