@@ -32,15 +32,15 @@ func probeLibrary(source *probe.Source, pid int) error {
 	if err != nil {
 		return err
 	}
-	target := probe.RunTarget{PID: pid, Program: library}
+	target := probe.ResumeTarget{PID: pid, Program: library}
 	for _, name := range []string{locking, unlocking} {
 		at, err := offsetOf(library, name)
 		if err != nil {
 			return err
 		}
-		target.Functions = append(target.Functions, probe.RunFunction{Offset: at, Given: probe.GivenHandler})
+		target.Functions = append(target.Functions, probe.ResumeFunction{Offset: at, Given: probe.GivenHandler})
 	}
-	runs, err := source.Runs(target)
+	runs, err := source.Resumes(target)
 	if err != nil {
 		return err
 	}

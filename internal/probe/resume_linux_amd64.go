@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// resuming is the programs that time runs of Lua.
+// resuming is the programs that time resumes.
 type resuming struct {
 	objects resumeObjects
 	each    time.Duration // what two traps cost: at a function's entry, and at its return
@@ -37,7 +37,7 @@ func (s *Session) loadResuming() (*resuming, error) {
 		spec.Maps[name].MaxEntries = m.MaxEntries()
 	}
 	loaded := resuming{}
-	if err := Load("runs of Lua", spec, &loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
+	if err := Load("resumes", spec, &loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
 		return nil, err
 	}
 	if loaded.each, err = loaded.trapCost(); err != nil {
@@ -50,24 +50,24 @@ func (s *Session) loadResuming() (*resuming, error) {
 
 // trapCost measures on this process what it costs a function that its entry and its return are probed.
 func (r *resuming) trapCost() (time.Duration, error) {
-	return trapTime(func(pid int, program string, offset uint64) (*RunProbe, error) {
-		p := r.probe(RunTarget{PID: pid, Program: program, Functions: []RunFunction{{Offset: offset, Given: GivenHandler}}}, mostWorkers)
+	return trapTime(func(pid int, program string, offset uint64) (*ResumeProbe, error) {
+		p := r.probe(ResumeTarget{PID: pid, Program: program, Functions: []ResumeFunction{{Offset: offset, Given: GivenHandler}}}, mostWorkers)
 		return p, p.Attach()
 	})
 }
 
-// A RunProbe times how long one worker runs Lua, and waits between two runs for a request, while it is attached. Each
-// run then traps into the kernel twice.
-type RunProbe struct {
+// A ResumeProbe times how long resumes of one worker take, and the waits between two resumes for a request, while it is attached. Each
+// resume then traps into the kernel twice.
+type ResumeProbe struct {
 	resuming *resuming
-	target   RunTarget
+	target   ResumeTarget
 	number   int
 	times    uint32 // that it was attached
 	uprobes  Uprobes
 }
 
-// Runs prepares a probe of the source's worker. Its snapshots are of the kind Ran.
-func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
+// Resumes prepares a probe of the source's worker. Its snapshots are of the kind Ran.
+func (s *Source) Resumes(t ResumeTarget) (*ResumeProbe, error) {
 	if err := MayReturn(t.PID); err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func (s *Source) Runs(t RunTarget) (*RunProbe, error) {
 	return r.probe(t, s.number), Explain("describe the worker", err)
 }
 
-func (r *resuming) probe(t RunTarget, number int) *RunProbe {
-	return &RunProbe{resuming: r, target: t, number: number, uprobes: Uprobes{PID: t.PID, File: t.Program, What: "runs of Lua"}}
+func (r *resuming) probe(t ResumeTarget, number int) *ResumeProbe {
+	return &ResumeProbe{resuming: r, target: t, number: number, uprobes: Uprobes{PID: t.PID, File: t.Program, What: "resumes"}}
 }
 
-// Attach begins to time. A run or a wait counts where its beginning and its end fall into the same attachment.
-func (p *RunProbe) Attach() error {
+// Attach begins to time. A resume or a wait counts where its beginning and its end fall into the same attachment.
+func (p *ResumeProbe) Attach() error {
 	p.times++
 	o := p.resuming.objects
 	sites := make([]Site, 0, 2*len(p.target.Functions))
@@ -105,21 +105,21 @@ func (p *RunProbe) Attach() error {
 }
 
 // Detach ends what Attach began; the times stay.
-func (p *RunProbe) Detach() { p.uprobes.Detach() }
+func (p *ResumeProbe) Detach() { p.uprobes.Detach() }
 
-// Each is what probing a run costs the worker: see trapCost.
-func (p *RunProbe) Each() time.Duration { return p.resuming.each }
+// Each is what probing a resume costs the worker: see trapCost.
+func (p *ResumeProbe) Each() time.Duration { return p.resuming.each }
 
 // Cost reads what it has taken to know.
-func (p *RunProbe) Cost() (ProbedRuns, error) {
+func (p *ResumeProbe) Cost() (ResumeCost, error) {
 	var r resumeResumer
 	err := p.resuming.objects.Resumers.Lookup(uint32(p.number), &r)
-	return ProbedRuns{r.Traps, time.Duration(r.Looks), r.Lost}, Explain("read the cost of the probe", err)
+	return ResumeCost{r.Traps, time.Duration(r.Looks), r.Lost}, Explain("read the cost of the probe", err)
 }
 
 // Read returns the times of each phase that Lua ran in.
-func (p *RunProbe) Read() ([]PhaseRuns, error) {
-	var all []PhaseRuns
+func (p *ResumeProbe) Read() ([]PhaseResumes, error) {
+	var all []PhaseResumes
 	var key resumePhase
 	var r resumeResumed
 	phases := p.resuming.objects.Phases.Iterate()
@@ -128,7 +128,7 @@ func (p *RunProbe) Read() ([]PhaseRuns, error) {
 			continue
 		}
 		own, whole, waits := &r.Own, &r.Whole, &r.Waits
-		all = append(all, PhaseRuns{
+		all = append(all, PhaseResumes{
 			Phase: key.Context,
 			Own:   DurationsOf(own.Sum, own.Least, own.Longest, own.Counts[:]),
 			Whole: DurationsOf(whole.Sum, whole.Least, whole.Longest, whole.Counts[:]),
@@ -137,7 +137,7 @@ func (p *RunProbe) Read() ([]PhaseRuns, error) {
 		})
 	}
 	if err := phases.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
-		return nil, Explain("read the times of runs of Lua", err)
+		return nil, Explain("read the times of resumes", err)
 	}
 	return all, nil
 }

@@ -16,8 +16,8 @@ type (
 	Source struct{}
 	// An AllocationProbe counts what one worker's Lua allocates.
 	AllocationProbe struct{}
-	// A RunProbe times how long one worker runs Lua.
-	RunProbe struct{}
+	// A ResumeProbe times how long one worker runs Lua.
+	ResumeProbe struct{}
 )
 
 var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
@@ -89,19 +89,19 @@ func (p *AllocationProbe) Shut() error { return nil }
 func (p *AllocationProbe) Read() (Allocated, error) { return Allocated{}, nil }
 
 // Runs fails.
-func (s *Source) Runs(RunTarget) (*RunProbe, error) { return nil, errElsewhere }
+func (s *Source) Resumes(ResumeTarget) (*ResumeProbe, error) { return nil, errElsewhere }
 
 // Attach fails.
-func (p *RunProbe) Attach() error { return errElsewhere }
+func (p *ResumeProbe) Attach() error { return errElsewhere }
 
 // Detach does nothing.
-func (p *RunProbe) Detach() {}
+func (p *ResumeProbe) Detach() {}
 
 // Each is 0.
-func (p *RunProbe) Each() time.Duration { return 0 }
+func (p *ResumeProbe) Each() time.Duration { return 0 }
 
 // Cost is nothing.
-func (p *RunProbe) Cost() (ProbedRuns, error) { return ProbedRuns{}, nil }
+func (p *ResumeProbe) Cost() (ResumeCost, error) { return ResumeCost{}, nil }
 
 // Read is empty.
-func (p *RunProbe) Read() ([]PhaseRuns, error) { return nil, nil }
+func (p *ResumeProbe) Read() ([]PhaseResumes, error) { return nil, nil }

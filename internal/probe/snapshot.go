@@ -22,7 +22,7 @@ const (
 	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
 
 	Allocates Kind = 16 // Lua asks for memory: see Snapshot.Allocation
-	Ran       Kind = 17 // a run of Lua has taken long: see Snapshot.Run
+	Resumed   Kind = 17 // a resume has taken long: see Snapshot.Resume
 )
 
 // Flags and kinds of chunks, as in moment.h.
@@ -60,7 +60,7 @@ type Snapshot struct {
 	Slept, Queued time.Duration
 	Events        int
 
-	Run *Run // of the kind Ran
+	Resume *Resume // of the kind Ran
 
 	chunks []chunk            // sorted by address
 	absent []process.Interval // that the walk would read next, and which no later reading can replace
@@ -136,7 +136,7 @@ func (m *Snapshot) decodeChunks(b []byte, stack uint64) error {
 			continue
 		case chunkRun:
 			var err error
-			if m.Run, err = decodeRun(c.bytes); err != nil {
+			if m.Resume, err = decodeResume(c.bytes); err != nil {
 				return err
 			}
 			continue
@@ -148,8 +148,8 @@ func (m *Snapshot) decodeChunks(b []byte, stack uint64) error {
 			if stack+8 > uint64(len(c.bytes)) {
 				return fmt.Errorf("%w: a coroutine of %d bytes", errSnapshot, len(c.bytes))
 			}
-			if m.Run != nil {
-				m.Run.Coroutine = c.address
+			if m.Resume != nil {
+				m.Resume.Coroutine = c.address
 			}
 			bottom := le.Uint64(c.bytes[stack:])
 			m.absent = append(m.absent, process.Interval{From: bottom, To: bottom})

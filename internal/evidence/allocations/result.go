@@ -19,9 +19,9 @@ const Name = "allocations"
 // A Result is what Lua has allocated: estimates for the whole time, of all workers together. An object is what one
 // allocation makes; a table with entries may be three. Probed is the time in windows.
 type Result struct {
+	Began    time.Time     `json:"began"`
+	Duration time.Duration `json:"duration_ns"` // since then
 	probe.Duty
-	Began      time.Time     `json:"began"`
-	Duration   time.Duration `json:"duration_ns"` // since then
 	Bytes      float64       `json:"bytes"`
 	Low        float64       `json:"bytes_low"` // 95 %
 	High       float64       `json:"bytes_high"`

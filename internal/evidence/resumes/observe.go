@@ -25,7 +25,7 @@ var Kind = observe.Kind{
 type observer struct {
 	*probe.Cycle
 	at     observe.At
-	probe  *probe.RunProbe
+	probe  *probe.ResumeProbe
 	unseen []string
 	before Result // what was timed until Result was last asked for
 
@@ -58,7 +58,7 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 		return nil, errors.New("its Lua serves no HTTP requests; streams are not timed")
 	}
 	_, phase := at.Phase()
-	t := probe.RunTarget{PID: at.PID, PhaseSize: phase}
+	t := probe.ResumeTarget{PID: at.PID, PhaseSize: phase}
 	if err := add(at.Worker, &t, runThread, probe.GivenThread, 0); err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 	}
 	const trial = 50 * time.Millisecond // requests mostly wait for less
 	o.Cycle = &probe.Cycle{Probe: o, Trial: trial, Budget: at.Budget}
-	at.Sampling.Take(probe.Ran, o.note)
+	at.Sampling.Take(probe.Resumed, o.note)
 	var err error
-	o.probe, err = at.Sampling.Source.Runs(t)
+	o.probe, err = at.Sampling.Source.Resumes(t)
 	return o, err
 }
 
 // add adds a function of the Lua module to a target.
-func add(w *worker.Worker, t *probe.RunTarget, name string, given probe.Given, phase int) error {
+func add(w *worker.Worker, t *probe.ResumeTarget, name string, given probe.Given, phase int) error {
 	place, err := w.PlaceOf(w.Object, name)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func add(w *worker.Worker, t *probe.RunTarget, name string, given probe.Given, p
 		return err
 	}
 	t.Program = place.File
-	t.Functions = append(t.Functions, probe.RunFunction{Offset: place.Offset + at, Given: given, Phase: phase})
+	t.Functions = append(t.Functions, probe.ResumeFunction{Offset: place.Offset + at, Given: given, Phase: phase})
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()
 
 // note takes up a resume that took long.
 func (o *observer) note(m *probe.Snapshot) {
-	r, w := m.Run, o.at.Worker
+	r, w := m.Resume, o.at.Worker
 	memory := m.Over(w.Process)
 	long := Long{
 		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: sample.RequestAt(w, m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,

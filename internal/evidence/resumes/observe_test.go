@@ -286,7 +286,7 @@ func TestResumesUnexported(t *testing.T) {
 	pid, _ := nginxtest.Start(t, nginxtest.Conf{})
 	w := workertest.Open(t, pid)
 	const name = "ngx_http_lua_none"
-	var target probe.RunTarget
+	var target probe.ResumeTarget
 	if err := add(w, &target, name, probe.GivenThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
 		t.Error(err)
 	}
