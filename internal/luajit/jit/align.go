@@ -42,6 +42,7 @@ const mostCells = 1 << 20
 // each such window is aligned for itself. The loop begins at a known place, too.
 func (t *Trace) align() code {
 	c := code{list: disassemble(t.Code)}
+	markChains(c.list, t.Loop)
 	c.spans = make([]Span, len(c.list))
 	from, ref := 0, Bias
 	next := func(offset int, end Ref) {
@@ -194,6 +195,10 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 	target := m.target()
 	own := i.Reg&noReg == 0 && target == i.Reg
 	switch {
+	case m.chain && (i.Op == HREF || s.looksUp):
+		return fits, compares[m.Op]
+	case m.chain:
+		return strange, false
 	case t.looksElsewhere(m, i):
 		return near + 2*moved, false
 	case jumps[m.Op]:

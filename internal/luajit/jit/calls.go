@@ -28,7 +28,7 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		if !ok {
 			result = w.builtin(arguments, from)
 		}
-		w.forget(a - 1)
+		w.forget(a)
 		w.slots[a] = result
 		if tail {
 			return w.leave(nil)

@@ -10,6 +10,8 @@ import (
 type machine struct {
 	x86asm.Inst
 	at, end int // offsets in the trace's code
+	// chain reports that it goes on to the next node of a hash chain: nothing but a look-up jumps back.
+	chain bool
 }
 
 // disassemble decodes a trace's code. LuaJIT uses four instructions that the disassembler does not know, shifts of BMI2; where it
@@ -21,10 +23,24 @@ func disassemble(code []byte) []machine {
 		if code[at] == vex3 || err != nil || i.Len == 0 {
 			i = shift(code[at:])
 		}
-		all = append(all, machine{i, at, at + i.Len})
+		all = append(all, machine{Inst: i, at: at, end: at + i.Len})
 		at += i.Len
 	}
 	return all
+}
+
+// markChains marks what goes on to the next node: it loads the node, tests it and jumps back, though not to the trace's loop.
+func markChains(list []machine, loop int) {
+	const most, parts = 64, 3 // bytes of such a jump
+	for n, m := range list {
+		by, ok := m.Args[0].(x86asm.Rel)
+		if !ok || !jumps[m.Op] || by >= 0 || by < -most || m.end+int(by) < 0 || m.end+int(by) == loop {
+			continue
+		}
+		for k := range min(parts, n+1) {
+			list[n-k].chain = true
+		}
+	}
 }
 
 const vex3 = 0xc4 // prefix of three bytes

@@ -7,6 +7,7 @@ import "golang.org/x/arch/x86/x86asm"
 type shape struct {
 	main, other map[x86asm.Op]bool
 	call        bool // it calls C functions, or may
+	looksUp     bool // a key, too, which it compares
 }
 
 var (
@@ -107,7 +108,7 @@ func (t *Trace) shape(r Ref) shape {
 	i := t.IR[r-Bias]
 	s := shapeOf(i)
 	if before := r - 1; (i.Op == EQ || i.Op == NE) && before > Bias && i.Op1 == before && t.IR[before-Bias].Op == HREF {
-		s.other = hashes
+		s.other, s.looksUp = hashes, true
 	}
 	return s
 }
