@@ -22,4 +22,16 @@ function _M.listen_on(uv, on_connection)
 end
 
 
+--- The same by a pipe with a name.
+-- @return the handle
+-- @treturn string its path
+function _M.listen_by_pipe(uv, on_connection)
+    local server, path = uv.new_pipe(false), os.tmpname()
+    os.remove(path)
+    assert(server:bind(path))
+    assert(server:listen(512, on_connection))
+    return server, path
+end
+
+
 return _M

@@ -41,7 +41,7 @@ var works = append([]work{
 	idle("1000 idle handles", 1000, 1e7, 0, aim{"C", 1.7}),
 	{"1e6 one-shot timers", "timers", 1e6, "timer",
 		func(n string) []string { return []string{n} }, aim{"C", 0.62}},
-	echo(1), echo(100),
+	echo("tcp", 1), echo("tcp", 100), echo("pipe", 1), echo("pipe", 100),
 	{"sync fs_stat", "fs_stat", 3e5, "call",
 		func(n string) []string { return []string{n, "measure.h"} }, aim{"C", 1.2}},
 	accept(1, aim{}), accept(100, aim{"C", 1.15}),
@@ -66,7 +66,7 @@ var works = append([]work{
 	{"getaddrinfo", "dns", 20_000, "query",
 		func(n string) []string { return []string{n} }, aim{"C", 1.2}},
 	file("sync", 100_000), file("async", 10_000),
-}, dispatches()...)
+}, append(dispatches(), making()...)...)
 
 func ownLoop(mode string) work {
 	return work{fmt.Sprintf("own loop around run(%q)", mode), "ownloop", 1e6, "turn",
@@ -89,9 +89,22 @@ func idle(name string, handles, calls, poll int, aim aim) work {
 	}, aim}
 }
 
-func echo(connections int) work {
-	return work{fmt.Sprintf("TCP echo, connections: %d", connections), "echo", 50_000, "round trip",
-		func(n string) []string { return []string{strconv.Itoa(connections), n} }, aim{"C", 1.03}}
+func echo(kind string, connections int) work {
+	name, atMost := "TCP", 1.03
+	if kind == "pipe" {
+		name, atMost = "pipe", 1.1
+	}
+	return work{fmt.Sprintf("%s echo, connections: %d", name, connections), "echo", 50_000, "round trip",
+		func(n string) []string { return []string{kind, strconv.Itoa(connections), n} }, aim{"C", atMost}}
+}
+
+// Kinds of handles that live in libuv, and timers and idle handles, which moonlap.uv has in Lua.
+func making() (list []work) {
+	for _, kind := range []string{"timer", "idle", "async", "signal", "fs_event", "fs_poll", "tcp", "udp", "pipe"} {
+		list = append(list, work{"make and close: " + kind, "making", 500_000, "handle",
+			func(n string) []string { return []string{kind, n} }, aim{"luv", 1}})
+	}
+	return list
 }
 
 func accept(flight int, aim aim) work {

@@ -1,14 +1,24 @@
-/* echo CONNECTIONS TRIPS: so many round trips of 64 bytes over all connections together; both ends
- * in this process and loop. The best that C does: one buffer for all reads, uv_try_write. */
+/* echo KIND CONNECTIONS TRIPS: so many round trips of 64 bytes over all connections together, by tcp or
+ * pipe; both ends in this process and loop. The best that C does: one buffer for all reads, uv_try_write. */
 #include "measure.h"
 
-typedef struct {
+#include <unistd.h>
+
+typedef union {
+    uv_handle_t handle;
+    uv_stream_t stream;
     uv_tcp_t tcp;
+    uv_pipe_t pipe;
+} socket_handle;
+
+typedef struct {
+    socket_handle socket;
     uv_connect_t connect;
     long left;
 } client;
 
-static uv_tcp_t server;
+static socket_handle server;
+static int is_pipe;
 static client *clients;
 static long connections, connected, finished, done;
 static char buffer[65536], message[64];
@@ -34,13 +44,17 @@ static void on_server_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) 
         uv_close((uv_handle_t *)stream, on_close);
 }
 
+static void init(uv_loop_t *loop, socket_handle *handle) {
+    must(is_pipe ? uv_pipe_init(loop, &handle->pipe, 0) : uv_tcp_init(loop, &handle->tcp));
+}
+
 static void on_connection(uv_stream_t *stream, int status) {
-    uv_tcp_t *tcp = malloc(sizeof *tcp);
+    socket_handle *peer = malloc(sizeof *peer);
 
     must(status);
-    must(uv_tcp_init(stream->loop, tcp));
-    must(uv_accept(stream, (uv_stream_t *)tcp));
-    must(uv_read_start((uv_stream_t *)tcp, on_alloc, on_server_read));
+    init(stream->loop, peer);
+    must(uv_accept(stream, &peer->stream));
+    must(uv_read_start(&peer->stream, on_alloc, on_server_read));
 }
 
 static void on_client_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
@@ -57,7 +71,7 @@ static void on_client_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) 
     }
     uv_close((uv_handle_t *)stream, NULL);
     if (++finished == connections)
-        uv_close((uv_handle_t *)&server, NULL);
+        uv_close(&server.handle, NULL);
 }
 
 static void on_connect(uv_connect_t *req, int status) {
@@ -67,23 +81,42 @@ static void on_connect(uv_connect_t *req, int status) {
         return;
     start = cpu_seconds();
     for (long i = 0; i < connections; i++)
-        send_to((uv_stream_t *)&clients[i].tcp, message, sizeof message);
+        send_to(&clients[i].socket.stream, message, sizeof message);
+}
+
+static void listen_by_pipe(uv_loop_t *loop, char *path) {
+    int fd = mkstemp(path);
+
+    if (fd < 0 || close(fd) != 0 || unlink(path) != 0)
+        abort();
+    init(loop, &server);
+    must(uv_pipe_bind(&server.pipe, path));
+    must(uv_listen(&server.stream, 512, on_connection));
 }
 
 int main(int argc, char **argv) {
     uv_loop_t *loop = uv_default_loop();
-    long trips = atol(argv[2]);
-    struct sockaddr_in address = listen_on(loop, &server, on_connection);
+    long trips = atol(argv[3]);
+    char path[] = "/tmp/moonlap-echo-XXXXXX";
+    struct sockaddr_in address;
 
     (void)argc;
-    connections = atol(argv[1]);
+    is_pipe = strcmp(argv[1], "pipe") == 0;
+    connections = atol(argv[2]);
+    if (is_pipe)
+        listen_by_pipe(loop, path);
+    else
+        address = listen_on(loop, &server.tcp, on_connection);
     memset(message, 'x', sizeof message);
     clients = calloc((size_t)connections, sizeof *clients);
     for (long i = 0; i < connections; i++) {
         client *c = &clients[i];
         c->left = trips / connections;
-        must(uv_tcp_init(loop, &c->tcp));
-        must(uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&address, on_connect));
+        init(loop, &c->socket);
+        if (is_pipe)
+            uv_pipe_connect(&c->connect, &c->socket.pipe, path, on_connect);
+        else
+            must(uv_tcp_connect(&c->connect, &c->socket.tcp, (struct sockaddr *)&address, on_connect));
     }
     uv_run(loop, UV_RUN_DEFAULT);
     report(cpu_seconds() - start, done);

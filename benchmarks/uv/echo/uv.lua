@@ -1,16 +1,18 @@
--- echo CONNECTIONS TRIPS: so many round trips of 64 bytes over all connections together; both
--- ends in this process and loop.
+-- echo KIND CONNECTIONS TRIPS: so many round trips of 64 bytes over all connections together, by
+-- tcp or pipe; both ends in this process and loop.
 local uv = require(arg[1])
 local measure = require "measure"
-local connections, trips = tonumber(arg[2]), tonumber(arg[3])
+local kind, connections, trips = arg[2], tonumber(arg[3]), tonumber(arg[4])
 
 local message = ("x"):rep(64)
 local clients, connected, finished, done, start = {}, 0, 0, 0, nil
 
-local server, port
-server, port = measure.listen_on(uv, function(err)
+local new = uv["new_" .. kind]
+local server, where
+
+local function on_connection(err)
     assert(not err, err)
-    local peer = uv.new_tcp()
+    local peer = new()
     server:accept(peer)
     peer:read_start(function(_, chunk)
         if chunk then
@@ -19,13 +21,26 @@ server, port = measure.listen_on(uv, function(err)
             peer:close()
         end
     end)
-end)
+end
+
+local connect
+if kind == "tcp" then
+    server, where = measure.listen_on(uv, on_connection)
+    function connect(client, callback)
+        client:connect("127.0.0.1", where, callback)
+    end
+else
+    server, where = measure.listen_by_pipe(uv, on_connection)
+    function connect(client, callback)
+        client:connect(where, callback)
+    end
+end
 
 for i = 1, connections do
-    local client = uv.new_tcp()
+    local client = new()
     local left = math.floor(trips / connections)
     clients[i] = client
-    client:connect("127.0.0.1", port, function(refused)
+    connect(client, function(refused)
         assert(not refused, refused)
         client:read_start(function(err)
             assert(not err, err)
