@@ -10,7 +10,6 @@
 typedef struct uvshim_block {
     struct uvshim_block *next, **link;
     uint16_t is_handle, is_work, is_process;
-    uint16_t to_addresses;   /* udp: it has sent to one, so it has a socket and is not connected */
     uint32_t mmsgs;          /* udp: datagrams in one recvmmsg, 0 without */
     uvshim_mailbox *mailbox; /* async: made when another Lua state is to have it */
     union {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 17
+#define UVSHIM_ABI 16
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -77,8 +77,6 @@ typedef struct uvshim_queue {
     int finishing;
     uint64_t glanced;             /* the processor's clock when the kernel was last asked by uvshim_glance */
     uint64_t looked[2];           /* where uvshim_look lets the kernel write an event */
-    uint64_t sent[7];             /* the struct msghdr of uvshim_udp_try_send */
-    uv_os_fd_t fd;                /* the descriptor that is asked for */
 } uvshim_queue;
 
 /* The sender (sockaddr_in or sockaddr_in6) and the bytes of a datagram. */
@@ -125,9 +123,6 @@ int uvshim_async_send(uv_async_t *async);
 double uvshim_update_time(uvshim_queue *queue);
 /* As uv_spawn, into memory of the type UV_PROCESS; the handle may be a poll to libuv. Also sets the child's id. */
 int uvshim_spawn(uvshim_queue *queue, void *process, const uv_process_options_t *options, int32_t *pid);
-/* As uv_udp_connect and uv_udp_try_send; but after UV_EINTR and UV_ENOBUFS that has to be asked. */
-int uvshim_udp_connect(uv_udp_t *handle, const struct sockaddr *address);
-int uvshim_udp_try_send(uv_udp_t *handle, const uv_buf_t *list, unsigned n, const struct sockaddr *address);
 /* How many datagrams one recvmmsg may bring. */
 void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 /* Lua has taken over an accepted handle. */

@@ -1,5 +1,5 @@
 /*
- * A write, a datagram and a shutdown without a request, which are one system call each, see kernel.h. What libuv asks of a stream before
+ * A write and a shutdown without a request, which are one system call each, see kernel.h. What libuv asks of a stream before
  * it writes is asked here, too; where the answer is not the usual one, libuv writes.
  */
 #include "block.h"
@@ -53,34 +53,7 @@ int uvshim_try_shutdown(uv_stream_t *stream) {
     stream->flags = before;
     return UV_EAGAIN;
 }
-
-/* What the kernel reads lies in the queue: the call is the last thing that this function does. */
-int uvshim_udp_try_send(uv_udp_t *handle, const uv_buf_t *list, unsigned n, const struct sockaddr *address) {
-    uvshim_queue *queue = handle->loop->data;
-    uvshim_block *block = block_of(handle);
-    struct msghdr *message = (struct msghdr *)queue->sent;
-    int sent;
-
-    _Static_assert(sizeof queue->sent == sizeof *message, "the room for a struct msghdr");
-    queue->quiet = 0;
-    if (!block->to_addresses || address == NULL || uv_udp_get_send_queue_count(handle) != 0 ||
-        uv_fileno((const uv_handle_t *)handle, &queue->fd) != 0) {
-        sent = uv_udp_try_send(handle, list, n, address);
-        block->to_addresses = sent >= 0 && address != NULL;
-        return sent;
-    }
-    message->msg_name = (void *)address;
-    message->msg_namelen =
-        address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    message->msg_iov = (struct iovec *)list;
-    message->msg_iovlen = n;
-    return uvshim_kernel(SYS_sendmsg, queue->fd, (long)message, 0, 0, 0);
-}
 #else
-int uvshim_udp_try_send(uv_udp_t *handle, const uv_buf_t *list, unsigned n, const struct sockaddr *address) {
-    return uv_udp_try_send(handle, list, n, address);
-}
-
 int uvshim_try_shutdown(uv_stream_t *stream) {
     (void)stream;
     return UV_EAGAIN;
@@ -91,8 +64,3 @@ int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n) {
     return uv_try_write(stream, list, n);
 }
 #endif
-
-int uvshim_udp_connect(uv_udp_t *handle, const struct sockaddr *address) {
-    block_of(handle)->to_addresses = 0;
-    return uv_udp_connect(handle, address);
-}

@@ -1,8 +1,8 @@
 local child = require "spec.support.child"
 local support = require "spec.support.uv"
 
--- The same program under both: what is sent to addresses takes a shorter way than what is not, and
--- may change from one to the other.
+-- The same program under both: a socket sends to addresses, is connected, and sends to addresses
+-- again.
 local PROGRAM = [[
     local uv = require(%q)
     local a, b, c = uv.new_udp(), uv.new_udp(), uv.new_udp()

@@ -29,7 +29,6 @@ int uv_ip6_name(const void *, char *, size_t);
 ]]
 
 local AF_INET, AF_INET6 = 2, 10
-local floor = math.floor
 
 local sockaddr_ptr = ffi.typeof "const struct sockaddr *"
 local address = ffi.new "moonlap_uv_address"
@@ -45,24 +44,15 @@ function _M.read(into, host, port)
     return C.uv_ip4_addr(host, port, into) == 0 or C.uv_ip6_addr(host, port, into) == 0
 end
 
--- Who sends datagrams sends most of them to one host: the last IPv4 one needs no reading.
-local target, target_host = ffi.new "moonlap_uv_address", nil
-
 --- The same for an address that has to be one; the next call uses its memory again.
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port
 -- @treturn cdata const struct sockaddr *, or raises an error
 function _M.parse(host, port)
-    if host == target_host and port >= 0 and port < 65536 then
-        target.port[0], target.port[1] = bit.rshift(floor(port), 8), bit.band(floor(port), 0xff)
-        return (ffi.cast(sockaddr_ptr, target))
-    end
-    if not _M.read(target, host, port) then
-        target_host = nil
+    if not _M.read(address, host, port) then
         check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
     end
-    target_host = target.family == AF_INET and host or nil
-    return (ffi.cast(sockaddr_ptr, target))
+    return (ffi.cast(sockaddr_ptr, address))
 end
 
 -- Datagrams mostly come from where the last one came from: its IPv4 address, and that in words.

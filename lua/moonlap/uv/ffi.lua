@@ -96,8 +96,6 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     void uvshim_claimed(uv_stream_t *);
     int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
     int uvshim_try_shutdown(uv_stream_t *);
-    int uvshim_udp_try_send(uv_udp_t *, const uv_buf_t *, unsigned int, const struct sockaddr *);
-    int uvshim_udp_connect(uv_udp_t *, const struct sockaddr *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
     const char *uvshim_path(void);
     typedef struct {
@@ -110,7 +108,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 17
+local ABI = 16
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

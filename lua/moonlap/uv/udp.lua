@@ -24,6 +24,7 @@ ffi.cdef [[
 int uv_udp_init_ex(uv_loop_t *, uv_udp_t *, unsigned int);
 int uv_udp_open(uv_udp_t *, int);
 int uv_udp_bind(uv_udp_t *, const struct sockaddr *, unsigned int);
+int uv_udp_connect(uv_udp_t *, const struct sockaddr *);
 int uv_udp_getsockname(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_getpeername(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_set_broadcast(uv_udp_t *, int);
@@ -42,7 +43,7 @@ size_t uv_udp_get_send_queue_count(const uv_udp_t *);
 local IPV6ONLY, PARTIAL, REUSEADDR, MMSG_CHUNK, RECVMMSG = 1, 2, 4, 8, 256
 local max = math.max
 local errno = errors.api.errno
-local EBADF, EAGAIN, EINTR, ENOBUFS = errno.EBADF, errno.EAGAIN, errno.EINTR, errno.ENOBUFS
+local EBADF, EAGAIN = errno.EBADF, errno.EAGAIN
 
 -- libuv finds these before it asks the kernel, and uv_udp_send returns them.
 local REFUSED = {
@@ -90,7 +91,7 @@ queue.on[queue.KIND.recv] = function(id, result, extra, data)
         flags
 end
 
-local new_record = handle.c_record_maker  "receiving = false, done = false, udp = false"
+local new_record = handle.c_record_maker "receiving = false, done = false, udp = false"
 
 local api = {}
 _M.api = api
@@ -226,15 +227,6 @@ local function destination(position, ...)
     return address.parse(host, port)
 end
 
--- uv_udp_try_send, but mostly with one system call and nothing before it.
-local function try_send(ptr, list, n, sockaddr)
-    local done = C.uvshim_udp_try_send(ptr, list, n, sockaddr)
-    if done < 0 and (done == EINTR or done == ENOBUFS) then
-        return (C.uv_udp_try_send(ptr, list, n, sockaddr))
-    end
-    return done
-end
-
 local sent = 0 -- what udp_send returns
 
 --- Sends a datagram.
@@ -252,7 +244,7 @@ function api.udp_send(userdata, data, host, port, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
-    local done = try_send(ptr, list, n, sockaddr)
+    local done = C.uv_udp_try_send(ptr, list, n, sockaddr)
     if done >= 0 or not REFUSED[done] then
         pending.add(h, callback, max(0, done), errors.status(done))
         return sent
@@ -277,7 +269,7 @@ function api.udp_try_send(userdata, data, host, port)
     local _, ptr = open_udp(userdata)
     local list, n = buffers.of(2, data)
     local sockaddr = destination(3, userdata, data, host, port)
-    return errors.result(ptr and try_send(ptr, list, n, sockaddr) or EBADF)
+    return errors.result(ptr and C.uv_udp_try_send(ptr, list, n, sockaddr) or EBADF)
 end
 
 -- The addresses and buffers of several datagrams, and what keeps them.
@@ -367,7 +359,7 @@ end
 function api.udp_connect(userdata, host, port)
     local _, ptr = open_udp(userdata)
     local sockaddr = destination(2, userdata, host, port)
-    return errors.result(ptr and C.uvshim_udp_connect(ptr, sockaddr) or EBADF)
+    return errors.result(ptr and C.uv_udp_connect(ptr, sockaddr) or EBADF)
 end
 
 for _, functions in ipairs { api, udp_multicast.api } do
