@@ -245,6 +245,8 @@ func TestBrowserDiffViews(t *testing.T) {
 	b.Await("columns", `[...document.querySelectorAll("#graph th")].map(e => e.textContent).join() == "before,after,change,function"`)
 	b.Await("the largest change is first", `/^(slow|fast)@app.lua$/.test(document.querySelector("#graph tbody tr").lastChild.textContent)`)
 	b.Await("what changed", row("slow@app.lua")+`.textContent.startsWith("60.0 %20.0 %−40.0 points")`)
+	b.Await("in the colours of the graph", row("slow@app.lua")+`.querySelector("i").className == "less" && `+row("fast@app.lua")+`.querySelector("i").className == "more" && `+
+		row("main")+`.querySelector("i").className == "same"`)
 	b.Await("what may be chance", row("main")+`.cells[2].textContent == "may be chance"`)
 	click(b, row("slow@app.lua"))
 	told(t, b, "slow@app.lua", "before 60.0 % of 1000 samples, after 20.0 % of 500 · −40.0 points")

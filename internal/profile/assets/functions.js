@@ -53,7 +53,7 @@ function functionTable(functions, root, matches, open, again) {
     const row = body.insertRow();
     for (const [, , text] of columns) row.insertCell().textContent = text(f, root);
     const name = row.insertCell(), colour = name.appendChild(document.createElement("i"));
-    colour.className = diff ? "" : f.kind;
+    colour.className = !diff ? f.kind : !f.change.distinct ? "same" : f.change.by > 0 ? "more" : "less";
     name.append(f.name);
     row.title = describe(f, root);
     row.addEventListener("click", () => open(f.at));
