@@ -68,19 +68,28 @@ func widen(d *record.Distribution, q *record.Quiet) {
 	}
 }
 
+// leastTold is a share that is not 0 when it is told in whole per cents.
+const leastTold = 0.005
+
 // warnDisturbed is about a figure that quiet batches could not carry.
 func warnDisturbed(f *facts) *record.Warning {
 	q := f.r.Quiet
 	if q == nil || !q.Disturbed {
 		return nil
 	}
+	how, when := fmt.Sprintf("slowed this machine by %.0f to %.0f %%", 100*q.SlowerLow, 100*q.SlowerHigh), "all the time"
+	if q.SlowerHigh < leastTold {
+		how = "kept interrupting what was measured"
+	}
+	if q.Share >= leastTold {
+		when = fmt.Sprintf("for all but %.0f %% of the time", 100*q.Share)
+	}
 	w := &record.Warning{
-		Code: "disturbed",
-		Text: fmt.Sprintf("something else slowed this machine by %.0f to %.0f %%, for all but %.0f %% of the time; the interval leaves room for that",
-			100*q.SlowerLow, 100*q.SlowerHigh, 100*q.Share),
+		Code:   "disturbed",
+		Text:   fmt.Sprintf("something else %s, %s; the interval leaves room for that", how, when),
 		Advice: "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid",
 	}
-	if q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
+	if q.SlowerHigh >= leastTold && q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
 		w.Text = fmt.Sprintf("this machine was evenly %.0f %% slower than the best ever seen of it, all the time; the interval leaves room for that",
 			100*q.SlowerHigh)
 		w.Advice = "where it runs at another speed for good, or that best was measured wrong, remove yardsticks-*.json from moonlap's cache folder; " +

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -233,6 +234,19 @@ func TestModesOnOneSide(t *testing.T) {
 		}
 		if r := Summarize(rec).Cases[0]; len(r.Modes) != c.modes {
 			t.Errorf("%s: %d modes, want %d", c.name, len(r.Modes), c.modes)
+		}
+	}
+}
+
+// What was disturbed is told without a range from 0 to 0 %, and without all but 0 %.
+func TestDisturbedWords(t *testing.T) {
+	for want, q := range map[string]record.Quiet{
+		"something else slowed this machine by 20 to 40 %, for all but 5 % of the time; ": {Disturbed: true, SlowerLow: 0.2, SlowerHigh: 0.4, Share: 0.05},
+		"something else slowed this machine by 20 to 40 %, all the time; ":                {Disturbed: true, SlowerLow: 0.2, SlowerHigh: 0.4},
+		"something else kept interrupting what was measured, all the time; ":              {Disturbed: true, SlowerHigh: 0.001, Share: 0.001},
+	} {
+		if w := warnDisturbed(&facts{r: &record.CaseResult{Quiet: &q}}); !strings.HasPrefix(w.Text, want) {
+			t.Errorf("%q, want %q", w.Text, want)
 		}
 	}
 }
