@@ -51,7 +51,7 @@ the cursor, switches series on and off, and works offline.`,
   moonlap plot today.jsonl --kind timeline --case '^router' --out router.svg
   moonlap plot before.jsonl after.jsonl --kind percentiles --out both.png
   moonlap plot today.jsonl --out - --format svg | rsvg-convert > today.png`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someRecord,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPlot(cmd.Context(), sys, o, args)
 		},

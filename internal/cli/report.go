@@ -41,7 +41,7 @@ stand side by side, and each comparison has a verdict over all hosts.`,
   moonlap report profile.json
   moonlap report today.web1.jsonl today.web2.jsonl today.web3.jsonl
   moonlap report --format benchfmt today.jsonl > today.txt; benchstat today.txt`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someRecord,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return reportHosts(cmd.Context(), sys, args, format)
@@ -51,6 +51,14 @@ stand side by side, and each comparison has a verdict over all hosts.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt; of load ndjson, too")
 	return cmd
+}
+
+// someRecord is the argument check of a command that takes records.
+func someRecord(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("which record? 'moonlap bench --out FILE' writes one")
+	}
+	return nil
 }
 
 func runReport(ctx context.Context, sys Sys, path, format string) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 
@@ -55,7 +56,7 @@ func Main(ctx context.Context, sys Sys, args []string) int {
 		runtime.Dismiss()
 	}
 	if !silent {
-		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", ui.Harmless(strings.TrimRight(err.Error(), "\n")), moreFiles(err))
+		fmt.Fprintf(sys.Stderr, "moonlap: %s%s\n", ui.Harmless(said(err)), moreFiles(err))
 	}
 	if code == ExitUsage {
 		fmt.Fprintf(sys.Stderr, "Try '%s --help'.\n", cmd.CommandPath())
@@ -117,6 +118,16 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	}
 	root.SetHelpCommand(newHelpCommand())
 	return root
+}
+
+// said is an error in words: a file that is not there without the system call that found that out.
+func said(err error) string {
+	text := strings.TrimRight(err.Error(), "\n")
+	var path *fs.PathError
+	if errors.As(err, &path) && (path.Op == "stat" || path.Op == "lstat") && text == path.Error() {
+		return path.Path + ": " + path.Err.Error()
+	}
+	return text
 }
 
 // asUsage makes the errors of an argument check usage errors.
