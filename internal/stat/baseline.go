@@ -41,7 +41,7 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 		then, now := steadyLocations(p.a), steadyLocations(p.b)
 		c := compareLocations(then, now, how)
 		if len(c.Warnings) == 0 {
-			how.allow(&c, machine{b.Results.Yardsticks, p.a.Quiet}, machine{res.Yardsticks, p.b.Quiet})
+			how.allow(&c, machine{b.Results.Yardsticks, p.a}, machine{res.Yardsticks, p.b})
 		}
 		c.Pairs, c.Processes = 0, []int{len(then), len(now)}
 		c.A, c.B = sequential.SideName(p.a.Name, b.Name), p.b.Name
@@ -73,15 +73,20 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 // A machine is what yardsticks said of one while a case was measured.
 type machine struct {
 	best  map[string]float64 // that is known of each kind, ns
-	quiet *record.Quiet
+	found *record.CaseResult
 }
 
-// slowed is by how much the case may have been slowed, beyond what is known of the machine.
+// slowed is by how much the case may have been slowed: as its yardsticks were, or, where it was interrupted, by as much as
+// the interval of its figure has room for below.
 func (m machine) slowed() float64 {
-	if m.quiet == nil || !m.quiet.Disturbed {
+	if m.found.Quiet == nil || !m.found.Quiet.Disturbed {
 		return 0
 	}
-	return m.quiet.SlowerHigh
+	by := m.found.Quiet.SlowerHigh
+	if ns := m.found.NSPerCall; ns != nil && ns.Low > 0 {
+		by = max(by, ns.Estimate/ns.Low-1)
+	}
+	return by
 }
 
 // sameSpeed is how far the bests of a yardstick lie apart on one machine.

@@ -52,11 +52,12 @@ type caseFigures struct {
 	Least       float64 `json:"least"`
 }
 
+// slower is by how much the case may have been slowed, as --baseline has it.
 func (c caseFigures) slower() float64 {
-	if c.Disturbed {
-		return c.Slower
+	if !c.Disturbed || c.Low <= 0 {
+		return 0
 	}
-	return 0
+	return max(c.Slower, c.NS/c.Low-1)
 }
 
 // idle runs began at a load below two: the runs of a study that follow each other make one of their own.

@@ -31,11 +31,18 @@ func main() {
 	moonlap := flag.String("moonlap", "../../../bin/moonlap", "program that measures")
 	records := flag.String("records", "records", "folder of the records")
 	kept := flag.String("kept", "kept.jsonl", "file of the figures of all runs")
+	modes := flag.Int("modes", 0, "count how often levels of processes are found, in so many runs, and measure nothing else")
 	summary := flag.Bool("summary", false, "print the tables, and measure nothing")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if *modes > 0 {
+		if err := countModes(ctx, *modes, *moonlap); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if !*summary {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
 		if err := os.MkdirAll(*records, 0o755); err != nil {
 			log.Fatal(err)
 		}
