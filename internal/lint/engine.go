@@ -29,7 +29,8 @@ type answer struct {
 	Loops    int             `json:"loops"`
 	Cold     bool            `json:"cold"`
 	Level    string          `json:"level"`
-	Tail     bool            `json:"tail"`
+	Tail     string          `json:"tail"`
+	KnownAs  string          `json:"known_as"`
 	Fix      Fix             `json:"fix"`
 	Settings json.RawMessage `json:"settings"`
 	// BuiltIns is what the VM makes of calls of its functions, by name.

@@ -48,8 +48,11 @@ type Heat struct {
 	Share float64 `json:"share,omitempty"` // of the CPU time in the profile
 	Loops int     `json:"loops"`           // around it, in its function
 	Cold  bool    `json:"cold,omitempty"`  // in a branch that reports a failure
-	// Tail tells of a tail call: a profile has its time at the line of the caller.
-	Tail bool `json:"tail_call,omitempty"`
+	// Tail is what a tail call calls; "" for others. A profile has its time at the line that called the function around it.
+	Tail string `json:"tail_call,omitempty"`
+	// Alike is how many other tail calls the time may as well be of.
+	Alike    int    `json:"alike,omitempty"`
+	function string // the name of the function around it; "" where it has none
 	// Interpreted is the part of the CPU time in which Lua was interpreted because of this line.
 	Interpreted float64 `json:"interpreted,omitempty"`
 }

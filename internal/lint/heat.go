@@ -3,7 +3,6 @@ package lint
 import (
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,34 +27,46 @@ func (at place) inConf() place {
 	return at
 }
 
-// heatOf is what part of a profile's time lies in each line of the files that were linted, with what it calls elsewhere: C, and
-// libraries as resty.core.
-func (r *Report) heatOf(p *profile.Profile) map[place]float64 {
-	heat := map[place]float64{}
+// A hot stack is one whose innermost Lua of the files that were linted is known.
+type hot struct {
+	place
+	lines int            // it is one of so many
+	share float64        // of the profile's time
+	calls *profile.Frame // what it calls elsewhere: C, or a library as resty.core; nil where it calls nothing
+}
+
+// hotIn are the stacks of a profile, by the innermost line of the files that were linted.
+func (r *Report) hotIn(p *profile.Profile) (list []hot) {
 	total := float64(p.Total())
-	if total == 0 {
-		return heat
-	}
 	sources := map[string]string{}
 	for _, s := range p.Stacks {
-		for _, f := range slices.Backward(s.Frames) {
-			if f.Kind != profile.Lua || f.Line == 0 {
-				continue
+		var calls *profile.Frame
+		for i := len(s.Frames) - 1; i >= 0; i-- {
+			f := &s.Frames[i]
+			if f.Kind == profile.Lua && f.Line > 0 {
+				at := place{f.File, f.Line}.inConf()
+				file, known := sources[at.file]
+				if !known {
+					file, _ = r.sourceOf(at.file)
+					sources[at.file] = file
+				}
+				if file != "" {
+					list = append(list, hot{place{file, at.line}, max(1, f.LastLine-f.Line+1), float64(s.Count) / total, calls})
+					break
+				}
 			}
-			at := place{f.File, f.Line}.inConf()
-			file, known := sources[at.file]
-			if !known {
-				file, _ = r.sourceOf(at.file)
-				sources[at.file] = file
-			}
-			if file == "" {
-				continue // a library's: it is time of the line that calls it
-			}
-			lines := max(1, f.LastLine-f.Line+1) // more than one where it is not known which
-			for i := range lines {
-				heat[place{file, at.line + i}] += float64(s.Count) / total / float64(lines)
-			}
-			break
+			calls = f
+		}
+	}
+	return list
+}
+
+// heatOf is what part of a profile's time lies in each line, with what it calls elsewhere.
+func heatOf(stacks []hot) map[place]float64 {
+	heat := map[place]float64{}
+	for _, s := range stacks {
+		for i := range s.lines {
+			heat[place{s.file, s.line + i}] += s.share / float64(s.lines)
 		}
 	}
 	return heat
@@ -86,13 +97,15 @@ type Measured struct {
 // profile saw interpreted.
 func (r *Report) Join(m Measured, on []Rule) {
 	r.explain(m.Profile, on)
-	heat := r.heatOf(m.Profile)
+	stacks := r.hotIn(m.Profile)
+	heat := heatOf(stacks)
+	tails := r.tails(stacks)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.directive {
 			continue // no code of a profile's
 		}
-		f.Heat.From, f.Heat.Share = "profile", heat[place{f.File, f.Line}]
+		f.Heat.From, f.Heat.Share = "profile", heat[place{f.File, f.Line}]+tails[i]
 		if p := f.Price; p != nil && !p.Silences() && f.Heat.Share > 0 {
 			part := f.Heat.Share * min(1, max(0, p.Difference.Estimate/max(p.Bad, 1e-9)))
 			f.Gain = &Gain{part, part * m.PerRequest}

@@ -113,8 +113,11 @@ func (h Heat) text(g ui.Glyphs) string {
 	if h.Interpreted > 0 {
 		parts = append(parts, ui.Percent(h.Interpreted)+" interpreted for it")
 	}
-	if len(parts) == 0 && h.Tail {
+	switch {
+	case len(parts) == 0 && h.Tail != "":
 		return "a tail call, whose time a profile has at its caller's line"
+	case len(parts) > 0 && h.Alike > 0:
+		parts[0] += ", or in " + ui.Plural(h.Alike, "tail call", "tail calls") + " alike"
 	}
 	return cmp.Or(strings.Join(parts, g.Dot), "cold in the profile")
 }

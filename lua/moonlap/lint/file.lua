@@ -104,11 +104,14 @@ function File:place(line, offset)
 end
 
 
--- Tells whether a node is a tail call: while it runs, its caller is gone from the stack.
-local function is_tail(node)
+-- What a tail call calls: while it runs, its caller is gone from the stack. nil for other nodes.
+local function tail_of(node)
     local parent = node.parent
-    return (node.tag == "Call" or node.tag == "Invoke") and parent ~= nil
-        and parent.tag == "Return" and #parent == 1
+    if not parent or parent.tag ~= "Return" or #parent > 1 then
+        return nil
+    end
+    return node.tag == "Call" and (names.of(node[1]) or "?") or node.tag == "Invoke" and node[2][1]
+        or nil
 end
 
 
@@ -125,7 +128,7 @@ function File:report(node, message, more)
         rule = self.rule, line = line, column = column, message = message,
         class = func and func.class or self.class,
         loops = (more and more.loops or 0) + (more and more.func and 0 or self.loops),
-        cold = self.cold > 0, tail = is_tail(node) or nil,
+        cold = self.cold > 0, tail = tail_of(node), known_as = func and func.node.known_as,
         fix = more and more.fix, level = more and more.level, own_line = node.line,
     }
 end
