@@ -30,7 +30,7 @@ func (at place) inConf() place {
 // A hot stack is one whose innermost Lua of the files that were linted is known.
 type hot struct {
 	place
-	lines int            // it is one of so many
+	lines int            // how many may be the one
 	share float64        // of the profile's time
 	calls *profile.Frame // what it calls elsewhere: C, or a library as resty.core; nil where it calls nothing
 }

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -205,7 +205,7 @@ func (r *run) source(chunks []chunk, file string, text []byte, err error, phase 
 }
 
 func readSource(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := files.Open(file)
 	if err != nil {
 		return nil, err
 	}
