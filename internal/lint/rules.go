@@ -101,7 +101,7 @@ func Rules(folders []string) ([]Rule, error) {
 	list := BuiltIn()
 	for _, folder := range folders {
 		if _, err := os.Stat(folder); err != nil {
-			return nil, fmt.Errorf("rule_folders: %w", errors.Unwrap(err))
+			return nil, fmt.Errorf("rule_folders: %s: %w", folder, errors.Unwrap(err))
 		}
 		own, err := readRules(os.DirFS(folder), filepath.ToSlash(folder))
 		if err != nil {
