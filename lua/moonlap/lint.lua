@@ -150,11 +150,11 @@ function requests.lua(words, text)
     }
     local ok, err = pcall(read_chunk, place, text)
     if not ok then -- of moonlap itself: the other files are still read
-        local text = tostring(err)
-        if text:find("stack overflow", 1, true) then
-            text = "LuaJIT takes this, but it is nested too deep for moonlap"
+        local why = tostring(err)
+        if why:find("stack overflow", 1, true) then
+            why = "LuaJIT takes this, but it is nested too deep for moonlap"
         end
-        fault(place.id, "internal", 1, 1, text)
+        fault(place.id, "internal", 1, 1, why)
     end
     done(place.id)
 end
