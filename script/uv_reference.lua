@@ -23,17 +23,18 @@ work; the others raise an error.
 
 In the tables:
 
-- What fails returns nil, a message such as `ENOENT: no such file or directory: x`, and the
-  error's name. Wrong arguments raise errors.
-- `[x=1]` may be left out, and is 1 then. An argument is what it is called, and described once a
-  table. Paths, names and addresses are strings; descriptors, ports, counts and ids are numbers;
-  `data` is a string or a list of strings; signals are numbers or names such as `"sigterm"`.
-- A callback gets an error's name or nil first. That of functions of files and names then gets
-  what they return without it; with it they return the request, as do connecting, writing and
-  shutting down.
-- → tells what is returned. Without it a question returns a boolean, a noun what it names, and
-  everything else 0 or true.
-- `uv.timer_start(timer, …)` is `timer:start(…)`, too. (libuv 1.45): it needs that version.
+- Failures return nil, a message such as `ENOENT: no such file or directory: x`, and the error's
+  name. Wrong arguments raise errors.
+- `[x=1]` is optional, and 1 by default. An argument is described once a table. Paths, names and
+  addresses are strings; descriptors, ports, counts and ids are numbers; `data` is a string or a
+  list of strings; signals are numbers or names such as `"sigterm"`.
+- A callback gets an error's name or nil first. Functions of files and names return their result
+  without a callback. With one they return the request, and the callback gets the result. Connecting,
+  writing and shutting down return the request, too.
+- → is what is returned. Without it, a question returns a boolean, a function named by a noun returns
+  that, and everything else 0 or true.
+- `uv.timer_start(timer, …)` is `timer:start(…)`, too. `(libuv 1.45)` is the version that a function
+  needs.
 
 As with luv, writing to a pipe that nobody reads raises SIGPIPE.
 
@@ -47,7 +48,7 @@ What differs from luv, apart from extensions:
   value";
 - a closed timer forgets its interval and due time, and `ref` has no effect on a closed handle;
 - a handle that has had write callbacks for 1 MiB in a turn gets the others in the next one;
-- while an idle handle keeps the loop turning, the kernel is asked once a microsecond at most,
+- while an idle handle keeps the loop turning, the kernel is asked at most once a microsecond,
   unless something was begun meanwhile.
 ]]
 

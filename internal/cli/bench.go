@@ -49,7 +49,7 @@ func newBenchCommand(sys Sys) *cobra.Command {
 	o := benchOptions{memory: defaultMemory}
 	cmd := &cobra.Command{
 		Use:   "bench [flags] FILE | ./GO/PACKAGE | -e CODE [-e CODE2 …]",
-		Short: "Time Lua functions, on LuaJIT or in a real nginx worker, and Go benchmarks",
+		Short: "Time Lua functions, on LuaJIT or in nginx, and Go benchmarks",
 		Long: `Time the benchmarks that a Lua file declares, or those of Go packages, each in
 several fresh processes.
 
@@ -58,21 +58,19 @@ A bench file is plain Lua:
   local moonlap = require "moonlap"
   moonlap.bench("concat", function() return table.concat({"a", "b"}) end)
 
-A LuaJIT process is one sample, because the JIT's choice of traces differs from
-process to process. So each case runs once a round in a process of its own, in
-random order, until its interval is narrow enough (--precision) or its time
-(--time) is spent.
+The JIT's choice of traces differs from process to process, so a process is one
+sample. In each round every case runs in a fresh process, in random order. A case is
+done when its interval is narrow enough (--precision), or its time (--time) is spent.
 
-With --compare, and with several -e, every other case is compared with the first:
-they take turns as the sides of 'moonlap compare' do, and end when the verdict is
-found.
+With --compare, and with several -e, every other case is compared with the first.
+They are interleaved as by 'moonlap compare', and end when the verdict is found.
 
 A file may say in its first comment lines which flags it needs:
 
   -- moonlap: --phase content --http-conf 'lua_shared_dict cats 1m;'
 
 Of Go, name a package's folder, ./... or an import path. Each benchmark and each
-sub-benchmark is a case; what b.ReportMetric tells is reported too. The test
+sub-benchmark is a case; what b.ReportMetric is given is reported too. The test
 binaries are built once, with what GOFLAGS says.`,
 		Example: `  moonlap bench examples/re_find.lua
   moonlap bench -e 'ngx.re.find(s, "l+", "jo")' --setup 'local s = "hello"'
@@ -117,7 +115,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 
 	f.IntVar(&o.Processes, "processes", 0, "exactly `N` fresh processes a case, instead of --time")
 	f.DurationVar(&o.Time, "time", 10*time.Second, "time budget a case")
-	f.DurationVar(&o.WaitQuiet, "wait-quiet", 0, "up to so much more time while the machine has no quiet moment")
+	f.DurationVar(&o.WaitQuiet, "wait-quiet", 0, "wait up to this much longer for the machine to be quiet")
 	f.Float64Var(&o.Precision, "precision", 0.01, "a case that is not compared is done when its interval is\n± this `SHARE` of its time")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a process that has not ended by then is killed")
 	f.Var(&o.memory, "memory", "most memory of a process")

@@ -18,27 +18,27 @@ func newCompareCommand(sys Sys) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A.lua B.lua… | FILE --rev A --rev B… | -e A -e B…",
-		Short: "Tell whether two files, revisions, VMs or configurations differ in speed",
+		Short: "Compare the speed of files, revisions, VMs or configurations",
 		Long: `Compare two or more sides: bench files, Go packages, pieces of code, git revisions,
 VMs, JIT options or nginx configurations.
 
 What is given several times makes the sides, in order: bench files or packages, and
 the flags -e, --setup, --rev, --runtime, --luajit, --nginx, --go, --jit, --http-conf,
---main-conf and --phase. What is given once holds for all sides. The others are compared with
-the first, case by case, by name; a single case with a single one.
+--main-conf and --phase. What is given once holds for all sides. The other sides are compared
+with the first, case by case, by name; where each has one case, names do not matter.
 
-The sides take turns, in random order, each process a fresh VM. It stops as soon
-as a pair is decided, or at its time; looking early does not raise the rate of
+The sides are interleaved in random order, each process a fresh VM. A comparison ends
+as soon as it is decided, or at its time; checking early does not raise the rate of
 false alarms. The verdict is one of
 
-  1.031× slower (1.024–1.038)            the interval of the ratio excludes 1
+  1.031× slower (1.024–1.038)               the ratio's interval excludes 1
   no measurable difference (within ±0.8 %)  it lies within --min-effect
   undecided: needs about 40 more processes
 
 --rev checks a revision out into a temporary worktree; --rev . is the working tree
 as it is. Modules are found from the same folder there; absolute paths in LUA_PATH
 are not moved. The bench file is the working tree's on every side, so that all are
-measured alike, also where a revision has another one or none; that is said.
+measured alike; a notice says where a revision has another one, or none.
 --bench-from revision takes each revision's own.`,
 		Example: `  moonlap compare old.lua new.lua
   moonlap compare bench.lua --rev main --rev .

@@ -34,15 +34,15 @@ func newDoctorCommand(sys Sys) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [--json] [--noise 1m] | --tune [flags] -- COMMAND [ARGS]",
-		Short: "Check this machine for what spoils figures; tune it for one command",
+		Short: "Check what spoils figures here; tune the machine for a command",
 		Long: `Check this machine for what stands in the way of measuring, with a remedy for each.
 
-Each check is ok, a note (figures need care, or something is not to be had here) or a
+Each check is ok, a note (figures need care, or something is missing here) or a
 problem (figures will be wrong, or a command will not work). The exit status is 1 only
 where nothing can be measured: without any LuaJIT and nginx.
 
-It tells, too, what profile, watch and explain may see here, and looks into each nginx worker
-that runs: which nginx and LuaJIT it consists of, and what was verified in it.
+It also checks what profile, watch and explain may see here. Of each nginx worker that runs
+it names the nginx and the LuaJIT, and says what was verified in it.
 
 --tune runs a command on a machine made quiet for it: the frequency governor is set to
 performance, and the command runs on the CPU that devices interrupt least, at a higher
@@ -58,7 +58,7 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 			case o.tune && len(args) == 0:
 				return usageErrorf("--tune -- which command?")
 			case o.noise > 0 && (o.tune || len(args) > 0):
-				return usageErrorf("--noise looks at the machine and runs no command")
+				return usageErrorf("--noise measures the machine and runs no command")
 			case o.noise > 0:
 				return runNoise(cmd.Context(), sys, o)
 			case o.tune && o.json:
@@ -76,7 +76,7 @@ machine that keeps such settings, the next 'moonlap doctor' does.`,
 	f.BoolVar(&o.json, "json", false, "write the checks as JSON")
 	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT to check")
 	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to check")
-	f.DurationVar(&o.noise, "noise", 0, "for so long, up to 1m, look how often something slows the machine")
+	f.DurationVar(&o.noise, "noise", 0, "for this long, up to 1m, measure how often something slows\nthe machine")
 	f.BoolVar(&o.tune, "tune", false, "tune the machine, run the command, and put everything back")
 	f.StringVar(&o.pin, "pin", "auto", "`CPUS` for the command, as 1 or 0,2-4; auto: the one with the\nfewest interrupts; none: all")
 	f.IntVar(&o.nice, "nice", -10, "priority for the command, from -20 (highest) to 19; 0: as it is")

@@ -26,7 +26,7 @@ var exitCodes = []struct {
 	{ExitOK, "ok"},
 	{ExitError, "error"},
 	{ExitUsage, "usage error"},
-	{ExitPartial, "partial result: some cases failed, the others stand"},
+	{ExitPartial, "partial result: something failed, and the rest holds"},
 	{ExitRegression, "regression found"},
 	{ExitInterrupted, "interrupted"},
 }
@@ -52,6 +52,22 @@ var moreExits = map[string][]int{
 
 const ownExit = -1
 
+// ownMeanings are codes that say more of one command.
+var ownMeanings = map[string]map[int]string{
+	"lint": {
+		ExitOK: "nothing was found, or notes alone", ExitRegression: "more than notes was found",
+		ExitPartial: "a file could not be read, or a rule failed; the other findings hold",
+	},
+	"load": {
+		ExitPartial:    "rate not reached, the client made the tail, or the server died",
+		ExitRegression: "a limit was exceeded, or a side is slower than allowed",
+	},
+	"explain": {ExitPartial: "the worker ended meanwhile; what was sampled until then is shown"},
+	"heap":    {ExitPartial: "some workers could not be read; the others are shown"},
+	"profile": {ExitPartial: "some workers could not be profiled; the others are shown"},
+	"watch":   {ExitPartial: "some workers could not be watched; the others are shown"},
+}
+
 // endsWith reports whether a command may end with a code.
 func endsWith(command string, code int) bool {
 	more := moreExits[command]
@@ -65,7 +81,11 @@ func exitText(command string) string {
 	own := slices.Contains(moreExits[command], ownExit)
 	for _, e := range exitCodes {
 		if endsWith(command, e.code) && !(own && (e.code == ExitPartial || e.code == ExitRegression)) {
-			fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.means)
+			means := e.means
+			if of, ok := ownMeanings[command][e.code]; ok {
+				means = of
+			}
+			fmt.Fprintf(&b, "  %-4d %s\n", e.code, means)
 		}
 	}
 	if own {

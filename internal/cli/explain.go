@@ -25,8 +25,8 @@ func newExplainCommand(sys Sys) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain --pid PID|CORE",
-		Short: "Say what a running nginx worker is doing, and in which Lua line",
-		Long: `Say what a running nginx worker is doing: stuck in a loop, blocked, busy or
+		Short: "Show what a running nginx worker does, and in which Lua line",
+		Long: `Show what a running nginx worker is doing: stuck in a loop, blocked, busy or
 idle; in which Lua line, for which request, with its Lua and C stack; and what
 to try. Then the requests in flight, with their light threads and where each
 waits, and Lua's timers by what they call.
@@ -41,7 +41,7 @@ Lua module and OpenResty, whose LuaJIT has 64-bit pointers (the default since
 2019). C functions that a stripped program does not name are shown by their
 offset.
 
-Of a core file it says what the process did when the file was written: its
+Of a core file it shows what the process did when the file was written: its
 stack, the request, the signal.`,
 		Example: `  moonlap explain --pid 4711
   moonlap explain --pid 4711 --duration 10s
@@ -78,7 +78,7 @@ stack, the request, the signal.`,
 func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 	line := newProgress(sys)
 	p, err := explain.Worker(ctx, o.pid, o.duration, o.pause, func(elapsed time.Duration) {
-		line.Update(fmt.Sprintf("looking at worker %d", o.pid), elapsed, o.duration-elapsed)
+		line.Update(fmt.Sprintf("sampling worker %d", o.pid), elapsed, o.duration-elapsed)
 	})
 	line.Clear()
 	if p == nil {

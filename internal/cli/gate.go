@@ -39,7 +39,7 @@ func newGateCommand(sys Sys) *cobra.Command {
 		Short: "Prove that a gate passes what is equal and fails what is slower",
 		Long: `Prove on this machine that 'moonlap compare --fail-if-slower' can be trusted.
 
-Again and again three sides take turns: a case, the same case, and the same case
+Three sides are interleaved: a case, the same case, and the same case
 slowed down by --slowdown, by spinning. The gate must pass the second and fail the
 third. Both rates are printed with their 95 % intervals.
 
@@ -227,7 +227,7 @@ func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	verdict := "The gate can be trusted here."
 	switch {
 	case p.Repetitions < leastRepetitions:
-		verdict = fmt.Sprintf("Too few repetitions to tell: at least %d; raise --time.", leastRepetitions)
+		verdict = fmt.Sprintf("Too few repetitions to tell: at least %d are needed; raise --time.", leastRepetitions)
 	case p.FailedRate.Low > 1-estimate.Level:
 		verdict = "Do not trust the gate here: it fails what is equal. Look what else runs on this machine."
 	case !p.Trusted:

@@ -34,9 +34,9 @@ func newHeapCommand(sys Sys) *cobra.Command {
 	var o heapOptions
 	cmd := &cobra.Command{
 		Use:   "heap --pid PID|--master PID|--all|CORE|SNAPSHOT [flags]",
-		Short: "Say what is in the Lua heap of a running nginx worker, and who holds it",
-		Long: `Say what is in the Lua heap of a running nginx worker: objects and bytes by
-type, the largest tables, and who holds them, by paths such as
+		Short: "Show what is in a worker's Lua heap, and what holds it",
+		Long: `Show what is in the Lua heap of a running nginx worker: objects and bytes by
+type, the largest tables, and what holds them, by paths such as
 package.loaded["app.cache"].get → upvalue store. It needs no debug symbols, no
 restart and no change of the configuration.
 
@@ -141,7 +141,7 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	case file == "":
 		after, missed, err = heapsOf(ctx, sys, o)
 	case process.IsCore(file):
-		after, err = awaitedSteps(ctx, sys, "looking at the heap in "+file, func(at *steps) (*heap.Snapshot, error) {
+		after, err = awaitedSteps(ctx, sys, "reading the heap in "+file, func(at *steps) (*heap.Snapshot, error) {
 			return heap.OfCore(file, o.root, o.copying(at))
 		})
 	default:
@@ -172,7 +172,7 @@ func heapsOf(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot, mis
 	s = heap.NewSnapshot(sys.Now())
 	var errs []error
 	for _, pid := range pids {
-		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("looking at the heap of worker %d", pid),
+		all, err := awaitedSteps(ctx, sys, fmt.Sprintf("reading the heap of worker %d", pid),
 			func(at *steps) ([]heap.Heap, error) { return heap.OfWorker(pid, o.copying(at)) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()

@@ -33,7 +33,7 @@ var screenFlags = map[string][]string{
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say all about a command: every flag, and the exit status",
+		Short: "Show every flag of a command, and its exit statuses",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -101,7 +101,7 @@ func flagsOf(cmd *cobra.Command, names []string) *pflag.FlagSet {
 		copied := *f
 		name, usage := pflag.UnquoteUsage(f)
 		copied.Usage = strings.Join(strings.Fields(usage), " ")
-		if f.DefValue == "[]" || f.DefValue == "0s" {
+		if f.DefValue == "[]" || f.DefValue == "0s" || f.DefValue == "0%" {
 			copied.DefValue = ""
 		}
 		if !strings.Contains(f.Usage, "`") {

@@ -34,6 +34,18 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
+	var root strings.Builder
+	cmd := newRootCommand(Sys{})
+	cmd.SetOut(&root)
+	cmd.SetArgs([]string{"--help"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(root.String()) {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > helpWidth {
+			t.Errorf("moonlap --help: %d columns: %s", width, line)
+		}
+	}
 	for name := range screenFlags {
 		if cmd, _, err := newRootCommand(Sys{}).Find([]string{name}); err != nil || cmd.Name() != name {
 			t.Errorf("flags of %s, which is no command", name)

@@ -27,19 +27,19 @@ func newHistoryCommand(sys Sys) *cobra.Command {
 	var o historyOptions
 	cmd := &cobra.Command{
 		Use:   "history [flags] [CASE] | --add NAME RECORD…",
-		Short: "Show figures over time, with the steps in them",
+		Short: "Show figures over time, and where they changed",
 		Long: `Show the runs that 'moonlap bench --save NAME' kept: without a case, the names and
-cases there are; with one, its figure in every run, with the steps that neither the
-intervals nor the noise from run to run explain.
+cases there are; with one, its figure in every run. Steps are marked: changes that
+neither the intervals nor the noise between runs explain.
 
 Runs on another machine, VM or environment make a series of their own.
 
 --add keeps records that 'bench', 'compare' or 'time' wrote with --out, here or on
 another machine.
 
-The records are kept compressed in the folder records/ beside the history's file,
-which is an index of them: --rebuild makes it again, records copied into the folder
-enter it by themselves.`,
+The records are kept, compressed, in the folder records/ beside the history's file.
+The file is only an index of them, and --rebuild makes it again. Records that are
+copied into the folder are found without it.`,
 		Example: `  moonlap bench --save main app.lua
   moonlap history
   moonlap history concat

@@ -36,15 +36,15 @@ type lintOptions struct {
 	out           string
 }
 
-const lintHelp = `Read Lua files, folders and nginx.conf, and name what costs more than it must, with
-its price as it was measured: on this machine, or, where that was not done, as it is
-shipped. 'moonlap rules' lists the rules.
+const lintHelp = `Read Lua files, folders and nginx.conf, and report what costs more than it must. Each
+finding has its price: as measured on this machine by --measure, or else as shipped.
+'moonlap rules' lists the rules.
 
 nginx.conf is read with its includes, and the Lua in its blocks is linted at its own
 lines. In folders all *.lua and nginx.conf are read. - is stdin.
 
-A price is that of one call. Most rules speak only of code on the path of requests:
-classes of paths say which that is (--show-config). A module's own chunk runs at load.
+A price is that of one call. Most rules report only code on the path of requests:
+classes of paths say which code that is (--show-config). A module's own chunk runs at load.
 
 A comment silences a rule at its line, or at the next one:
 
@@ -60,11 +60,8 @@ A comment silences a rule at its line, or at the next one:
       rule_folders = {"lint"},
   }
 
-The rules of rule_folders are Lua that runs unhindered: lint only projects whose
-code you would run.
-
-Exit status: 0 where nothing is found but notes, 4 where more is, 3 where a file could not
-be read or a rule failed; what was found in the others stands.`
+The rules of rule_folders are Lua, which runs without a sandbox: lint only projects
+whose code you would run.`
 
 const lintExamples = `  moonlap lint lua/ conf/nginx.conf
   moonlap lint --format github .

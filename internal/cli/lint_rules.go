@@ -19,7 +19,7 @@ func newRulesCommand(sys Sys) *cobra.Command {
 	var o lintOptions
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "List the rules of moonlap lint, with price and where they are from",
+		Short: "List the rules of lint, with their prices and sources",
 		Long: `List the rules of 'moonlap lint': the price of each as it was measured on this machine
 or is shipped, how often it was found in public projects, and where it is from.
 

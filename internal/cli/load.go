@@ -67,7 +67,7 @@ func newLoadCommand(sys Sys) *cobra.Command {
 	o := newLoadOptions()
 	cmd := &cobra.Command{
 		Use:   "load [flags] URL [-- SCRIPT ARGS]",
-		Short: "Put load on an HTTP server, and compare two endpoints or configurations",
+		Short: "Put load on a server; compare endpoints or configurations",
 		Long: `Put load on an HTTP server, with wrk's flags and scripts.
 
 Latencies are reported twice: raw, from when the request was sent, and corrected
@@ -77,7 +77,7 @@ was due.
 
 --ab URL_B, --ab-conf A.conf B.conf and --ab-header compare. All sides run in one
 process with warm connections, in slices of 10 to 100 ms in balanced random order,
-until every metric is decided or -d is spent; looking often does not raise the rate of
+until every metric is decided or -d is spent; checking often does not raise the rate of
 false alarms. The verdicts are those of 'moonlap compare'.
 
 --start runs nginx with your configuration for as long as the load lasts, on CPUs of
@@ -144,7 +144,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.prefix, "start-prefix", "", "nginx's prefix `FOLDER` (default: that of CONF, or the one\nabove a folder conf)")
 	f.StringVar(&o.nginx, "nginx", "", "`PATH` of the nginx to start")
 	f.StringVar(&o.luajit, "luajit", "", "`PATH` of the LuaJIT that runs the client")
-	f.IntSliceVar(&o.serverPIDs, "server-pid", nil, "`PID` of the server, for its CPU time (default: who listens)")
+	f.IntSliceVar(&o.serverPIDs, "server-pid", nil, "`PID` of the server, for its CPU time (default: the process\nthat listens)")
 	f.Var(&o.serverCPUs, "server-cpus", "`CPUS` of the server that is started: 1,3 or 2-5")
 	f.Var(&o.clientCPUs, "client-cpus", "`CPUS` of the client")
 
@@ -158,7 +158,7 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.profile, "profile", false, "sample the server meanwhile, and keep a profile of each side")
 	o.counted.addLoadModes(f)
 	f.BoolVar(&o.latency, "latency", false, "print the whole distribution")
-	f.StringVar(&o.format, "format", "text", "text, json, ndjson (a line a point of time), csv or markdown")
+	f.StringVar(&o.format, "format", "text", "text, json, ndjson (a line an interval), csv or markdown")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
 	f.StringVar(&o.page, "page", "", "write a page to `FILE.html`: timeline, percentiles, heat map")
 	f.StringVar(&o.metricsF, "prometheus", "", "write the figures to `FILE` for Prometheus's node exporter")
@@ -171,7 +171,7 @@ func (o *loadOptions) addComparing(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.ab, "ab", nil, "compare with this `URL`; repeat for more sides")
 	f.StringArrayVar(&o.abConf, "ab-conf", nil, "compare nginx configurations: --ab-conf `A.conf` B.conf …")
 	f.StringArrayVar(&o.abHeader, "ab-header", nil, "compare with requests that have this header: `'Name: value'`")
-	f.BoolVar(&o.selfTest, "self-test", false, "compare the URL with itself: does this machine cry wolf?")
+	f.BoolVar(&o.selfTest, "self-test", false, "compare the URL with itself: is a difference reported?")
 	f.StringSliceVar(&o.metrics, "metrics", nil, "what sides are compared by, all corrected together: rate,\ncpu, mean, p50, p99.9 (default rate,cpu,p50,p99; with -R\ncpu,p50,p90,p99)")
 	f.Var(&o.minEffect, "min-effect", "the smallest difference that matters")
 	f.StringArrayVar(&o.slower, "fail-if-slower", nil, "exit with 4 when a side is proved to be slower than the\nfirst by more than this: `3%`, or p99=10% for one metric")

@@ -51,6 +51,9 @@ func manPage(cmd *cobra.Command) []byte {
 		case "SYNOPSIS":
 			continue
 		case "":
+			if title == questions[0].text { // the first list of commands
+				page.WriteString(".SH COMMANDS\n")
+			}
 		default:
 			fmt.Fprintf(&page, ".SH %s\n", section)
 			paragraph = rest
@@ -70,7 +73,7 @@ func manPage(cmd *cobra.Command) []byte {
 
 // manSections are the sections of a help text, as man pages call them.
 var manSections = map[string]string{
-	"Usage:": "SYNOPSIS", "Examples:": "EXAMPLES", "Available Commands:": "COMMANDS",
+	"Usage:": "SYNOPSIS", "Examples:": "EXAMPLES",
 	"Flags:": "OPTIONS", "Exit status:": "EXIT STATUS",
 }
 

@@ -44,8 +44,9 @@ func newPlotCommand(sys Sys) *cobra.Command {
 
 Batches and single calls (bench --laps) have charts of their own. The cases of all
 records are drawn over each other. Above them stand the verdicts, the table of the
-cases and what was measured with, as in the report. The file's ending says the format. The HTML page zooms, tells values under
-the cursor, switches series on and off, and works offline.`,
+cases and what was measured with, as in the report. The file's ending says the
+format. The HTML page zooms, shows values under the cursor, switches series on and
+off, and works offline.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap plot today.jsonl --out today.html
   moonlap plot today.jsonl --kind timeline --case '^router' --out router.svg

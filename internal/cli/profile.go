@@ -96,7 +96,7 @@ func newProfileCommand(sys Sys) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
 		Use:     "profile --pid PID|--master PID|--all | FILE | --diff BEFORE AFTER [flags] [-- COMMAND]",
-		Short:   "Profile running nginx workers, or a command: Lua and C in one flame graph",
+		Short:   "Profile workers or a command: Lua and C in one flame graph",
 		Long:    profileHelp,
 		Example: profileExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,7 +152,7 @@ func (o *profileOptions) check(args []string) error {
 	case !o.diff && len(args) > 1:
 		return usageErrorf("%q: what is it? Two files go with --diff, a command behind --", args[1])
 	case len(args) == 1 && (o.given() || o.command != nil || o.baseline != ""):
-		return usageErrorf("%s, or what to look at, not both", args[0])
+		return usageErrorf("%s, or workers, not both", args[0])
 	case o.ofCase != "" && len(args) == 0 && o.baseline == "":
 		return usageErrorf("--case is for a record")
 	case o.command != nil && (len(o.command) == 0 || o.diff || o.given()):

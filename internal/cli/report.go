@@ -156,7 +156,7 @@ func withHot(results *record.Results) *record.Results {
 func tellMissing(w io.Writer, results *record.Results) {
 	for _, c := range results.Cases {
 		if c.NSPerCall == nil {
-			fmt.Fprintf(w, "moonlap: %s has no single figure, so benchfmt has no line for it; --format text tells why\n", c.Name)
+			fmt.Fprintf(w, "moonlap: %s has no single figure, so benchfmt has no line for it; --format text says why\n", c.Name)
 		}
 	}
 }

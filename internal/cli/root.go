@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -80,8 +81,8 @@ func newRootCommand(sys Sys) *cobra.Command {
 
 Every flag can be set in the environment too: MOONLAP_ and the flag's name in
 capitals, with _ for -, as in MOONLAP_HTTP_CONF. The command line wins.
-Colours are left out where NO_COLOR is set, and all escape sequences where TERM is dumb.
-Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that is not UTF-8.`,
+NO_COLOR leaves out colours, TERM=dumb all escape sequences. Where LC_ALL,
+LC_CTYPE or LANG names another encoding than UTF-8, reports are in ASCII.`,
 		Version:       version,
 		SilenceErrors: true, // Main prints them
 		SilenceUsage:  true,
@@ -108,8 +109,10 @@ Reports are drawn in ASCII where LC_ALL, LC_CTYPE or LANG names an encoding that
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(withNearest(cmd, wrongValue(err)))
 	})
+	addQuestions(root)
 	for _, newCommand := range commands {
 		cmd := newCommand(sys)
+		cmd.GroupID = questionOf(cmd.Name())
 		cmd.Args = asUsage(cmd.Args)
 		alignFormats(cmd)
 		completeValues(sys, cmd)
@@ -128,6 +131,35 @@ func said(err error) string {
 		return path.Path + ": " + path.Err.Error()
 	}
 	return text
+}
+
+// questions are what moonlap answers, in the order of its help, each with the commands that do.
+var questions = []struct {
+	text     string
+	commands []string
+}{
+	{"How long does this code take?", []string{"bench", "time", "run"}},
+	{"Did my change matter?", []string{"compare", "gate", "history"}},
+	{"How does it hold up under load?", []string{"load"}},
+	{"Why, and what do I change?", []string{"lint", "rules", "explain", "profile", "heap", "watch"}},
+	{"What was measured, and with what?", []string{"report", "plot", "doctor"}},
+}
+
+// addQuestions makes the questions groups of root's commands.
+func addQuestions(root *cobra.Command) {
+	for _, q := range questions {
+		root.AddGroup(&cobra.Group{ID: q.text, Title: q.text})
+	}
+}
+
+// questionOf is the group of a command; "" is none.
+func questionOf(command string) string {
+	for _, q := range questions {
+		if slices.Contains(q.commands, command) {
+			return q.text
+		}
+	}
+	return ""
 }
 
 // asUsage makes the errors of an argument check usage errors.

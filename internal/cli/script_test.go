@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/runtime/runtimetest"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestMain makes the test binary moonlap itself where a script calls it.
@@ -100,6 +102,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"echoserver": echoServer,
 			"exits":      exits,
 			"fields":     fields,
+			"fits":       fits,
 			"freeport":   freePort,
 			"kept":       kept,
 			"signal":     sendSignal,
@@ -224,6 +227,19 @@ func clean(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if left := runtimetest.Left(ts.Getenv("TMPDIR"), ts.Getenv(runtimetest.Mark)); left != "" {
 		ts.Fatalf("%s", left)
+	}
+}
+
+// fits is the script command `fits [FILE]`: no line of a report, that of the last command or one in a file, is wider
+// than the 80 columns that it has where stdout is no terminal.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: fits [FILE]")
+	}
+	for line := range strings.Lines(ts.ReadFile(append(args, "stdout")[0])) {
+		if width := lipgloss.Width(strings.TrimSuffix(line, "\n")); width > ui.DefaultWidth {
+			ts.Fatalf("%d columns: %s", width, line)
+		}
 	}
 }
 

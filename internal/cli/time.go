@@ -37,7 +37,7 @@ func newTimeCommand(sys Sys) *cobra.Command {
 		Short: "Time whole commands, with what their start-up costs taken off",
 		Long: `Time whole commands, each run in a fresh process.
 
-'time resty -e CODE' tells how long resty takes to start and hardly how long CODE takes.
+'time resty -e CODE' measures how long resty takes to start, and hardly CODE itself.
 So moonlap also runs the command's empty twin, the same program with nothing to do, and
 takes its time off, with an interval. It guesses the twin of luajit, lua, resty, nginx,
 sh, python, perl, node and 'moonlap run'; --empty names another, or none.

@@ -52,8 +52,8 @@ Workers are not stopped: their memory is read as it is, about a hundred times a
 second. It needs what 'moonlap explain' needs. What is wrong comes first, with the
 command to type next. On a terminal the page is drawn in place: arrows scroll it,
 s sorts workers, tab opens one, q ends. Elsewhere one page follows the other.
---top-lines adds a live top of Lua's lines and functions. With --json each interval is one
-line. With --listen nothing is drawn, and Prometheus may read the last interval
+--top-lines adds the Lua lines and functions that use most CPU time. With --json
+each interval is one line. With --listen nothing is drawn, and Prometheus may read the last interval
 at http://ADDRESS/metrics.
 
 With --capture FOLDER nothing is drawn either. The last seconds of each worker
@@ -88,7 +88,7 @@ func newWatchCommand(sys Sys) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:     "watch [--pid PID|--master PID|--all] [flags]",
-		Short:   "Watch running nginx workers: requests, event loop, Lua, memory, I/O",
+		Short:   "Watch workers live: requests, event loop, Lua, memory, I/O",
 		Long:    watchHelp,
 		Example: watchExamples,
 		Args:    flagsAlone,

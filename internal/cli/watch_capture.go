@@ -30,8 +30,8 @@ var usualConditions = []string{"held>200ms", "sleep>200ms", "ended"}
 func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.folder, "capture", "", "wait for rare events, and write them into `FOLDER`")
 	f.StringArrayVar(&o.when, "when", usualConditions, "`CONDITION` of a capture, in quotes; any of several\nis enough")
-	f.DurationVar(&o.keep, "keep", 10*time.Second, "time before an event that is kept")
-	f.DurationVar(&o.after, "after", 2*time.Second, "time after it that is kept")
+	f.DurationVar(&o.keep, "keep", 10*time.Second, "time kept before an event")
+	f.DurationVar(&o.after, "after", 2*time.Second, "time kept after an event")
 	f.DurationVar(&o.pause, "pause", 30*time.Second, "least time between two captures")
 	f.IntVar(&o.limit, "limit", 20, "end after this many captures")
 	f.DurationVar(&o.duration, "duration", 0, "end captures after this time; 0: with Ctrl-C, or\n--limit")

@@ -112,7 +112,7 @@ func (m Machine) perf() Check {
 // load programs.
 func (m Machine) ebpf() Check {
 	if _, err := os.Stat(filepath.Join(m.Root, "sys/kernel/btf/vmlinux")); err != nil {
-		return problem("eBPF", "this kernel does not tell its types: there is no /sys/kernel/btf/vmlinux",
+		return problem("eBPF", "this kernel does not describe its types: there is no /sys/kernel/btf/vmlinux",
 			"use a kernel with CONFIG_DEBUG_INFO_BTF; bench and time do without, explain and watch too, and profile then stops the worker for each sample")
 	}
 	if m.capable(capBPF, capPerfmon) {
@@ -129,7 +129,7 @@ func (m Machine) ebpf() Check {
 // tryProbe loads and attaches what profile samples with: a kernel may refuse what its files promise.
 func (m Machine) tryProbe() Check {
 	if m.Probe == nil {
-		return ok("eBPF", "programs may be loaded, and the kernel tells its types (BTF)")
+		return ok("eBPF", "programs may be loaded, and the kernel describes its types (BTF)")
 	}
 	for _, c := range m.Probe() {
 		switch {
@@ -142,7 +142,7 @@ func (m Machine) tryProbe() Check {
 			return problem("eBPF", fmt.Sprintf("%s: %v", c.Name, c.Err), "moonlap profile --by ptrace does without, and stops a worker for each sample")
 		}
 	}
-	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel tells its types (BTF) and lets functions be probed (uprobes); a trial process under a strict seccomp filter survived it (uretprobe)")
+	return ok("eBPF", "moonlap's programs were loaded and attached; the kernel describes its types (BTF) and lets functions be probed (uprobes); a trial process under a strict seccomp filter survived it (uretprobe)")
 }
 
 // ptrace is about who may look into other processes; see ptrace_scope in the kernel's
@@ -155,12 +155,12 @@ func (m Machine) ptrace() Check {
 	may := m.capabilities()>>capSysPtrace&1 == 1
 	switch {
 	case scope == "3":
-		return problem("ptrace", "yama's ptrace_scope is 3: nobody may look into a process until the next boot",
+		return problem("ptrace", "yama's ptrace_scope is 3: nobody may trace a process until the next boot",
 			"profile, watch and explain need 2 at most: set kernel.yama.ptrace_scope and boot anew")
 	case may:
 		return ok("ptrace", "any process may be looked into (CAP_SYS_PTRACE)")
 	case scope == "0":
-		return note("ptrace", "without CAP_SYS_PTRACE, this user may look into its own processes alone",
+		return note("ptrace", "without CAP_SYS_PTRACE, this user may trace only its own processes",
 			"run profile, watch and explain of other users' workers as root")
 	case scope == "1":
 		return note("ptrace", "without CAP_SYS_PTRACE, and with yama's ptrace_scope at 1, only what moonlap starts itself may be looked into",
@@ -185,7 +185,7 @@ func (m Machine) kernelNames() Check {
 	n, _ := f.Read(first)
 	for line := range strings.Lines(string(first[:n])) {
 		if address, _, _ := strings.Cut(line, " "); strings.Trim(address, "0") != "" {
-			return ok(name, "the kernel tells its functions' addresses")
+			return ok(name, "the kernel shows its functions' addresses")
 		}
 	}
 	restrict, _ := m.read("proc/sys/kernel/kptr_restrict")
@@ -193,7 +193,7 @@ func (m Machine) kernelNames() Check {
 	text := "the kernel hides its functions' addresses: kptr_restrict is " + restrict
 	switch restrict {
 	case "0": // as the kernel's kallsyms_show_value decides
-		text = "the kernel tells its functions' addresses to users with CAP_SYSLOG alone, since perf_event_paranoid is above 1"
+		text = "the kernel shows its functions' addresses only to users with CAP_SYSLOG, since perf_event_paranoid is above 1"
 	case "1":
 	default:
 		remedy = "sudo sysctl kernel.kptr_restrict=1, and " + remedy

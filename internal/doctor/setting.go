@@ -202,7 +202,7 @@ func ours(f *os.File) error {
 type ForeignError struct{ file, why string }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s %s, so nothing in it is done: delete it, after a look at the governors in /sys/devices/system/cpu", e.file, e.why)
+	return fmt.Sprintf("%s %s, so it is ignored: check the governors in /sys/devices/system/cpu, then delete it", e.file, e.why)
 }
 
 // put replaces what the state file holds, on the disk as well.

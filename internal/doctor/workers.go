@@ -114,13 +114,13 @@ func workerChecks(seen []inspected) []Check {
 func workerCheck(a worker.About, err error) Check {
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return note("", "this user may not look into it", "run as root, or with CAP_SYS_PTRACE")
+		return note("", "this user may not read its memory", "run as root, or with CAP_SYS_PTRACE")
 	case errors.Is(err, worker.ErrNoLua):
 		return note("", unnumbered(err, a.PID), "profile, watch and explain are for nginx with Lua")
 	case errors.Is(err, luajit.ErrLayout):
 		return problem("", err.Error(), "profile, watch and explain refuse it rather than misread it; they know LuaJIT 2.1 since 2019-05, x86-64 with 64-bit pointers")
 	case err != nil:
-		return problem("", unnumbered(err, a.PID), "profile, watch and explain can't look into it")
+		return problem("", unnumbered(err, a.PID), "profile, watch and explain cannot observe it")
 	}
 	nginx := cmp.Or(a.Nginx, "nginx of unknown version") + " (" + a.Program + ")"
 	if a.Module != "" {

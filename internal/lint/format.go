@@ -82,7 +82,7 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 	if len(r.Findings) > 0 {
 		p.Para("", "'moonlap lint --why RULE' explains a rule, and when it is no problem.", p.Faint)
 		if !byProfile {
-			p.Para("", "The order is a guess, by class of code and loops: a price is that of one call, and --profile tells which lines are hot.", p.Faint)
+			p.Para("", "The order is a guess, by class of code and loops: a price is that of one call, and --profile shows which lines are hot.", p.Faint)
 		}
 	}
 	if len(r.Silent) > 0 {

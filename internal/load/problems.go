@@ -101,7 +101,7 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 		sent := float64(s.Requests) / s.ElapsedNS * 1e9
 		add(record.LoadProblem{Code: record.LoadRateNotReached, Decides: true,
 			Text:   fmt.Sprintf("the rate was not reached: %.0f requests a second of %.0f", sent, s.OfferedRate),
-			Advice: "latencies count from when a request was due, so they tell it too; use more -c, or a lower -R"})
+			Advice: "latencies count from when a request was due, so they include the delay; use more -c, or a lower -R"})
 	}
 	if c := s.Client; c.Saturated && !res.Load.Searching {
 		add(record.LoadProblem{Code: record.LoadClientSaturated, Text: c.Verdict, Decides: timed(res.Load.Limits),

@@ -142,7 +142,7 @@ func (r *run) hear(l record.Line) error {
 		}
 	case record.LoadSlice:
 		if l.Side >= len(r.options.Sides) {
-			return fmt.Errorf("the engine tells of side %d, and there are %d", l.Side, len(r.options.Sides))
+			return fmt.Errorf("the engine names side %d, and there are %d", l.Side, len(r.options.Sides))
 		}
 		if r.options.Heard != nil {
 			r.options.Heard(l)

@@ -52,7 +52,7 @@ func (s System) Machine() Limit {
 	total, ok := field(b, "MemTotal:")
 	free, ok2 := field(b, "MemAvailable:")
 	if !ok || !ok2 {
-		l.Err = errors.New("/proc/meminfo does not tell MemAvailable")
+		l.Err = errors.New("/proc/meminfo has no MemAvailable")
 		return l
 	}
 	l.Bytes = total << 10

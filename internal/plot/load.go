@@ -77,7 +77,7 @@ func overTime(res *record.LoadResults) *lapplot.Chart {
 
 func tails(res *record.LoadResults) *lapplot.Chart {
 	c := &lapplot.Chart{
-		Title: "Percentiles", Notes: []string{"corrected for requests that were kept from being sent, and raw, from the moment of sending"},
+		Title: "Percentiles", Notes: []string{"corrected for requests that were kept from being sent, and raw, from the time of sending"},
 		X: lapplot.Axis{Title: "share that takes no longer", Scale: lapplot.Tail},
 		Y: lapplot.Axis{Title: "latency", Unit: lapplot.Time, Scale: lapplot.Log},
 	}

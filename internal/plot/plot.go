@@ -53,7 +53,7 @@ func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
 	var lines []line
 	for _, l := range all {
 		if l.empty() {
-			f.Notes = append(f.Notes, l.name+": no process finished, so there is nothing to draw; 'moonlap report' tells why")
+			f.Notes = append(f.Notes, l.name+": no process finished, so there is nothing to draw; 'moonlap report' says why")
 			continue
 		}
 		lines = append(lines, l)

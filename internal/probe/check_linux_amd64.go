@@ -45,7 +45,7 @@ func Explain(step string, err error) error {
 		return &refusal{"the kernel is locked down (confidentiality), so that no program may read memory: boot with lockdown=integrity or none", err}
 	case errors.As(err, &verifier), errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.EINVAL):
 		if typeless() {
-			return &refusal{"this kernel does not tell its types (BTF): there is no " + types + "; use one built with CONFIG_DEBUG_INFO_BTF", err}
+			return &refusal{"this kernel does not describe its types (BTF): there is no " + types + "; use one built with CONFIG_DEBUG_INFO_BTF", err}
 		}
 		if n := kernelVersion(kernelRelease()); n != [2]int{} && (n[0] < 5 || n[0] == 5 && n[1] < 18) {
 			return &refusal{fmt.Sprintf("this kernel is Linux %s, which is too old: the oldest one that was tried is 6.1", kernelRelease()), err}

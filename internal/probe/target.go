@@ -48,7 +48,7 @@ func stackEnd(pid int) (uint64, error) {
 	}
 	end, err := strconv.ParseUint(fields[startStack], 10, 64)
 	if err != nil || end == 0 {
-		return 0, fmt.Errorf("%s does not tell where the stack is: that takes CAP_SYS_PTRACE", file)
+		return 0, fmt.Errorf("%s does not show where the stack is: that takes CAP_SYS_PTRACE", file)
 	}
 	return end, nil
 }

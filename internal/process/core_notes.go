@@ -104,7 +104,7 @@ func (n *notes) readFiles(d []byte) error {
 	c := cursor{data: d}
 	count, page := c.u64(), c.u64()
 	if count > uint64(len(d))/24 {
-		return fmt.Errorf("the core is corrupt: it tells of %d mapped files", count)
+		return fmt.Errorf("the core is corrupt: it lists %d mapped files", count)
 	}
 	for range count {
 		m := Mapping{Start: c.u64(), End: c.u64(), Offset: c.u64() * page, Inode: 1} // of some file

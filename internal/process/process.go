@@ -86,7 +86,7 @@ func (p *Process) explain(err error) error {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
 		return fmt.Errorf("there is no process %d", p.PID)
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("may not look into process %d: run as root, or with CAP_SYS_PTRACE (%w)", p.PID, err)
+		return fmt.Errorf("may not read the memory of process %d: run as root, or with CAP_SYS_PTRACE (%w)", p.PID, err)
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func WriteLoadPrometheus(w io.Writer, r *LoadResults) error {
 		}
 	}
 	family("latency_seconds", "gauge", "Latency, corrected.", quantiles(func(s LoadSide) LoadLatency { return s.LatencyNS }))
-	family("raw_latency_seconds", "gauge", "Latency from the moment of sending.", quantiles(func(s LoadSide) LoadLatency { return s.RawNS }))
+	family("raw_latency_seconds", "gauge", "Latency from the time of sending.", quantiles(func(s LoadSide) LoadLatency { return s.RawNS }))
 	family("client_cpu_share", "gauge", "CPU time of the client, of one processor for each thread.", one(func(s LoadSide) float64 { return s.Client.CPUShare }))
 	family("client_saturated", "gauge", "1: the client made the tail, or had no CPU time left.", one(func(s LoadSide) float64 {
 		if s.Client.Saturated {

@@ -16,7 +16,7 @@ var faultWords = map[string]struct{ what, remedy string }{
 	record.FaultTimeout: {"did not end in time and was stopped",
 		"Look for a loop that never ends, or allow more time with --timeout."},
 	record.FaultCrash: {"was killed by a signal",
-		"Look at FFI calls and C modules first: they alone can crash a process. --jit off tells whether the JIT takes part."},
+		"Look at FFI calls and C modules first: they alone can crash a process. --jit off shows whether the JIT takes part."},
 	record.FaultExit: {"ended its own process",
 		"Take os.exit and its like out of what is measured; a process ends by itself when it is done."},
 	record.FaultMemory: {"reached the memory limit",

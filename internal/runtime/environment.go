@@ -267,7 +267,7 @@ func (m machine) steal() (*float64, error) {
 	fields := strings.Fields(line)
 	const steal = 8 // after user, nice, system, idle, iowait, irq, softirq
 	if len(fields) <= steal || fields[0] != "cpu" {
-		return nil, errors.New("/proc/stat does not tell")
+		return nil, errors.New("/proc/stat has no line for all CPUs")
 	}
 	var total, stolen float64
 	for i, field := range fields[1 : steal+1] {

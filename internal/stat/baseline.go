@@ -62,9 +62,9 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 	}
 	if len(pairs) > 0 {
 		warnings = append(warnings, record.Warning{
-			Code:   "not_in_turns",
+			Code:   "not_interleaved",
 			Text:   fmt.Sprintf("the baseline %s was measured at %s%s, not interleaved with this run: what the machine did then and now is in the ratios", b.Name, b.Started, atCommit(b.Commit)),
-			Advice: "trust small differences only when both take turns: moonlap compare --rev",
+			Advice: "trust small differences only of interleaved runs: moonlap compare --rev",
 		})
 	}
 	return comparisons, warnings

@@ -68,7 +68,7 @@ func TestAgainstBaseline(t *testing.T) {
 	if d := got[2].Differences; got[2].B != "moved" || len(d) == 0 || d[0].What != "cpu" {
 		t.Errorf("differences of %s: %v", got[2].B, d)
 	}
-	if codes := codesOf(warnings); !slices.Equal(codes, []string{"no_baseline", "not_in_turns"}) {
+	if codes := codesOf(warnings); !slices.Equal(codes, []string{"no_baseline", "not_interleaved"}) {
 		t.Errorf("warnings %v", codes)
 	}
 	if c := got[3]; len(c.Warnings) != 1 || c.Warnings[0].Code != "no_figure" {

@@ -217,7 +217,7 @@ func warnLate(f *facts) *record.Warning {
 	return &record.Warning{
 		Code:   "late",
 		Text:   fmt.Sprintf("%.0f %% of the calls started later than the target rate asks", 100*float64(l.Late)/float64(l.Count)),
-		Advice: "the target can't keep up: the response times tell how long callers wait; lower the rate or raise the concurrency",
+		Advice: "the target can't keep up: the response times show how long callers wait; lower the rate or raise the concurrency",
 	}
 }
 

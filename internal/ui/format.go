@@ -96,10 +96,11 @@ func (g Glyphs) between(i record.Interval, scales []scale) string {
 	}
 	arm = math.Max(arm, 0.001) // what is not shown is not claimed
 	d := DecimalsOf(arm)
-	if lopsided(i) {
-		return g.unitOf(Fixed(x, d)+" ("+g.Range(Fixed(i.Low/s.per, d), Fixed(i.High/s.per, d))+")", s)
+	middle, low, high := Fixed(x, d), Fixed(i.Low/s.per, d), Fixed(i.High/s.per, d)
+	if lopsided(i) && (low != middle || high != middle) {
+		return g.unitOf(middle+" ("+g.Range(low, high)+")", s)
 	}
-	return g.unitOf(Fixed(x, d)+" "+g.PlusMinus+" "+Fixed(arm, d), s)
+	return g.unitOf(middle+" "+g.PlusMinus+" "+Fixed(arm, d), s)
 }
 
 // lopsided reports whether ± would mislead: one arm is more than twice the other, and the longer is

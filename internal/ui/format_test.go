@@ -43,6 +43,7 @@ func TestInterval(t *testing.T) {
 		{140.2, 0, 0, "140 (0–0) ns"},
 		{31, 28.2, 55.4, "31 (28–55) ns"},
 		{27, -4, 128, "27 (-4 to 128) ns"},
+		{0.0001, 0, 0.0003, "0.000 ± 0.001 ns"}, // its ends are not told apart
 		{1.5e6, 1.4e6, 2.1e6, "1.5 (1.4–2.1) ms"},
 		{31, 30.9, 31.4, "31.0 ± 0.4 ns"}, // narrow: the longer arm says enough
 		{10, 10, math.Inf(1), "10.0 ± ? ns"},

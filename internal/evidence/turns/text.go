@@ -12,7 +12,7 @@ import (
 func (r *Result) Text(p *ui.Page, whose string) {
 	if r.Threshold == 0 {
 		if r.Held != nil {
-			p.Fact("loop", fmt.Sprintf("one turn of the event loop%s had taken at least %s, in %s; --stalls 10ms tells of each",
+			p.Fact("loop", fmt.Sprintf("one turn of the event loop%s had taken at least %s, in %s; --stalls 10ms lists each",
 				whose, p.Time(float64(r.Held.For)), ui.Clean(r.Held.Line)))
 		}
 		return

@@ -21,11 +21,11 @@ func core(file string, signal syscall.Signal, s sample.Sample) *profile.Profile 
 	if signal != 0 {
 		p.Core.Signal = unix.SignalName(signal)
 	}
-	f := Finding{Code: "core", Text: "This is one moment of the process; it went on after the file was written.",
+	f := Finding{Code: "core", Text: "This is the process at one instant; it went on after the file was written.",
 		Advice: "whether it loops can be seen of a running process alone: --pid"}
 	if signal != 0 {
 		f.Text = fmt.Sprintf("%s (signal %d) ended the process", p.Core.Signal, int(signal))
-		f.Advice = "the stack below is what it did at that moment"
+		f.Advice = "the stack below is what it did then"
 		if s.Lua {
 			f.Text += " in " + sample.InnermostLua(s.Stack).Where()
 			if s.Request.URI != "" {

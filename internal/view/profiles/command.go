@@ -108,7 +108,7 @@ func (h *hunt) follow(ctx context.Context, w *Way, group int) (seen []Sampled) {
 		}
 		return long
 	}
-	f.tick = func() { h.progress("looking at "+h.Args[0], time.Since(h.started), h.left()) }
+	f.tick = func() { h.progress("sampling "+h.Args[0], time.Since(h.started), h.left()) }
 	for _, one := range f.until(ctx, ctx) {
 		if errors.Is(one.err, worker.ErrEnded) {
 			one.err = nil // it has run to its end

@@ -32,8 +32,8 @@ func allModes() []Mode {
 	all := []Mode{
 		{Name: sample.OnCPU, Usage: "where workers compute (the default)"},
 		{Name: sample.OffCPU, Usage: "what puts workers to sleep"},
-		{Name: sample.Wall, Usage: "both, as time; by ptrace all samples"},
-		{Name: sample.Stalls, Usage: "inside event-loop turns of at least that length", timed: true},
+		{Name: sample.Wall, Usage: "both of these, as time; by ptrace all samples"},
+		{Name: sample.Stalls, Usage: "time in event-loop turns of at least that length", timed: true},
 	}
 	for _, k := range Kinds {
 		if k.Counts != "" {

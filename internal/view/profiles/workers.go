@@ -88,7 +88,7 @@ func (w *Way) Workers(ctx context.Context, c *follow.Choice, pids []int, duratio
 	}
 	f.tick = func() {
 		left := max(0, time.Until(end))
-		progress("looking at "+Name(pids), duration-left, left)
+		progress("sampling "+Name(pids), duration-left, left)
 	}
 	return f.until(ctx, finding)
 }

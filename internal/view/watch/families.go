@@ -87,7 +87,7 @@ func (e *exposition) workers(rows []Row, since map[int]*totals) {
 		}
 	}
 	e.Family("worker_event_loop_wait_seconds", "histogram",
-		"How long an event that comes at a random moment waits for the event loop; sampled since the worker is watched.")
+		"How long an event that comes at a random time waits for the event loop; sampled since the worker is watched.")
 	for _, r := range rows {
 		if t := since[r.PID]; t != nil && r.Loop != nil {
 			t.loop.metrics(&e.Page, "pid", strconv.Itoa(r.PID))

@@ -119,7 +119,7 @@ type Connections struct {
 	Limit   int     `json:"limit"` // worker_connections
 }
 
-// Loop is how long an event that comes at a random moment waits for the event loop.
+// Loop is how long an event that comes at a random time waits for the event loop.
 type Loop struct {
 	P50        time.Duration `json:"p50_ns"`
 	P90        time.Duration `json:"p90_ns"`

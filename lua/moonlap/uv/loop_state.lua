@@ -64,7 +64,7 @@ function api.metrics_info()
     }
 end
 
---- Tells whether the loop could end. It ends with the Lua state, and can be used on.
+--- Reports whether the loop could end. It ends with the Lua state, and can be used on.
 -- @treturn number 0; or nil, message and name of the error: `EBUSY` while handles are open or
 --   requests under way
 function api.loop_close()
