@@ -110,8 +110,8 @@ func TestChecks(t *testing.T) {
 		{"ptrace", Problem, "nobody", nil, map[string]string{sysctl + "yama/ptrace_scope": "3\n", "proc/self/status": root}},
 		{"ptrace", Note, "only what moonlap starts", nil, map[string]string{sysctl + "yama/ptrace_scope": "1\n", "proc/self/status": nobody}},
 		{"ptrace", Note, "only with CAP_SYS_PTRACE", nil, map[string]string{sysctl + "yama/ptrace_scope": "2\n", "proc/self/status": nobody}},
-		{"ptrace", Note, "its own processes alone", nil, map[string]string{"proc/self/status": nobody}},
-		{"kernel names", OK, "tells", nil, map[string]string{"proc/kallsyms": "0000000000000000 A zero\nffffffff81000000 T _text\n"}},
+		{"ptrace", Note, "only its own processes", nil, map[string]string{"proc/self/status": nobody}},
+		{"kernel names", OK, "shows", nil, map[string]string{"proc/kallsyms": "0000000000000000 A zero\nffffffff81000000 T _text\n"}},
 		{"kernel names", Note, "kptr_restrict is 2", nil, map[string]string{
 			"proc/kallsyms": "0000000000000000 A zero\n0000000000000000 T _text\n", sysctl + "kptr_restrict": "2\n"}},
 		{"kernel names", Note, "perf_event_paranoid is above 1", nil, map[string]string{

@@ -41,7 +41,7 @@ func TestWorkerChecks(t *testing.T) {
 			"profile, watch and explain are for nginx with Lua"),
 		note("worker", "9 of master 8: nginx of unknown version (/n/nginx); LuaJIT 2.1 (libluajit.so), its layout read from its code; verified: one, two",
 			"this LuaJIT is older than 2021-12: inside traces functions are known, lines are not"),
-		note("worker", "10 of master 8: this user may not look into it", "run as root, or with CAP_SYS_PTRACE"),
+		note("worker", "10 of master 8: this user may not read its memory", "run as root, or with CAP_SYS_PTRACE"),
 		problem("worker", "11 of master 8: exports nothing", "profile, watch and explain cannot observe it"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

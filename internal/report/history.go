@@ -27,7 +27,7 @@ func History(w io.Writer, h *record.History, opt ui.Options) error {
 	p.seriesList(h.Series)
 	if other := manySettings(h.Series); other != "" {
 		p.Blank()
-		p.Para("", fmt.Sprintf("Cases are listed more than once where they were measured under different conditions; 'moonlap history %s' says which.", other), p.Faint)
+		p.Para("", fmt.Sprintf("A case measured under different conditions is listed for each of them; 'moonlap history %s' says which.", other), p.Faint)
 	}
 	return p.Write(w)
 }

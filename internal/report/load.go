@@ -60,7 +60,11 @@ func (p *page) loadMeasuredWith(res *record.LoadResults) {
 		}
 	} else {
 		for _, s := range res.Sides {
-			p.Fact("side", ui.Clean(s.Name)+p.Dot+ui.Clean(s.URL))
+			name, url := ui.Clean(s.Name), ui.Clean(s.URL)
+			if name == url {
+				url = ""
+			}
+			p.Fact("side", p.Join(name, url))
 		}
 	}
 	p.Fact("load", p.loadPlan(res))
