@@ -29,10 +29,10 @@ In the tables:
   addresses are strings; descriptors, ports, counts and ids are numbers; `data` is a string or a
   list of strings; signals are numbers or names such as `"sigterm"`.
 - A callback gets an error's name or nil first. Functions of files and names return their result
-  without a callback. With one they return the request, and the callback gets the result. Connecting,
-  writing and shutting down return the request, too.
-- → is what is returned. Without it, a question returns a boolean, a function named by a noun returns
-  that, and everything else 0 or true.
+  without a callback. With one they return the request, and the callback gets the result.
+  Connecting, writing and shutting down return the request, too.
+- → is what is returned. Without it, a question returns a boolean, a function named by a noun
+  returns that, and everything else 0 or true.
 - `uv.timer_start(timer, …)` is `timer:start(…)`, too. `(libuv 1.45)` is the version that a function
   needs.
 
