@@ -77,7 +77,7 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 
 	f.IntVar(&o.plan.Processes, "runs", 0, "exactly `N` runs a command, instead of --time")
 	f.DurationVar(&o.plan.Time, "time", 10*time.Second, "time budget a command")
-	f.DurationVar(&o.plan.WaitQuiet, "wait-quiet", 0, "up to so much more time while the machine has no quiet moment")
+	f.DurationVar(&o.plan.WaitQuiet, "wait-quiet", 0, "wait up to this much longer while the machine has no quiet moment")
 	f.Float64Var(&o.plan.Precision, "precision", 0.01, "a command alone is done when its interval is ± this share")
 	o.rule.addFlags(f, "a command")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
