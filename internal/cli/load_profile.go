@@ -49,8 +49,8 @@ func openLoadProfiler(ctx context.Context, sys Sys, counted profileOptions, o *l
 	if err != nil {
 		return nil, err
 	}
-	pids := slices.Collect(maps.Keys(found))
-	o.Began = func(ns float64) { p.Begin(time.Duration(ns), pids) }
+	p.Sample(slices.Collect(maps.Keys(found)))
+	o.Began = func(ns float64) { p.Begin(time.Duration(ns)) }
 	o.Heard = p.Heard
 	return p, nil
 }

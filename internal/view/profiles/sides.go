@@ -57,16 +57,39 @@ func OpenSides(ctx context.Context, o Options, names []string, now time.Time, no
 	return p, nil
 }
 
-// Begin samples processes until the end; the load on them begins at a time of CLOCK_MONOTONIC. One that is no worker, as nginx's
-// master, is left alone.
-func (p *Sides) Begin(at time.Duration, pids []int) {
-	p.lock.Lock()
-	p.begun = at
-	p.lock.Unlock()
+// Sample samples processes until the end, and returns when each is: on a busy machine to open one may take longer than a short
+// run of load. One that is no worker, as nginx's master, is left alone.
+func (p *Sides) Sample(pids []int) {
+	const patience = 15 * time.Second
+	opened := make(chan bool, len(pids))
+	p.way.opened = func() {
+		select {
+		case opened <- true:
+		default:
+		}
+	}
 	p.wait.Go(func() {
 		f := following{way: p.way, duration: hours, Follower: follow.Follower{Find: fixed(pids...), Expects: never, Open: worker.Open}}
 		p.all = slices.DeleteFunc(f.until(p.during, p.during), func(l Sampled) bool { return l.series.Elapsed == 0 })
 	})
+	enough := time.After(patience)
+	for range pids {
+		select {
+		case <-opened:
+		case <-p.during.Done():
+			return
+		case <-enough:
+			return
+		}
+	}
+}
+
+// Begin says when the load begins, by CLOCK_MONOTONIC. What was observed until now is of no side.
+func (p *Sides) Begin(at time.Duration) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.begun = at
+	p.ask(record.LoadSlice{Warmup: true})
 }
 
 // Heard takes in a slice that has ended.
@@ -143,11 +166,14 @@ func (p *Sides) Into(rec *record.Record) {
 	p.wait.Wait()
 	series, err := together(p.all)
 	if len(series.Samples) == 0 {
-		p.note(fmt.Sprintf("no sample found the server %s, so there is no profile: %v", p.way.Mode.Name, errors.Join(err, p.failed, series.LastErr)))
+		p.note(noSamples(p.way.Mode.Name, errors.Join(err, p.failed, series.LastErr)))
 	} else if p.failed != nil {
 		p.note(p.failed.Error())
 	}
 	for side, name := range p.names {
+		if len(series.Samples) == 0 {
+			break
+		}
 		line, err := p.profile(series, side, name)
 		if err != nil {
 			p.note(fmt.Sprintf("%s has no profile: %v", name, err))
@@ -161,6 +187,15 @@ func (p *Sides) Into(rec *record.Record) {
 	}
 }
 
+// noSamples says that there is no profile of what was asked for, and why where that is known.
+func noSamples(mode string, why error) string {
+	text := "there is no profile: no sample of the server's " + mode
+	if why != nil {
+		return text + ": " + why.Error()
+	}
+	return text + "; a longer run (-d) has more"
+}
+
 func (p *Sides) keep(l record.Line) {
 	if err := p.write(l); err != nil {
 		p.note(err.Error())
@@ -170,12 +205,10 @@ func (p *Sides) keep(l record.Line) {
 // profile is of the samples of one side.
 func (p *Sides) profile(all sample.Series, side int, name string) (record.Profile, error) {
 	own := all
-	if len(p.names) > 1 {
-		own.Samples = nil
-		for _, s := range all.Samples {
-			if p.sideAt(s.Time) == side {
-				own.Samples = append(own.Samples, s)
-			}
+	own.Samples = nil
+	for _, s := range all.Samples {
+		if len(p.names) == 1 && s.Time >= p.begun || len(p.names) > 1 && p.sideAt(s.Time) == side {
+			own.Samples = append(own.Samples, s)
 		}
 	}
 	if len(own.Samples) == 0 {

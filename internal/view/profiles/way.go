@@ -77,6 +77,8 @@ type Way struct {
 	sampler *sample.Sampler // nil: each sample stops the worker
 	// began is called with what observes a worker, and returns what is called before that ends; nil: nobody asks meanwhile.
 	began func(*observe.Observing) (ends func())
+	// opened is called when a worker is about to be sampled, and when there is no more to be seen of one; nil: nobody waits.
+	opened func()
 }
 
 // Open takes the way that was asked for, or the best there is, with a warning where that is by stops.
@@ -154,6 +156,9 @@ func (w *Way) sample(ctx context.Context, of *worker.Worker, duration time.Durat
 	if w.sampler == nil {
 		stopping := sample.Of(of)
 		stopping.Hold = w.Pause
+		if w.opened != nil {
+			w.opened()
+		}
 		seen.series, seen.err = stopping.Poll(ctx, duration, w.Hz, tick)
 		return seen
 	}
@@ -170,6 +175,9 @@ func (w *Way) sample(ctx context.Context, of *worker.Worker, duration time.Durat
 	}
 	if w.began != nil {
 		defer w.began(observing)()
+	}
+	if w.opened != nil {
+		w.opened()
 	}
 	seen.series, seen.err = sampling.Run(observing, duration, tick, observing.Stop)
 	if seen.evidence, err = observing.Results(); err != nil && ctx.Err() == nil {

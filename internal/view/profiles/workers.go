@@ -55,6 +55,9 @@ func (f *following) saw(ctx context.Context, one Sampled) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	f.all = append(f.all, one)
+	if f.way.opened != nil {
+		f.way.opened()
+	}
 }
 
 // Of processes that are known, and sampled until they end.
