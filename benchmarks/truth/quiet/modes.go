@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,10 @@ func countModes(ctx context.Context, runs int, moonlap string) error {
 			break
 		}
 		if len(out) == 0 {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				return fmt.Errorf("moonlap bench: %w\n%s", err, exit.Stderr)
+			}
 			return fmt.Errorf("moonlap bench: %w", err)
 		}
 		var said report
