@@ -2,7 +2,6 @@ package main
 
 import (
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/luajit/jit"
 	"github.com/moonlap/moonlap/internal/process"
 )
@@ -60,7 +60,7 @@ func vectors(luajit, folder, program string) error {
 		return err
 	}
 	z, _ := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err := json.NewEncoder(z).Encode(all); err != nil {
+	if err := jsontext.NewEncoder(z).Encode(all); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
