@@ -120,4 +120,5 @@ int main(int argc, char **argv) {
     }
     uv_run(loop, UV_RUN_DEFAULT);
     report(cpu_seconds() - start, done);
+    return 0;
 }
