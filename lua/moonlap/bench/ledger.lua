@@ -84,6 +84,7 @@ local function on_record(self, func, pc)
     local file, line = locate_code(func, pc)
     if line > 0 then
         trace.at_file, trace.at_line = locate(self, func, pc)
+        trace.in_library = place.is_library(file)
     end
     local lines = trace.lines
     if file == self.file and line > 0 and lines[#lines] ~= line and #lines < MAX_LINES then
@@ -102,11 +103,12 @@ end
 
 local function on_start(self, tr, func, pc, parent, exit)
     local file, line = locate(self, func, pc)
+    local code = locate_code(func, pc)
     self.recording = {
         id = tr, parent = parent, exit = exit and exit >= 0 and exit or nil,
         stage = self.stage, file = file, line = line,
         func = func, pc = pc, lines = {},
-        own = self.own and is_own(locate_code(func, pc)),
+        own = self.own and is_own(locate_code(func, pc)), in_library = place.is_library(code),
     }
 end
 
@@ -125,7 +127,7 @@ local function on_stop(self, tr)
     if info and info.linktype == "interpreter" then
         return -- a stub for an exit that was given up, no trace
     end
-    trace.func, trace.pc, trace.at_file, trace.at_line = nil, nil, nil, nil
+    trace.func, trace.pc, trace.at_file, trace.at_line, trace.in_library = nil, nil, nil, nil, nil
     trace.lines = concat(trace.lines, "-")
     trace.link = info and info.linktype or "none"
     trace.ins = info and info.nins or 0
@@ -147,6 +149,9 @@ local function on_abort(self, func, pc, code, detail)
     if line == 0 and trace then -- inside a function written in C: say who called it, too
         nyi = nyi or reason == "trace too short" and file or nil
         reason = reason:find(file, 1, true) and reason or reason .. " in " .. file
+        if trace.in_library then
+            return -- ours called it
+        end
         file, line = trace.at_file or trace.file, trace.at_line or trace.line
     end
     local key = concat({file, line, reason, self.stage}, "\0")

@@ -23,17 +23,21 @@ local function is_ours(info)
 end
 
 
+-- Tail calls keep the levels. A loop here would be tried in vain, again and again, as a part of
+-- this function's trace.
+local function entry_from(level)
+    local caller = getinfo(level + 1, "Sf")
+    if not caller or not is_ours(caller) then
+        return level - 1, getinfo(level, "n")
+    end
+    return entry_from(level + 1)
+end
+
+
 -- The stack level, for the caller, of the function of ours that foreign code called, and
 -- that call as the debug library knows it.
 local function entry()
-    local level = 2
-    while true do
-        local caller = getinfo(level + 1, "Sf")
-        if not caller or not is_ours(caller) then
-            return level - 1, getinfo(level, "n")
-        end
-        level = level + 1
-    end
+    return entry_from(2)
 end
 
 
