@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestStale: what a killed run left goes; what a run holds, what is new, and what is not ours stays.
+func TestStale(t *testing.T) {
+	among := t.TempDir()
+	made := func(name string, age time.Duration) string {
+		folder := filepath.Join(among, name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-age)
+		if err := os.Chtimes(folder, then, then); err != nil {
+			t.Fatal(err)
+		}
+		return folder
+	}
+	left, held := made(prefix+"left", time.Hour), made(prefix+"held", time.Hour)
+	fresh, other := made(prefix+"fresh", 0), made("other", time.Hour)
+	lock, err := own(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	removeStale(among)
+	for folder, want := range map[string]bool{left: false, held: true, fresh: true, other: true} {
+		if _, err := os.Stat(folder); (err == nil) != want {
+			t.Errorf("%s: there is %v, want %v", filepath.Base(folder), err == nil, want)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for on, want := range map[string]int{
+		"ssh:a": 1, "ssh:a,b@c": 2, "slurm": 2, "slurm:nodes=3,partition=x,wait=5s": 3,
+		"ssh:": 0, "ssh:a,": 0, "ssh:a,a": 0, "ssh:-x": 0, "rsh:a": 0, "": 0,
+		"slurm:nodes=0": 0, "slurm:nodes=x": 0, "slurm:wait=soon": 0, "slurm:--x": 0,
+	} {
+		hosts, err := Hosts(on)
+		if len(hosts) != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d hosts, %v; want %d", on, len(hosts), err, want)
+		}
+	}
+	hosts, _ := Hosts("slurm:nodes=1,partition=x")
+	if command := strings.Join(hosts[0].Shell("true"), " "); !strings.Contains(command, " --partition=x ") {
+		t.Errorf("srun's option is lost: %s", command)
+	}
+}
+
+// TestScript: ssh puts the script between single quotes.
+func TestScript(t *testing.T) {
+	if strings.Contains(script(1), "'") {
+		t.Error("the script has a single quote")
+	}
+}
+
+// TestGone: a host that was made ready and then hears no more runs nothing, and removes its folder.
+func TestGone(t *testing.T) {
+	here := t.TempDir()
+	if err := os.WriteFile(filepath.Join(here, "bench.lua"), []byte("return 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load, err := Carry(here, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive, out bytes.Buffer
+	if err := load.Pack(&archive); err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(order{Dir: load.Dir, Archive: int64(archive.Len())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), prefix+"test")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Serve(t.Context(), io.MultiReader(bytes.NewReader(append(line, '\n')), &archive), &out, io.Discard, folder)
+	if !errors.Is(err, context.Canceled) || out.String() != ready {
+		t.Errorf("it says %q and ends with %v", out.String(), err)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("its folder is still there")
+	}
+}
