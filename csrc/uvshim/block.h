@@ -9,7 +9,7 @@
 
 typedef struct uvshim_block {
     struct uvshim_block *next, **link;
-    uint16_t is_handle, is_work, is_process;
+    uint16_t is_handle, is_work, is_process, is_sent, is_plain;
     uint32_t mmsgs;          /* udp: datagrams in one recvmmsg, 0 without */
     uvshim_mailbox *mailbox; /* async: made when another Lua state is to have it */
     union {
@@ -24,6 +24,7 @@ typedef struct uvshim_block {
     union {
         char *received;                  /* udp: where the buffer lies that libuv reads into */
         struct uvshim_block *next_ended; /* process: the next one in the queue's list */
+        struct uvshim_block *next_sent;  /* async: the same */
     };
 } uvshim_block;
 
@@ -44,6 +45,13 @@ void *uvshim_block_new(uvshim_queue *queue, size_t size, uint32_t is_handle, uin
 
 /* Lua has used what the records showed. */
 void uvshim_empty_slab(uvshim_queue *queue);
+/* Appends the records of asyncs that were sent to by this thread. */
+void uvshim_record_sent(uvshim_queue *queue);
+/* A poll begins, and is over. */
+void uvshim_begin_poll(uvshim_queue *queue);
+void uvshim_end_poll(uvshim_queue *queue);
+/* Room for uvshim_wait where libuv is one that it knows; else NULL. */
+struct uvshim_ready *uvshim_ready_new(const uv_loop_t *loop);
 /* Appends the records of children that have ended in this poll: behind all others, where libuv has them. */
 void uvshim_record_ended(uvshim_queue *queue);
 void uvshim_record_exit(uvshim_queue *queue, uv_handle_t *process, int status, int signal);

@@ -269,6 +269,20 @@ void uvshim_on_signal(uv_signal_t *handle, int signum) {
 
 void uvshim_on_async(uv_async_t *handle) { record((uv_handle_t *)handle, UVSHIM_ASYNC, 0, 0, NULL); }
 
+void uvshim_record_sent(uvshim_queue *queue) {
+    uvshim_block *block = queue->sent_to;
+
+    queue->sent_to = NULL;
+    queue->sent_end = &queue->sent_to;
+    queue->sent = 0;
+    for (; block != NULL; block = block->next_sent) {
+        uv_handle_t *async = inside(block);
+        block->is_sent = 0;
+        if (!uv_is_closing(async))
+            add(queue, &queue->events, UVSHIM_ASYNC, async->data);
+    }
+}
+
 void uvshim_on_exit(uv_process_t *handle, int64_t status, int signal) {
     record((uv_handle_t *)handle, UVSHIM_EXIT, status, (uint32_t)signal, NULL);
 }

@@ -11,6 +11,15 @@
 #ifndef MOONLAP_UVSHIM_KERNEL_H
 #define MOONLAP_UVSHIM_KERNEL_H
 
+#ifdef __linux__
+#include <sys/syscall.h>
+#ifdef SYS_epoll_wait
+#define UVSHIM_EPOLL_WAIT SYS_epoll_wait
+#else /* on newer architectures; with no signal mask, which is the fifth argument, it is the same */
+#define UVSHIM_EPOLL_WAIT SYS_epoll_pwait
+#endif
+#endif
+
 /* The system call of that number: its result, which has to fit, or an error as a number below 0. */
 int uvshim_kernel(long number, long a, long b, long c, long d, long e);
 

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#ifdef SYS_epoll_wait
-#define LOOK SYS_epoll_wait
-#else /* on newer architectures; with no signal mask, which is the fifth argument, it is the same */
-#define LOOK SYS_epoll_pwait
-#endif
-#endif
 
 /* ms */
 #define FAR_AWAY 86400000
@@ -50,10 +42,21 @@ void *uvshim_req(uvshim_queue *queue, int type, uint32_t id) {
     return uvshim_block_new(queue, uv_req_size((uv_req_type)type), 0, id);
 }
 
+/* An async that is freed before its record was made. */
+static void forget_sent(uvshim_queue *queue, uvshim_block *block) {
+    uvshim_block **at = &queue->sent_to;
+
+    while (*at != block)
+        at = &(*at)->next_sent;
+    *at = block->next_sent;
+    if (queue->sent_end == &block->next_sent)
+        queue->sent_end = at;
+    queue->sent--;
+}
+
 void uvshim_free(uvshim_queue *queue, void *p) {
     uvshim_block *block = block_of(p);
 
-    (void)queue;
     *block->link = block->next;
     if (block->next != NULL)
         block->next->link = block->link;
@@ -63,6 +66,8 @@ void uvshim_free(uvshim_queue *queue, void *p) {
     }
     if (block->is_work)
         uvshim_work_drop(p);
+    if (block->is_sent)
+        forget_sent(queue, block);
     if (block->is_process && block->pidfd >= 0)
         close(block->pidfd);
     free(block);
@@ -115,6 +120,8 @@ uvshim_queue *uvshim_open(uint32_t slab_size, int *status) {
     uv_timer_init(queue->loop, queue->alarm);
     queue->now = (double)uv_now(queue->loop);
     queue->mode = UV_RUN_ONCE;
+    queue->sent_end = &queue->sent_to;
+    queue->ready = uvshim_ready_new(queue->loop);
     if (uv_version() < 0x012d00) {
         queue->mode = UV_RUN_DEFAULT;
         uv_check_init(queue->loop, queue->turn_end);
@@ -150,6 +157,8 @@ void uvshim_close(uvshim_queue *queue) {
     uvshim_works_close(queue->works);
     free(queue->events.at);
     free(queue->closing.at);
+    free(queue->ready);
+    free(queue->letter);
     free(queue->slab);
     free(queue->turn_end);
     free(queue->alarm);
@@ -172,7 +181,7 @@ static int can_look(const uvshim_queue *queue) {
 int uvshim_look(uvshim_queue *queue) {
 #ifdef __linux__
     if (can_look(queue))
-        return uvshim_kernel(LOOK, uv_backend_fd(queue->loop), (long)queue->looked, 1, 0, 0);
+        return uvshim_kernel(UVSHIM_EPOLL_WAIT, uv_backend_fd(queue->loop), (long)queue->looked, 1, 0, 0);
 #else
     (void)queue;
 #endif
@@ -190,19 +199,34 @@ int uvshim_glance(uvshim_queue *queue) {
     if (now - queue->glanced < 2048)
         return 0;
     queue->glanced = now;
-    return uvshim_kernel(LOOK, uv_backend_fd(queue->loop), (long)queue->looked, 1, 0, 0);
+    return uvshim_kernel(UVSHIM_EPOLL_WAIT, uv_backend_fd(queue->loop), (long)queue->looked, 1, 0, 0);
 #else
     return uvshim_look(queue);
 #endif
+}
+
+void uvshim_begin_poll(uvshim_queue *queue) {
+    if (queue->events.count == 0)
+        uvshim_empty_slab(queue);
+    queue->more = 0;
+}
+
+void uvshim_end_poll(uvshim_queue *queue) {
+    if (queue->ended != NULL)
+        uvshim_record_ended(queue);
+    queue->now = (double)uv_now(queue->loop);
+    queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
 }
 
 void uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_loop_t *loop = queue->loop;
     int alive, needs_alarm;
 
-    if (queue->events.count == 0)
-        uvshim_empty_slab(queue);
-    queue->more = 0;
+    uvshim_begin_poll(queue);
+    if (queue->sent > 0) {
+        timeout = 0;
+        uvshim_record_sent(queue);
+    }
     /* uv_run does nothing at all for a loop that is not alive, but handles without a reference
      * have their events too as long as Lua turns: the alarm keeps the loop alive for that. */
     alive = uv_loop_alive(loop);
@@ -214,34 +238,11 @@ void uvshim_poll(uvshim_queue *queue, double timeout) {
     uv_run(loop, timeout == 0 ? UV_RUN_NOWAIT : queue->mode);
     if (needs_alarm)
         uv_timer_stop(queue->alarm);
-    if (queue->ended != NULL)
-        uvshim_record_ended(queue);
-    queue->now = (double)uv_now(loop);
-    queue->quiet = queue->events.count == 0 && queue->closing.count == 0;
-}
-
-/* ms; longer waits are taken in pieces. */
-#define LONGEST_WAIT 2147483647.0
-
-int uvshim_turn(uvshim_queue *queue, int32_t refs, int32_t others, double due) {
-    double timeout = refs > 0 ? UVSHIM_FOREVER : UVSHIM_WHILE_ALIVE;
-
-    if (refs == 0 && !(others > 0 && uv_loop_alive(queue->loop)))
-        return 0;
-    if (due < HUGE_VAL) {
-        uv_update_time(queue->loop);
-        timeout = due - (double)uv_now(queue->loop);
-        if (refs == 0 || timeout <= 0)
-            return 0;
-        if (timeout > LONGEST_WAIT)
-            timeout = LONGEST_WAIT;
-    }
-    uvshim_poll(queue, timeout);
-    return 1;
+    uvshim_end_poll(queue);
 }
 
 int uvshim_pass(uvshim_queue *queue, int32_t others, int32_t idles, double due) {
-    if (others > 0 && (idles > 0 ? uvshim_glance(queue) : uvshim_look(queue)) != 0)
+    if (queue->sent > 0 || (others > 0 && (idles > 0 ? uvshim_glance(queue) : uvshim_look(queue)) != 0))
         return 0;
     if (due == HUGE_VAL)
         return 1;
@@ -255,6 +256,16 @@ double uvshim_update_time(uvshim_queue *queue) {
 }
 
 int uvshim_async_send(uv_async_t *async) {
-    ((uvshim_queue *)async->loop->data)->quiet = 0;
-    return uv_async_send(async);
+    uvshim_queue *queue = async->loop->data;
+    uvshim_block *block = block_of(async);
+
+    queue->quiet = 0;
+    if (!block->is_sent) {
+        block->is_sent = 1;
+        block->next_sent = NULL;
+        *queue->sent_end = block;
+        queue->sent_end = &block->next_sent;
+        queue->sent++;
+    }
+    return 0;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define UVSHIM_ABI 16
+#define UVSHIM_ABI 17
 
 /* What a record tells; `result` and `extra` by kind. */
 enum {
@@ -61,6 +61,7 @@ typedef struct uvshim_queue {
     int32_t lost;          /* records for which there was no memory */
     int32_t more;          /* the last poll has left something to read */
     int32_t quiet;         /* the last poll brought nothing, and nothing was begun since */
+    int32_t sent;          /* asyncs that this thread has sent to since the last poll */
     uv_loop_t *loop;
     /* Lua reads no further. */
     char *slab; /* what was read since the last drain */
@@ -70,6 +71,7 @@ typedef struct uvshim_queue {
     uv_run_mode mode;             /* of a uv_run that may wait */
     struct uvshim_block *blocks; /* every handle and request that is not freed */
     struct uvshim_block *ended; /* children that have ended in this poll */
+    struct uvshim_block *sent_to, **sent_end; /* asyncs that were sent to, in that order */
     struct uvshim_spill *spilled; /* copies for which the slab had no room */
     uvshim_states *states; /* Lua states for the thread pool, NULL until there is work */
     struct uvshim_works *works; /* NULL until then, too */
@@ -77,6 +79,9 @@ typedef struct uvshim_queue {
     int finishing;
     uint64_t glanced;             /* the processor's clock when the kernel was last asked by uvshim_glance */
     uint64_t looked[2];           /* where uvshim_look lets the kernel write an event */
+    struct uvshim_ready *ready;   /* the same for uvshim_wait; NULL: libuv has to poll */
+    int timeout;                  /* for uvshim_wait, ms */
+    struct uvshim_letter *letter; /* what uvshim_udp_send hands to the kernel */
 } uvshim_queue;
 
 /* The sender (sockaddr_in or sockaddr_in6) and the bytes of a datagram. */
@@ -112,12 +117,17 @@ enum {
 void uvshim_poll(uvshim_queue *queue, double timeout);
 /* The same for a loop in which Lua has nothing to do before `due`, uv_now()'s ms or infinite: it waits until
  * then. `refs` are the references of Lua's own handles, `others` the handles and requests that Lua knows to
- * be libuv's. Returns 0 without having polled when something is due, or nothing keeps the loop alive. */
+ * be libuv's. Returns 0 without having polled when something is due, or nothing keeps the loop alive; 1: it
+ * has polled; 2: Lua has to wait, by uvshim_wait, and to hand what that returns to uvshim_take. */
 int uvshim_turn(uvshim_queue *queue, int32_t refs, int32_t others, double due);
+int uvshim_wait(uvshim_queue *queue);
+void uvshim_take(uvshim_queue *queue, int n);
+/* An option of the loop was set, which libuv alone obeys: it has to poll. */
+void uvshim_configured(uvshim_queue *queue);
 /* For a turn that does not wait: 1 when no event is there and `due` is later. `idles` are the idle handles: with
  * some the kernel is asked once a microsecond at most, see uvshim_glance. */
 int uvshim_pass(uvshim_queue *queue, int32_t others, int32_t idles, double due);
-/* As uv_async_send, from the loop's own thread. */
+/* As uv_async_send, from the loop's own thread: the kernel need not hear of it. */
 int uvshim_async_send(uv_async_t *async);
 /* Reads the clock into `now`, and returns it. */
 double uvshim_update_time(uvshim_queue *queue);
@@ -129,6 +139,9 @@ void uvshim_set_mmsgs(uv_udp_t *handle, uint32_t mmsgs);
 void uvshim_claimed(uv_stream_t *server);
 /* As uv_try_write; but after UV_EINTR and UV_ENOBUFS that has to be asked, which knows what to do. */
 int uvshim_try_write(uv_stream_t *stream, const uv_buf_t *list, unsigned n);
+/* As uv_udp_try_send, with the same exceptions; and uv_udp_connect. */
+int uvshim_udp_send(uv_udp_t *udp, const uv_buf_t *list, unsigned n, const struct sockaddr *to);
+int uvshim_udp_connect(uv_udp_t *udp, const struct sockaddr *to);
 /* Ends the writing side of a stream for which nothing waits to be written: 0, or UV_EAGAIN, when uv_shutdown has to
  * be asked. */
 int uvshim_try_shutdown(uv_stream_t *stream);

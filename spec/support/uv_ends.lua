@@ -32,6 +32,8 @@ _M.ends = {
     string = 'error "broken"',
     level_0 = 'error("broken", 0)',
     level_2 = 'error("broken", 2)',
+    level_3 = 'error("broken", 3)',
+    level_3_of_two = 'local function deeper() error("broken", 3) end deeper()',
     table = "error {}",
     words = 'error(setmetatable({}, { __tostring = function() return "broken" end }))',
     ["nil"] = "error()",

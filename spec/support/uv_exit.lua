@@ -1,6 +1,7 @@
 -- A random program that ends while things are under way: luajit uv_exit.lua SEED. It makes handles
 -- and requests of all kinds, runs the loop for a while or not at all, and ends in one of several
--- ways. Whatever it does, the exit status is 0, or 3 where it says so on stdout.
+-- ways. Callbacks of some raise errors, recurse without end, find no memory, yield, or close
+-- everything. Whatever it does, the exit status is 0, or 3 where it says so on stdout.
 local ffi = require "ffi"
 local uv = require "moonlap.uv"
 
@@ -27,7 +28,43 @@ local function any()
     return handles[random(#handles)]
 end
 
-local function nothing() end
+local function close_all()
+    uv.walk(function(handle)
+        if not handle:is_closing() then
+            handle:close()
+        end
+    end)
+end
+
+-- What a callback must not do: of one program in three, each callback does one of these at times.
+local faults = {
+    function() error "broken" end,
+    function() error({}) end,
+    function()
+        local function deeper() return 1 + deeper() end
+        deeper()
+    end,
+    function() return #("x"):rep(2 ^ 31) end, -- not enough memory
+    function() coroutine.yield() end,
+    function()
+        close_all()
+        uv.loop_close()
+    end,
+    function()
+        uv.run()
+        uv.stop()
+    end,
+}
+local is_faulty = random(3) == 1
+if is_faulty then
+    uv.set_error_handler(function() end)
+end
+
+local function nothing()
+    if is_faulty and random(3) == 1 then
+        faults[random(#faults)]()
+    end
+end
 
 local function ends()
     local flags = { nonblock = true }
@@ -122,16 +159,12 @@ local function act()
 end
 
 local ways = {
-    nothing,
+    function() end,
     function() os.exit(0) end,
     function() os.exit(0, true) end,
     function() io.write "3" os.exit(3, true) end,
     function()
-        uv.walk(function(handle)
-            if not handle:is_closing() then
-                handle:close()
-            end
-        end)
+        close_all()
         if random(2) == 1 then
             uv.run()
         end

@@ -60,19 +60,22 @@ describe("moonlap.uv without its C library", support.with_uv(function()
     it("raises an error that tells the remedy for the rest, and leaves nothing behind", function()
         local got = answer [[
             local errors = {}
+            local function use(handle, method, ...)
+                local ok, err = pcall(handle[method], handle, ...)
+                handle:close()
+                error(err, 0)
+            end
             for name, call in pairs {
                 async = function() uv.new_async(print) end,
                 request = function() uv.fs_stat(".", print) end,
-                udp = function() uv.new_udp() end,
+                udp_now = function() uv.new_udp "inet" end,
                 signal = function() uv.new_signal() end,
                 spawn = function() uv.spawn("true", {}) end,
                 thread = function() uv.new_thread(function() end) end,
-                tcp = function()
-                    local tcp = uv.new_tcp()
-                    local ok, err = pcall(tcp.bind, tcp, "127.0.0.1", 0)
-                    tcp:close()
-                    error(err, 0)
-                end,
+                tcp = function() use(uv.new_tcp(), "bind", "127.0.0.1", 0) end,
+                udp = function() use(uv.new_udp(), "bind", "127.0.0.1", 0) end,
+                fs_event = function() use(uv.new_fs_event(), "start", ".", {}, print) end,
+                fs_poll = function() use(uv.new_fs_poll(), "start", ".", 1, print) end,
             } do
                 local ok, err = pcall(call)
                 errors[name] = not ok and err or "no error"

@@ -29,9 +29,10 @@ int uv_ip6_name(const void *, char *, size_t);
 ]]
 
 local AF_INET, AF_INET6 = 2, 10
+local floor = math.floor
 
 local sockaddr_ptr = ffi.typeof "const struct sockaddr *"
-local address = ffi.new "moonlap_uv_address"
+local address, parsed = ffi.new "moonlap_uv_address", ffi.new "moonlap_uv_address"
 local text = ffi.new "char[64]"
 local size = ffi.new "int[1]"
 
@@ -44,15 +45,23 @@ function _M.read(into, host, port)
     return C.uv_ip4_addr(host, port, into) == 0 or C.uv_ip6_addr(host, port, into) == 0
 end
 
+-- The host whose address `parsed` holds: programs mostly send to where they sent last.
+local last_host
+
 --- The same for an address that has to be one; the next call uses its memory again.
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port
 -- @treturn cdata const struct sockaddr *, or raises an error
 function _M.parse(host, port)
-    if not _M.read(address, host, port) then
+    if host == last_host and floor(port) == port then
+        parsed.port[0], parsed.port[1] = bit.rshift(port, 8), bit.band(port, 255)
+    elseif _M.read(parsed, host, port) then
+        last_host = host
+    else
+        last_host = nil
         check.misuse(("Invalid IP address or port [%s:%d]"):format(host, port))
     end
-    return (ffi.cast(sockaddr_ptr, address))
+    return (ffi.cast(sockaddr_ptr, parsed))
 end
 
 -- Datagrams mostly come from where the last one came from: its IPv4 address, and that in words.

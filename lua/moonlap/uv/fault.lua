@@ -1,9 +1,11 @@
 --- What happens when a callback raises an error.
 -- @module moonlap.uv.fault
 
+local barrier = require "moonlap.uv.barrier"
+
 local _M = {}
 
-local traceback = debug.traceback
+local getinfo, traceback = debug.getinfo, debug.traceback
 
 -- luv's: to stderr, and the process ends.
 local function die(err)
@@ -14,14 +16,38 @@ end
 local handler = die
 local fatal, is_fatal
 
--- LuaJIT puts the caller's position before an error in a function of coroutine.wrap. That is ours.
-local HERE = debug.getinfo(1, "S").short_src:match "^(.*[/\\])[^/\\]*$"
+-- Does it begin with a position in this library?
+local OURS = "^[^\n]-moonlap[/\\]uv[/\\][%w_]+%.lua:%d+: "
 
-local function without_position(err)
-    if HERE and err:sub(1, #HERE) == HERE then
-        return (err:sub(#HERE + 1):gsub("^[%w_]+%.lua:%d+: ", "", 1))
+-- The level of the first frame from `level` on of which `is` says yes.
+local function find(level, is)
+    local info = getinfo(level + 1, "Slf")
+    while info and not is(info) do
+        level = level + 1
+        info = getinfo(level + 1, "Slf")
     end
-    return err
+    return info and level
+end
+
+-- What `error` puts before a text is the position of a caller. Where that is this library, luv has
+-- the function of C `uv.run`, which has no position, and what LuaJIT calls its caller's caller is
+-- there the line of the program that called `uv.run`.
+local function with_position(err)
+    local position, text = err:match "^(.-:%d+): (.*)$"
+    local ours = find(3, function(info)
+        return info.source:find "^@.*moonlap[/\\]uv[/\\][%w_]+%.lua$" ~= nil
+    end)
+    local blamed = ours and find(ours, function(info)
+        return info.short_src .. ":" .. info.currentline == position
+    end)
+    local run = blamed and blamed > ours and find(blamed, function(info)
+        return barrier.is(info.func)
+    end)
+    local caller = run and getinfo(run + blamed - ours, "Sl")
+    if caller and caller.currentline >= 0 then
+        return ("%s:%d: %s"):format(caller.short_src, caller.currentline, text)
+    end
+    return text
 end
 
 --- The message handler under which callbacks run: what is told of an error. It does no more, since
@@ -30,7 +56,10 @@ end
 -- @return the error, with a traceback if it is a string
 function _M.describe(err)
     if type(err) == "string" then
-        err = traceback(without_position(err), 2)
+        if err:find(OURS) then
+            err = with_position(err)
+        end
+        err = traceback(err, 2)
     end
     return err
 end

@@ -76,7 +76,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     typedef struct {
         uvshim_vector events, closing;
         double now;
-        int32_t lost, more, quiet;
+        int32_t lost, more, quiet, sent;
         uv_loop_t *loop;
     } uvshim_queue;
     typedef struct { char address[32]; const char *base; void *unused; } uvshim_datagram;
@@ -91,12 +91,17 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     int uvshim_glance(uvshim_queue *);
     void uvshim_poll(uvshim_queue *, double timeout);
     int uvshim_turn(uvshim_queue *, int32_t refs, int32_t others, double due);
+    int uvshim_wait(uvshim_queue *);
+    void uvshim_take(uvshim_queue *, int n);
+    void uvshim_configured(uvshim_queue *);
     int uvshim_pass(uvshim_queue *, int32_t others, int32_t idles, double due);
     double uvshim_update_time(uvshim_queue *);
     void uvshim_claimed(uv_stream_t *);
     int uvshim_try_write(uv_stream_t *, const uv_buf_t *, unsigned int);
     int uvshim_try_shutdown(uv_stream_t *);
     void uvshim_set_mmsgs(uv_udp_t *, uint32_t);
+    int uvshim_udp_send(uv_udp_t *, const uv_buf_t *, unsigned int, const struct sockaddr *);
+    int uvshim_udp_connect(uv_udp_t *, const struct sockaddr *);
     const char *uvshim_path(void);
     typedef struct {
         double dev, mode, nlink, uid, gid, rdev, ino, size, blksize, blocks;
@@ -108,7 +113,7 @@ if not pcall(ffi.typeof, "uvshim_queue") then
     ]]
 end
 
-local ABI = 16
+local ABI = 17
 local NAME = "libmoonlap_uvshim.so"
 
 -- Where the shim may lie: named outright; beside these files, as it is shipped; in bin/ of the

@@ -46,7 +46,7 @@ end
 
 --- Watches files and folders.
 -- @function new_fs_event
--- @treturn userdata; or nil, message and name of the error
+-- @treturn userdata
 
 --- Starts to watch.
 -- @tparam userdata fs_event
@@ -66,7 +66,7 @@ function api.fs_event_start(userdata, path, flags, callback)
     local bits = (flags.watch_entry and WATCH_ENTRY or 0) + (flags.stat and STAT or 0)
         + (flags.recursive and RECURSIVE or 0)
     return path_watcher.started(h, callback,
-        C.uv_fs_event_start(ffi.cast(fs_event_ptr, h.ptr), on_fs_event, path, bits))
+        C.uv_fs_event_start(ffi.cast(fs_event_ptr, handle.pointer(h)), on_fs_event, path, bits))
 end
 
 --- Stops watching.

@@ -45,7 +45,7 @@ end
 
 --- Polls a file's stat.
 -- @function new_fs_poll
--- @treturn userdata; or nil, message and name of the error
+-- @treturn userdata
 
 --- Starts to ask.
 -- @tparam userdata fs_poll
@@ -63,7 +63,7 @@ function api.fs_poll_start(userdata, path, interval, callback)
     end
     loop.now() -- libuv counts from the time of the loop, which may be old
     return path_watcher.started(h, callback,
-        C.uv_fs_poll_start(ffi.cast(fs_poll_ptr, h.ptr), on_fs_poll, path, interval))
+        C.uv_fs_poll_start(ffi.cast(fs_poll_ptr, handle.pointer(h)), on_fs_poll, path, interval))
 end
 
 --- Stops asking.

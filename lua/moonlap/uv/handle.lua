@@ -4,8 +4,9 @@
 -- found without a search, and a handle which is closed and forgotten can be collected. Timers alone
 -- share a metatable and have records of another kind (`moonlap.uv.timer_records`). While a handle
 -- is not closed, it stands in an array in the order of creation, which keeps it alive, as luv
--- does. Handles of libuv get their C memory when they first need it (`handle.memory`), because an
--- accepted connection comes with its own; timer, idle, prepare and check have none.
+-- does. Handles of libuv get their C memory when they first need it (`handle.memory`): many never
+-- do, and an accepted connection comes with its own. Asyncs, and what makes a socket or takes a
+-- descriptor, need it at once; timer, idle, prepare and check have none.
 -- @module moonlap.uv.handle
 
 local ffi = require "ffi"
@@ -95,7 +96,7 @@ function _M.record_maker(fields)
         .. fields .. "}", "=record_maker"))
 end
 
---- The same for kinds that have C memory from the beginning and one callback. These are 13 fields;
+--- The same for kinds that get C memory and one callback. These are 13 fields;
 -- beyond 16 a table is twice as large.
 -- @tparam string fields those of the kind
 -- @treturn function() a new record for `new`

@@ -7,8 +7,10 @@ local check = require "moonlap.uv.check"
 local errors = require "moonlap.uv.errors"
 local handle_functions = require "moonlap.uv.handle_functions"
 local req = require "moonlap.uv.req"
-local loop = require("moonlap.uv.queue").loop
+local queue = require "moonlap.uv.queue"
 local words = require "moonlap.uv.words"
+
+local q, loop = queue.q, queue.loop
 
 local _M = {}
 
@@ -39,6 +41,7 @@ function api.loop_configure(...)
     if name == "block_signal" and type(signal) ~= "string" and type(signal) ~= "number" then
         check.argument_error(2, "block_signal option: expected signal as string or number")
     end
+    C.uvshim_configured(q)
     return errors.result(C.uv_loop_configure(loop, option,
         ffi.new("int", words.signal(signal))))
 end

@@ -27,31 +27,30 @@ function _M.define(name)
     local prefix = "uv_" .. name
     local ptr_t = ffi.typeof(prefix .. "_t *")
     local methods, api = {}, {}
-    local init = C[prefix .. "_init"]
-    local class = handle.class(name, methods)
+    local uv_init, uv_stop = C[prefix .. "_init"], C[prefix .. "_stop"]
+    local class = handle.class(name, methods, {
+        init = function(h)
+            uv_init(queue.loop, ffi.cast(ptr_t, handle.memory(h))) -- cannot fail
+            return h.ptr
+        end,
+    })
 
     api["new_" .. name] = function()
-        local h = new_record()
-        local userdata = handle.new(class, h)
-        local status = init(queue.loop, ffi.cast(ptr_t, handle.memory(h)))
-        if status < 0 then
-            return handle.abandon(h, status)
-        end
-        return userdata
+        return (handle.new(class, new_record()))
     end
 
     function methods.stop(userdata)
         local h = handle.check(userdata, class)
         h.started = false
-        if h.closed then
+        if not h.ptr then -- closed, or never started
             return 0
         end
-        return errors.result(C[prefix .. "_stop"](ffi.cast(ptr_t, h.ptr)))
+        return errors.result(uv_stop(ffi.cast(ptr_t, h.ptr)))
     end
 
     function methods.getpath(userdata)
         local h = handle.check(userdata, class)
-        if h.closed then
+        if not h.ptr then
             return errors.fail(EINVAL)
         end
         return out.text_of(C[prefix .. "_getpath"], ffi.cast(ptr_t, h.ptr), out.PATH_SIZE)

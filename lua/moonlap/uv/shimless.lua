@@ -78,6 +78,9 @@ local function stand_ins(lib)
     end
 
     self.uvshim_pass = self.uvshim_turn
+    self.uvshim_wait, self.uvshim_take = self.uvshim_turn, self.uvshim_turn
+
+    function self.uvshim_configured() end
 
     function self.uvshim_path() end
 
@@ -88,6 +91,7 @@ local function stand_ins(lib)
     function self.uvshim_handle() end -- no memory, so an error with the reason
 
     self.uvshim_req = self.uvshim_handle
+    self.uvshim_udp_send = self.uvshim_stat
 
     return self
 end

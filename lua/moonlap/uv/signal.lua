@@ -22,8 +22,22 @@ local EINVAL = errors.api.errno.EINVAL
 local signal_ptr = ffi.typeof "uv_signal_t *"
 local on_signal = queue.callback "signal"
 
+-- libuv makes the pipe for all signals of a loop with the first one, which alone may fail: so that
+-- one is initialised at once.
+local has_pipe = false
+
+local function init(h)
+    local memory = handle.memory(h, not has_pipe)
+    local status = C.uv_signal_init(queue.loop, ffi.cast(signal_ptr, memory))
+    if status < 0 then
+        return nil, status
+    end
+    has_pipe = true
+    return h.ptr
+end
+
 local methods = {}
-local class = handle.class("signal", methods)
+local class = handle.class("signal", methods, { init = init })
 
 -- A callback before this one may have stopped the handle or started it for another signal.
 queue.on[queue.KIND.signal] = function(id, number)
@@ -47,9 +61,11 @@ _M.api = api
 function api.new_signal()
     local h = new_record()
     local userdata = handle.new(class, h)
-    local status = C.uv_signal_init(queue.loop, ffi.cast(signal_ptr, handle.memory(h)))
-    if status < 0 then
-        return handle.abandon(h, status)
+    if not has_pipe then
+        local ptr, status = init(h)
+        if not ptr then
+            return handle.abandon(h, status)
+        end
     end
     return userdata
 end
@@ -72,7 +88,7 @@ local function start(call, oneshot, ...)
         return errors.fail(EINVAL)
     end
     h.callback = callback or h.callback
-    local status = call(ffi.cast(signal_ptr, h.ptr), on_signal, number)
+    local status = call(ffi.cast(signal_ptr, handle.pointer(h)), on_signal, number)
     if status < 0 then
         return errors.fail(status)
     end
@@ -106,7 +122,7 @@ end
 function api.signal_stop(userdata)
     local h = handle.check(userdata, class)
     h.number = 0
-    if h.closed then
+    if not h.ptr then -- closed, or never started
         return 0
     end
     return errors.result(C.uv_signal_stop(ffi.cast(signal_ptr, h.ptr)))

@@ -42,6 +42,7 @@ local max, min, huge = math.max, math.min, math.huge
 local uvshim_look, uvshim_glance = C.uvshim_look, C.uvshim_glance
 local uvshim_poll = C.uvshim_poll
 local uvshim_turn, uvshim_pass = C.uvshim_turn, C.uvshim_pass
+local uvshim_wait, uvshim_take = C.uvshim_wait, C.uvshim_take
 local uv_loop_alive = C.uv_loop_alive
 local run_closing, run_writes = closing.run, pending.run
 local polled, now, work = loop.polled, loop.now, loop.work
@@ -59,6 +60,9 @@ local LONGEST_WAIT = 2 ^ 31 - 1
 
 -- The poll may wait so many ms, 0 for not at all, or as in uvshim.h.
 local FOREVER, WHILE_ALIVE = -1, -2
+
+-- The shim's answer that Lua has to wait, as in uvshim.h.
+local WAIT = 2
 
 local MOST_POLLS = 32
 
@@ -126,8 +130,11 @@ local function poll_next()
         return false
     end
     forget()
-    if uvshim_turn(q, loop.refs, handle.in_c + req.count, earliest()) == 0 then
+    local answer = uvshim_turn(q, loop.refs, handle.in_c + req.count, earliest())
+    if answer == 0 then
         return false
+    elseif answer == WAIT then
+        uvshim_take(q, uvshim_wait(q))
     end
     work.unheard = false
     take_poll()
@@ -449,7 +456,7 @@ end
 --- How long the poll would wait now.
 -- @treturn number ms; -1 for ever
 function api.backend_timeout()
-    local timeout = patience()
+    local timeout = q.sent > 0 and 0 or patience() -- the descriptor does not tell of those
     if timeout ~= 0 and is_alive_in_c() then
         local in_libuv = C.uv_backend_timeout(c_loop)
         if timeout < 0 or (in_libuv >= 0 and in_libuv < timeout) then

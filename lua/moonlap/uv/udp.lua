@@ -21,10 +21,8 @@ local udp_multicast = require "moonlap.uv.udp_multicast"
 local _M = {}
 
 ffi.cdef [[
-int uv_udp_init_ex(uv_loop_t *, uv_udp_t *, unsigned int);
 int uv_udp_open(uv_udp_t *, int);
 int uv_udp_bind(uv_udp_t *, const struct sockaddr *, unsigned int);
-int uv_udp_connect(uv_udp_t *, const struct sockaddr *);
 int uv_udp_getsockname(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_getpeername(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_set_broadcast(uv_udp_t *, int);
@@ -44,6 +42,8 @@ local IPV6ONLY, PARTIAL, REUSEADDR, MMSG_CHUNK, RECVMMSG = 1, 2, 4, 8, 256
 local max = math.max
 local errno = errors.api.errno
 local EBADF, EAGAIN = errno.EBADF, errno.EAGAIN
+local EINTR, ENOBUFS = errno.EINTR, errno.ENOBUFS
+local uvshim_udp_send = C.uvshim_udp_send
 
 -- libuv finds these before it asks the kernel, and uv_udp_send returns them.
 local REFUSED = {
@@ -54,7 +54,6 @@ local REFUSED = {
 local on_recv_alloc = queue.callback("recv_alloc", "uv_alloc_cb")
 local on_recv = queue.callback("recv", "uv_udp_recv_cb")
 local on_udp_send = queue.callback "udp_send"
-local udp_ptr = ffi.typeof "uv_udp_t *"
 local datagram_ptr = ffi.typeof "uvshim_datagram *"
 
 local class, open_udp = udp_handle.class, udp_handle.open
@@ -120,14 +119,17 @@ function api.new_udp(family)
     end
     local h = new_record()
     local userdata = handle.new(class, h)
-    h.udp = ffi.cast(udp_ptr, handle.memory(h))
     if mmsgs > 1 then
         flags = bit.bor(flags, RECVMMSG)
-        C.uvshim_set_mmsgs(h.udp, mmsgs)
     end
-    local status = C.uv_udp_init_ex(queue.loop, h.udp, flags)
-    if status < 0 then
-        return handle.abandon(h, status)
+    if flags ~= 0 then
+        local ptr, status = udp_handle.init(h, flags)
+        if not ptr then
+            return handle.abandon(h, status)
+        end
+    end
+    if mmsgs > 1 then
+        C.uvshim_set_mmsgs(h.udp, mmsgs)
     end
     return userdata
 end
@@ -227,6 +229,15 @@ local function destination(position, ...)
     return address.parse(host, port)
 end
 
+-- uv_udp_try_send, but for the ordinary socket with one system call.
+local function try_send(ptr, list, n, sockaddr)
+    local done = uvshim_udp_send(ptr, list, n, sockaddr)
+    if done < 0 and (done == EINTR or done == ENOBUFS) then
+        return (C.uv_udp_try_send(ptr, list, n, sockaddr))
+    end
+    return done
+end
+
 local sent = 0 -- what udp_send returns
 
 --- Sends a datagram.
@@ -244,7 +255,7 @@ function api.udp_send(userdata, data, host, port, callback)
     if not ptr then
         return errors.fail(EBADF)
     end
-    local done = C.uv_udp_try_send(ptr, list, n, sockaddr)
+    local done = try_send(ptr, list, n, sockaddr)
     if done >= 0 or not REFUSED[done] then
         pending.add(h, callback, max(0, done), errors.status(done))
         return sent
@@ -269,7 +280,7 @@ function api.udp_try_send(userdata, data, host, port)
     local _, ptr = open_udp(userdata)
     local list, n = buffers.of(2, data)
     local sockaddr = destination(3, userdata, data, host, port)
-    return errors.result(ptr and C.uv_udp_try_send(ptr, list, n, sockaddr) or EBADF)
+    return errors.result(ptr and try_send(ptr, list, n, sockaddr) or EBADF)
 end
 
 -- The addresses and buffers of several datagrams, and what keeps them.
@@ -359,7 +370,7 @@ end
 function api.udp_connect(userdata, host, port)
     local _, ptr = open_udp(userdata)
     local sockaddr = destination(2, userdata, host, port)
-    return errors.result(ptr and C.uv_udp_connect(ptr, sockaddr) or EBADF)
+    return errors.result(ptr and C.uvshim_udp_connect(ptr, sockaddr) or EBADF)
 end
 
 for _, functions in ipairs { api, udp_multicast.api } do
