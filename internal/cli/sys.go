@@ -53,14 +53,18 @@ func RealSys() Sys {
 	}
 }
 
+// samePress is how long after the first signal another one counts as the same
+// press of Ctrl-C: timeout(1), make and npm pass on what the terminal sends to all.
+var samePress = 500 * time.Millisecond
+
 // Interruptible returns a context that ends with the first SIGINT, SIGTERM or
-// SIGHUP. The second signal finds its default action again and ends moonlap at
-// once, for a user who won't wait for the tidying up. From now on moonlap lets go of all
-// workers before it is suspended, too.
+// SIGHUP. A second signal, half a second later or more, finds its default action
+// again and ends moonlap at once, for a user who won't wait for the tidying up.
+// From now on moonlap lets go of all workers before it is suspended, too.
 func Interruptible() context.Context {
 	suspendable()
 	ctx, stop := signal.NotifyContext(context.Background(),
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() { time.AfterFunc(samePress, stop) })
 	return ctx
 }
