@@ -33,7 +33,8 @@ func (t tally) String() string {
 	return fmt.Sprintf("%3d | %3d | %3d", t.all, t.wrong, t.path)
 }
 
-func judged(moonlap, corpus string) error {
+// readJudged are the findings of judged.tsv, by project, place and rule.
+func readJudged() map[string][]string {
 	known := map[string][]string{}
 	for line := range strings.Lines(verdicts) {
 		words := strings.Split(strings.TrimRight(line, "\n"), "\t")
@@ -41,6 +42,11 @@ func judged(moonlap, corpus string) error {
 			known[filepath.Base(words[0])+" "+words[2]+" "+words[3]] = words
 		}
 	}
+	return known
+}
+
+func judged(moonlap, corpus string) error {
+	known := readJudged()
 	folders, err := os.ReadDir(corpus)
 	if err != nil {
 		return err

@@ -1,12 +1,15 @@
 package lint
 
 import (
+	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
 // A place is a line of a file as a profile names it.
@@ -81,10 +84,24 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// A Gain is what a change may spare at most: of the line's time the part that the bad side of the rule's pair takes more.
+// A Gain is what a change may spare at most: of the line's time the part that the bad side of the rule's pair takes more. Low and High
+// are how far it may be off, as the samples are few and the runs of the pair differ. That the line does more than the pair is not in them.
 type Gain struct {
-	Share float64 `json:"share"`                    // of all CPU time in the profile
+	Share float64 `json:"share"` // of all CPU time in the profile
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 	NS    float64 `json:"ns_per_request,omitempty"` // 0: how many requests there were is not known
+}
+
+// gainOf is what there is to gain where a line has that share of n samples.
+func gainOf(share float64, n int, p *Price, perRequest float64) *Gain {
+	part := func(difference float64) float64 { return min(1, max(0, difference/max(p.Bad, 1e-9))) }
+	seen := estimate.Share(min(n, int(math.Round(share*float64(n)))), n)
+	g := Gain{Share: share * part(p.Difference.Estimate)}
+	g.Low = min(g.Share, seen.Low*part(slices.Min(append([]float64{p.Difference.Low}, p.Runs...))))
+	g.High = max(g.Share, seen.High*part(slices.Max(append([]float64{p.Difference.High}, p.Runs...))))
+	g.NS = g.Share * perRequest
+	return &g
 }
 
 // Measured is what a profile is of.
@@ -107,8 +124,7 @@ func (r *Report) Join(m Measured, on []Rule) {
 		}
 		f.Heat.From, f.Heat.Share = "profile", heat[place{f.File, f.Line}]+tails[i]
 		if p := f.Price; p != nil && !p.Silences() && f.Heat.Share > 0 {
-			part := f.Heat.Share * min(1, max(0, p.Difference.Estimate/max(p.Bad, 1e-9)))
-			f.Gain = &Gain{part, part * m.PerRequest}
+			f.Gain = gainOf(f.Heat.Share, int(m.Profile.Total()), p, m.PerRequest)
 		}
 	}
 }

@@ -90,11 +90,14 @@ func TestGain(t *testing.T) {
 	var p profile.Profile
 	p.Add([]profile.Frame{{File: "/srv/a.lua", Line: 1, Kind: profile.Lua}}, nil, 40)
 	p.Add([]profile.Frame{{File: "/srv/a.lua", Line: 2, Kind: profile.Lua}}, nil, 60)
-	price := &Price{Verdict: record.Slower, Bad: 200, Good: 50, Difference: record.Interval{Estimate: 150}}
+	price := &Price{Verdict: record.Slower, Bad: 200, Good: 50, Difference: record.Interval{Estimate: 150, Low: 150, High: 150}}
 	r := Report{sources: []source{{"a.lua", Request}}, Findings: []Finding{{File: "a.lua", Line: 1, Price: price}, {File: "a.lua", Line: 2}, {File: "a.lua", Line: 3, Price: price}}}
 	r.Join(Measured{&p, 1000}, nil)
 	if g := r.Findings[0].Gain; g == nil || g.Share < 0.2999 || g.Share > 0.3001 || g.NS < 299.9 || g.NS > 300.1 {
 		t.Errorf("%+v, want 0.3 and 300 ns", g)
+	}
+	if g := r.Findings[0].Gain; g.Low < 0.2 || g.Low > 0.25 || g.High < 0.35 || g.High > 0.4 {
+		t.Errorf("%+v, want the ends that 40 of 100 samples leave open", g)
 	}
 	if r.Findings[1].Gain != nil || r.Findings[2].Gain != nil {
 		t.Errorf("%+v, %+v", r.Findings[1].Gain, r.Findings[2].Gain)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence/compiler"
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -44,6 +45,7 @@ func (r *Report) explain(p *profile.Profile, on []Rule) {
 			continue
 		}
 		at.file = file
+		root = root.Moved(at.line - o.Line)
 		rule := cmp.Or(explains[o.Called], explains[o.Code], Interpreted)
 		if !names[rule] {
 			rule = Interpreted
@@ -122,10 +124,13 @@ func (h Heat) text(g ui.Glyphs) string {
 	return cmp.Or(strings.Join(parts, g.Dot), "cold in the profile")
 }
 
-// text is the gain in words.
+// text is the gain in words: "at most 9.8 µs (7.1–12) of a request's 31 µs to gain".
 func (g *Gain) text(of ui.Glyphs) string {
+	share := record.Interval{Estimate: g.Share, Low: g.Low, High: g.High}
 	if g.NS == 0 {
-		return fmt.Sprintf("at most %s of the time to gain", ui.Percent(g.Share))
+		return fmt.Sprintf("at most %s of the time to gain", of.ShareRange(share))
 	}
-	return fmt.Sprintf("at most %s of a request's %s to gain", of.Time(g.NS), of.Time(g.NS/g.Share))
+	total := g.NS / g.Share
+	return fmt.Sprintf("at most %s (%s) of a request's %s to gain", of.Time(g.NS),
+		of.TimeRange(record.Interval{Estimate: g.NS, Low: g.Low * total, High: g.High * total}), of.Time(total))
 }

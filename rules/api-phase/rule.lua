@@ -171,7 +171,8 @@ local function check(file, node)
     local as = phase == "server_rewrite" and "rewrite" or phase -- as the documentation has it
     local where = phase == "timer" and "a timer" or phase .. "_by_lua"
     if refused[name] and refused[name][as] then
-        file:report(node, name .. " is refused in " .. where .. ": the call throws",
+        file:report(node, name .. " is refused in " .. where .. ": the call throws; "
+            .. "move it into a phase that takes it, or into a timer",
             {level = "error"})
     elseif phases_known[as] and documented[name] and not documented[name][as] then
         file:report(node, name .. " is not documented for " .. where .. ": another version of "

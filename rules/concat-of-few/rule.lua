@@ -12,5 +12,5 @@ return {visit = {Call = function(file, call)
             return
         end
     end
-    file:report(call, "table.concat of parts that are known: '..' makes no table and one string")
+    file:report(call, "table.concat of a fixed number of parts makes a table: join them with '..'")
 end}}

@@ -11,6 +11,6 @@ end, Call = function(file, call)
         or known == "ngx.req.set_uri" and call[3] and call[3].tag == "True"
     if again and file:here().written then
         file:report(call, known .. " begins the request anew with an empty ngx.ctx: what this "
-            .. "function put there is lost")
+            .. "function put there is lost; moonlap.ctx or a variable of nginx keeps it")
     end
 end}}

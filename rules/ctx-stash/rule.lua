@@ -16,6 +16,6 @@ return {conf = function(file, conf)
     end)
     if stashed and not applied then
         file:report(stashed, "ngx.ctx is stashed here, and nothing applies it: behind the redirect "
-            .. "ngx.ctx is empty, and the stash is kept until the request ends")
+            .. "ngx.ctx is empty, and the stash is kept until the request ends; call apply() there")
     end
 end}

@@ -6,8 +6,9 @@ return {conf = function(file, conf)
         local number, unit = (d.args[2] or ""):match "^(%d+)([kKmMgG]?)$"
         local size = number and tonumber(number) * (UNITS[unit:lower()] or 1)
         if size and size < 1024 ^ 2 then
-            file:report(d, string.format("the dict %s holds %s, some %d entries of 100 bytes: a "
-                .. "full dict drops the least recently used", d.args[1], d.args[2],
+            file:report(d, string.format("the shared dict %s has %s, for about %d entries of 100 "
+                .. "bytes: a full one drops the least recently used; make it larger",
+                d.args[1], d.args[2],
                 math.max(1, math.floor(size / 256))))
         end
     end)

@@ -61,7 +61,7 @@ return {visit = {Call = function(file, call)
         local what = work(file, call[i])
         if what then
             return file:report(call, string.format("a %s log %s before anybody knows whether it "
-                .. "is written: give the values as arguments, or ask for the level first",
+                .. "is written: pass the values as arguments, or ask for the level first",
                 level, what))
         end
     end

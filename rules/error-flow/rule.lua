@@ -22,7 +22,7 @@ return {visit = {Call = function(file, call)
         f = f.var.value
     end
     if f.tag == "Function" and throws(file, f[2]) then
-        file:report(call, "error() is thrown and caught here: 'return nil, err' costs nothing, a "
-            .. "throw unwinds the stack and is not compiled")
+        file:report(call, "error() is thrown and caught in this file: a throw unwinds the stack "
+            .. "and is not compiled; 'return nil, err' costs nothing")
     end
 end}}

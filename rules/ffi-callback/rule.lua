@@ -11,6 +11,6 @@ return {classes = {"request", "init", "timer"}, visit = {Call = function(file, c
     end
     if value.tag == "Function" then
         file:report(call, "a Lua function becomes an FFI callback: C calls it through the "
-            .. "interpreter, and no loop around that is compiled")
+            .. "interpreter, and no loop around that is compiled; let C return its results instead")
     end
 end}}

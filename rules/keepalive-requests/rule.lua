@@ -6,7 +6,7 @@ return {conf = function(file, conf)
         local limit = tonumber(d.args[1])
         if limit and limit < LOW then
             file:report(d, string.format("a connection ends after %d requests, and the next begins "
-                .. "with a handshake: nginx's default is %d", limit, LOW))
+                .. "with a handshake: nginx's default is %d; leave this out", limit, LOW))
         end
     end)
 end}

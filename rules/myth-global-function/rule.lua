@@ -5,7 +5,8 @@ return {visit = {Call = function(file, call)
     local f = call[1]
     if file.loops > 0 and f.tag == "Index" and f[1].tag == "Id" and not f[1].var
         and LIBRARIES[f[1][1]] then
-        file:report(call, string.format("%s.%s in a loop, against a local", f[1][1],
+        file:report(call, string.format("%s.%s in a loop: a local for it saves a "
+            .. "check, about 1 ns a call", f[1][1],
             f[2].tag == "String" and f[2][1] or "?"))
     end
 end}}

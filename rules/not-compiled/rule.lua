@@ -1,7 +1,8 @@
 -- Finds calls in loops of built-in functions that this VM does not compile.
 local MEANS = {
-    stitched = "is not compiled by this VM: the trace ends at the call, and another begins behind",
-    aborted = "is not compiled by this VM: it gives up the loop",
+    stitched = "is not compiled by this VM: the trace ends at the call, and another begins "
+        .. "behind it",
+    aborted = "is not compiled by this VM, which gives up the loop: call it outside",
 }
 
 return {visit = {Call = function(file, call)

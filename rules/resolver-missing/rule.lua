@@ -10,7 +10,7 @@ return {conf = function(file, conf)
             -- A balancer, or a name that is put together with an upstream's, is its writer's care.
             if host:find "^%$" and next(upstreams) == nil and not conf:holds(d, "resolver") then
                 file:report(d, "the host is in a variable, so it is looked up for each request; "
-                    .. "there is no resolver here")
+                    .. "there is no resolver here: add one, or requests fail")
             end
         end)
     end

@@ -16,10 +16,11 @@ return {conf = function(file, conf)
             local limit = set and tonumber(set.args[1]) or 512
             if limit < FEW and serves then
                 file:report(set or d, string.format("%d connections for each worker, upstreams and "
-                    .. "cosockets included: past it requests are refused", limit))
+                    .. "cosockets included: past it requests are refused; raise it", limit))
             elseif files and (tonumber(files.args[1]) or limit) < limit then
                 file:report(files, string.format("worker_rlimit_nofile %s is below the %d "
-                    .. "worker_connections: a connection takes a file", files.args[1], limit))
+                    .. "worker_connections, and a connection takes a file: raise it",
+                    files.args[1], limit))
             end
         end
     end

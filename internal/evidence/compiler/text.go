@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -93,6 +94,18 @@ func (r Root) text(p *ui.Page) string {
 		return reason
 	}
 	return name + ": " + reason
+}
+
+// Moved is a root whose lines are those of the file that its code stands in, lines further down.
+func (r Root) Moved(lines int) Root {
+	r.Obstacles = slices.Clone(r.Obstacles)
+	for i := range r.Obstacles {
+		r.Obstacles[i].Line += lines
+	}
+	if r.Branch != 0 {
+		r.Branch += lines
+	}
+	return r
 }
 
 // Because is what kept code from being compiled, in words. join puts parts of it together, as strings.Join does.
