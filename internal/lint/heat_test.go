@@ -61,6 +61,7 @@ func TestExplain(t *testing.T) {
 		{File: "/srv/app/a.lua", Line: 31, Share: 0.1, Cause: lua.NotTried},
 		{File: "/srv/app/a.lua", Line: 32, Share: 0.1, Cause: lua.FunctionOff},
 		{File: "/srv/other.lua", Line: 1, Share: 0.1, Cause: lua.FunctionOff},
+		{File: "/srv/app/a.lua", Line: 40, Share: 0.4, Cause: lua.Penalized, Reason: "inner loop in root trace", Remedy: "usual: the inner loop has a trace of its own"},
 	}
 	p := &profile.Profile{Evidence: evidence.Set{compiler.Name: &compiler.Result{Roots: roots}}}
 	r := Report{
@@ -73,12 +74,16 @@ func TestExplain(t *testing.T) {
 	r.Rank()
 	var got []string
 	for _, f := range r.Findings {
+		if f.Level == Note {
+			f.Message = "note: " + f.Message
+		}
 		got = append(got, fmt.Sprintf("%s:%d %s %g %t %s", f.File, f.Line, f.Rule, f.Heat.Interpreted, f.Price != nil, f.Message))
 	}
 	want := []string{
 		"app/a.lua:4 closure-in-loop 0.3 true interpreted: NYI: bytecode (it has FNEW at line 4); given up for good",
 		"app/a.lua:9 interpreted 0.2 false interpreted: jit.off for the function",
 		"app/b.lua:7 unpack 0.1 false ",
+		"app/a.lua:40 interpreted 0.4 false note: interpreted: inner loop in root trace; given up, to be tried again; usual: the inner loop has a trace of its own",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

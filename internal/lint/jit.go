@@ -64,6 +64,9 @@ func (r *Report) explain(p *profile.Profile, on []Rule) {
 		}
 		f := Finding{Rule: rule, File: at.file, Line: at.line, Column: 1, Message: message, Level: Warning, Class: class,
 			Heat: Heat{From: "profile", Interpreted: root.Share}}
+		if root.Usual() {
+			f.Level = Note
+		}
 		f.priced(r.prices)
 		r.Findings = append(r.Findings, f)
 	}

@@ -1,6 +1,10 @@
 package compiler
 
-import "github.com/moonlap/moonlap/internal/luajit"
+import (
+	"strings"
+
+	"github.com/moonlap/moonlap/internal/luajit"
+)
 
 // remedies are what to try against reasons for which LuaJIT has not compiled something, in its words. Where there is none,
 // nothing general can be said.
@@ -64,3 +68,6 @@ func remedy(u luajit.Uncompiled) string {
 	}
 	return remedies[u.Reason]
 }
+
+// Usual reports whether nothing need be changed: loops that LuaJIT compiles, but not as one.
+func (r Root) Usual() bool { return strings.HasPrefix(r.Remedy, "usual") }
