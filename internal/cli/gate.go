@@ -18,6 +18,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
+	"github.com/moonlap/moonlap/internal/store"
 )
 
 type gateOptions struct {
@@ -79,7 +80,7 @@ func runGate(cmd *cobra.Command, sys Sys, o *gateOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	var proof gateProof
+	proof := gateProof{known: store.ReadYardsticks(runtime.Environment(""), sys.Now())}
 	line, started := newProgress(sys), time.Now()
 	for elapsed := time.Duration(0); proof.Repetitions == 0 || elapsed+elapsed/time.Duration(proof.Repetitions) <= base.Time; {
 		err = o.repeat(cmd.Context(), sys, base, &proof)
@@ -152,7 +153,8 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 		m.Sides = append(m.Sides, side)
 	}
 	// Describing the environment takes time, and nobody reads it.
-	rec, err := bench.Run(ctx, m, record.Run{Schema: record.Schema}, func(record.Line) error { return nil }, func(bench.Progress) {})
+	begun := record.Run{Schema: record.Schema, Yardsticks: proof.known.Best()}
+	rec, err := bench.Run(ctx, m, begun, func(record.Line) error { return nil }, func(bench.Progress) {})
 	var plan *bench.PlanError
 	if errors.As(err, &plan) {
 		printOutput(sys.Stderr, plan.Exit)
@@ -160,6 +162,7 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 	if err != nil {
 		return err
 	}
+	keepBest(sys, proof.known, rec)
 	results := stat.Summarize(rec)
 	if !results.Complete {
 		return fmt.Errorf("a case fails or has no figure: see 'moonlap bench' with the same file")
@@ -173,6 +176,11 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 		failed[side[c.B]] = failed[side[c.B]] || sequential.TooSlow(c, rule.FailIfSlower)
 		if side[c.B] == "slowed" {
 			proof.ratios = append(proof.ratios, c.Ratio.Estimate)
+		}
+	}
+	for _, c := range results.Cases {
+		if c.Quiet != nil {
+			proof.quiet = append(proof.quiet, c.Quiet.Share)
 		}
 	}
 	proof.Repetitions++
@@ -195,9 +203,12 @@ type gateProof struct {
 	Found       int             `json:"slowed_failed"`
 	FoundRate   record.Interval `json:"slowed_failed_rate"`
 	Measured    float64         `json:"slowdown_measured"` // median of the slowed sides
+	Quiet       *float64        `json:"quiet,omitempty"`   // share of the time in which nothing slowed the machine; nil: not known
 	Trusted     bool            `json:"trusted"`
 
 	ratios []float64
+	quiet  []float64 // of each case of each repetition
+	known  *store.Yardsticks
 }
 
 const (
@@ -209,6 +220,10 @@ func (p *gateProof) judge(o *gateOptions) {
 	p.Gate, p.Slowdown = float64(o.gate), float64(o.slowdown)
 	if len(p.ratios) > 0 {
 		p.Measured = estimate.Median(p.ratios) - 1
+	}
+	if len(p.quiet) > 0 {
+		share := estimate.Mean(p.quiet)
+		p.Quiet = &share
 	}
 	p.FailedRate = estimate.Share(p.Failed, p.Repetitions)
 	p.FoundRate = estimate.Share(p.Found, p.Repetitions)
@@ -233,10 +248,14 @@ func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	case !p.Trusted:
 		verdict = "Do not trust the gate here: it lets slow-downs pass. Use more --processes, or a higher --fail-if-slower."
 	}
+	machine := ""
+	if p.Quiet != nil {
+		machine = fmt.Sprintf("  the machine         quiet for %.0f %% of the time; pairs of quiet processes weigh more\n", 100**p.Quiet)
+	}
 	_, err := fmt.Fprintf(w, "gate --fail-if-slower %s, repetitions: %d\n"+
 		"  equal sides         failed %d of %d: %s\n"+
-		"  a slow-down of %-5sfailed %d of %d: %s, measured %.1f %%\n%s\n",
+		"  a slow-down of %-5sfailed %d of %d: %s, measured %.1f %%\n%s%s\n",
 		o.gate, p.Repetitions, p.Failed, p.Repetitions, rate(p.FailedRate),
-		o.slowdown, p.Found, p.Repetitions, rate(p.FoundRate), 100*p.Measured, verdict)
+		o.slowdown, p.Found, p.Repetitions, rate(p.FoundRate), 100*p.Measured, machine, verdict)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
+	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/view/profiles"
 )
 
@@ -210,6 +211,7 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 	}
 	line := newLoadLive(sys)
 	begun := past.sign(opening(sys, record.KindLoad, ""))
+	begun.Yardsticks = store.ReadYardsticks(begun.Environment, sys.Now()).Best()
 	write := past.watch(sink.write)
 	if sampler != nil {
 		write = sampler.Before(write)

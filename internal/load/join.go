@@ -98,7 +98,7 @@ func joinLines(joined, r *record.Record, machine int) error {
 		joined.Load.Threads = append(joined.Load.Threads, t)
 	}
 	for _, s := range r.Load.Slices {
-		s.Thread, s.Machine, s.ServerCPUNS = s.Thread+offset, machine, nil
+		s.Thread, s.Machine, s.ServerCPUNS, s.Yardsticks = s.Thread+offset, machine, nil, nil
 		joined.Load.Slices = append(joined.Load.Slices, s)
 	}
 	for _, e := range r.Load.Errors {

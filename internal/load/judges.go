@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 	"github.com/moonlap/moonlap/lap"
 )
@@ -15,6 +16,7 @@ type judges struct {
 	rows    []row
 	blocks  map[int]*block // by number
 	whole   []*block       // in order, those that are complete
+	best    quiet.Tracker
 }
 
 // A row is one comparison.
@@ -27,12 +29,13 @@ type row struct {
 type block struct {
 	halves  []sequential.Half
 	values  []*lap.Histogram
-	missing int // slices of all threads that are still to come
+	missing int                    // slices of all threads that are still to come
+	looks   []map[string][]float64 // at the machine meanwhile
 }
 
 // newJudges follows the rule in a record whose plan has been read; without a rule it has no rows.
 func newJudges(rec *record.Record) *judges {
-	j := &judges{sides: len(rec.Cases), blocks: map[int]*block{}}
+	j := &judges{sides: len(rec.Cases), blocks: map[int]*block{}, best: quiet.Tracker{Before: rec.Run.Yardsticks}}
 	rule, plan := rec.Run.Comparing, rec.Load.Plan
 	if rule == nil || plan == nil || j.sides < 2 {
 		return j
@@ -68,6 +71,10 @@ func (j *judges) add(s record.LoadSlice) {
 	}
 	b.halves[s.Side].Add(half)
 	b.values[s.Side] = merge(b.values[s.Side], s.Latency)
+	if len(s.Yardsticks) > 0 {
+		tracked(&j.best, s)
+		b.looks = append(b.looks, s.Yardsticks)
+	}
 	if b.missing--; b.missing != 0 {
 		return
 	}
@@ -91,11 +98,21 @@ func (j *judges) look(last bool) {
 
 // of are the whole blocks as those of the first side and another.
 func (j *judges) of(side int) []sequential.Block {
+	best := j.best.Best()
 	list := make([]sequential.Block, 0, len(j.whole))
 	for _, b := range j.whole {
-		list = append(list, sequential.Block{A: b.halves[0], B: b.halves[side]})
+		list = append(list, sequential.Block{A: b.halves[0], B: b.halves[side], Disturbed: b.disturbed(best)})
 	}
 	return list
+}
+
+// disturbed reports whether something slowed the machine for half of the time or more.
+func (b *block) disturbed(best quiet.Best) bool {
+	var moments []quiet.Moment
+	for _, l := range b.looks {
+		moments = append(moments, best.Moments(l)...)
+	}
+	return !quiet.Mostly(moments)
 }
 
 // decided reports whether no comparison needs more.

@@ -111,6 +111,12 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 		add(record.LoadProblem{Code: record.LoadFewRequests, Text: fmt.Sprintf("%d answers are few for a p99", n),
 			Advice: "run longer: -d"})
 	}
+	if q := s.Quiet; q != nil && q.Disturbed {
+		add(record.LoadProblem{Code: record.LoadDisturbed,
+			Text: fmt.Sprintf("the machine was slower than its best for %.0f %% of the time, by %.0f to %.0f %%",
+				100*(1-q.Share), 100*q.SlowerLow, 100*q.SlowerHigh),
+			Advice: "a neighbour does that, or the load itself where processors share a core: see 'moonlap doctor --noise 1m' without load"})
+	}
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/host"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -31,6 +32,7 @@ type run struct {
 	begun    time.Time // the first slice
 	live     *live
 	judges   *judges
+	machine  watcher
 }
 
 // StageServer is the stage of a fault of the server under test.
@@ -86,6 +88,8 @@ func (r *run) follow(ctx context.Context) error {
 		return err
 	}
 	r.live, r.judges = newLive(o), newJudges(r.record)
+	r.machine.sampler = host.Start()
+	defer r.machine.sampler.Stop()
 	var failed error
 	ending := false
 	end := func() {
@@ -137,6 +141,7 @@ func (r *run) hear(l record.Line) error {
 	switch l := l.(type) {
 	case record.LoadBegin:
 		r.begun = time.Now()
+		r.machine.begin(l.AtNS)
 		if r.options.Began != nil {
 			r.options.Began(l.AtNS)
 		}
@@ -147,8 +152,10 @@ func (r *run) hear(l record.Line) error {
 		if r.options.Heard != nil {
 			r.options.Heard(l)
 		}
+		l.Yardsticks = r.machine.beside(l)
 		r.live.add(l)
 		r.judges.add(l)
+		return r.add(l)
 	case record.Fault:
 		if l.Kind == record.FaultChannel {
 			return errors.New(l.Text)

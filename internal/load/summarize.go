@@ -23,9 +23,14 @@ func Summarize(rec *record.Record) *record.LoadResults {
 		},
 		Load: plan, Sides: []record.LoadSide{}, Problems: []record.LoadProblem{},
 	}
+	best := bestOf(rec)
+	if len(best) > 0 {
+		res.Yardsticks = best
+	}
 	for i, c := range rec.Cases {
 		s := newSide(rec, plan, i)
 		side := s.result(c.Name, urlOf(plan, i))
+		side.Quiet = quietOf(s.slices, best, side.LatencyNS.Mean)
 		res.Sides = append(res.Sides, side)
 		res.ElapsedNS += side.ElapsedNS
 		res.Cases = append(res.Cases, s.asCase(c, rec, side))
@@ -76,6 +81,7 @@ type side struct {
 	lagMax      float64
 	stops       []float64
 	cpuShare    float64
+	slices      []record.LoadSlice
 }
 
 // A group is a stretch of slices that is shown as one point.
@@ -130,6 +136,7 @@ func newSide(rec *record.Record, plan record.Load, number int) *side {
 		}
 	}
 	slices.SortStableFunc(own, func(a, b record.LoadSlice) int { return a.Slice - b.Slice })
+	s.slices = own
 	count := 0
 	last := -1
 	for _, l := range own {
@@ -365,7 +372,7 @@ func (g *group) point() record.LoadPoint {
 func (s *side) asCase(c record.Case, rec *record.Record, side record.LoadSide) record.CaseResult {
 	out := record.CaseResult{
 		Name: c.Name, Case: c, Warnings: []record.Warning{}, Modes: []record.Mode{}, PerProcess: []record.ProcessResult{},
-		Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case),
+		Faults: rec.FaultsOf(c.Case), Profile: rec.ProfileOf(c.Case), Quiet: side.Quiet,
 	}
 	if side.LatencyNS.Count == 0 {
 		return out

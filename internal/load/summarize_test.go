@@ -3,6 +3,7 @@ package load
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ type fakeRun struct {
 	limits  []string
 	threads int
 	seed    uint64
+	core    func(block int) float64 // ns of the yardstick of the core; the machine is as much slower than at 1000; nil: none
 }
 
 func (f fakeRun) record(t testing.TB) *record.Record {
@@ -94,6 +96,13 @@ func (f fakeRun) slice(rng *rand.Rand, thread, side, slice, block int) record.Lo
 		factor += f.slower
 	}
 	level := factor * math.Exp(0.01*rng.NormFloat64())
+	if f.core != nil {
+		core := f.core(block)
+		level *= core / 1000 * math.Exp(0.4*(core/1000-1)*rng.NormFloat64())
+		if thread == 0 {
+			s.Yardsticks = map[string][]float64{"core": slices.Repeat([]float64{core}, 10)}
+		}
+	}
 	s.Responses = int64(1000 / level)
 	if f.rate > 0 {
 		s.Offered = f.rate / 10
@@ -151,6 +160,10 @@ func TestSummarize(t *testing.T) {
 		"server died": {spoil: func(r *record.Record) {
 			r.Faults = []record.Fault{{Case: -1, Stage: StageServer, Text: "gone"}}
 		}, outcome: record.LoadServerDied, says: "gone"},
+		"slow all the time": {run: func(f *fakeRun) { f.core = func(int) float64 { return 1400 } },
+			spoil:   func(r *record.Record) { r.Run.Yardsticks = map[string]float64{"core": 1000} },
+			outcome: record.LoadOK, says: "slower than its best for 100 % of the time, by 40 to 40 %"},
+		"slow at times": {run: func(f *fakeRun) { f.core = slowBlocks }, outcome: record.LoadOK},
 		"engine died": {spoil: func(r *record.Record) {
 			r.Faults = []record.Fault{{Case: -1, Kind: record.FaultCrash, Text: "killed by SIGSEGV"}}
 		}, outcome: record.LoadEngineFailed, says: "SIGSEGV"},
@@ -172,6 +185,44 @@ func TestSummarize(t *testing.T) {
 		if res.Outcome != c.outcome || !strings.Contains(said, c.says) || silent && said != "" {
 			t.Errorf("%s: %s, %q; want %s, %q", name, res.Outcome, said, c.outcome, c.says)
 		}
+	}
+}
+
+// slowBlocks are three of five.
+func slowBlocks(block int) float64 {
+	if block*7%5 < 3 {
+		return 1500
+	}
+	return 1000
+}
+
+// TestQuietBlocksWeighMore: where a neighbour slows three of five blocks, by chance one side more than the other, a verdict takes
+// fewer blocks than without yardsticks, and its interval holds the truth. The side says how much of the time was quiet.
+func TestQuietBlocksWeighMore(t *testing.T) {
+	rec := fakeRun{sides: 2, blocks: 50, slower: 0.05, busy: 0.5, lag: 20e3, answers: true, seed: 3, core: slowBlocks}.record(t)
+	with := Summarize(rec)
+	for i := range rec.Load.Slices {
+		rec.Load.Slices[i].Yardsticks = nil
+	}
+	for i, before := range Summarize(rec).Comparisons {
+		c := with.Comparisons[i]
+		if c.Metric == sequential.MetricCPU { // which the neighbour leaves alone
+			continue
+		}
+		if c.Verdict != record.Slower || c.Pairs >= before.Pairs || c.Ratio.Low > 1.05 || c.Ratio.High < 1.05 {
+			t.Errorf("%s: %+v after %d blocks, without yardsticks %+v after %d", c.Metric, c.Ratio, c.Pairs, before.Ratio, before.Pairs)
+		}
+	}
+	for i, s := range with.Sides {
+		if s.Quiet == nil || math.Abs(s.Quiet.Share-0.4) > 0.01 || s.Quiet.Disturbed || math.Abs(s.Quiet.SlowerLow-0.5) > 0.01 {
+			t.Errorf("quiet: %+v", s.Quiet)
+		}
+		if with.Cases[i].Quiet != s.Quiet {
+			t.Error("the history does not know of it")
+		}
+	}
+	if with.Yardsticks["core"] != 1000 {
+		t.Errorf("best: %v", with.Yardsticks)
 	}
 }
 

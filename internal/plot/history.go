@@ -2,6 +2,7 @@ package plot
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -57,6 +58,9 @@ func seriesChart(s record.Series, name string) *lapplot.Chart {
 		labels = append(labels, p.Name())
 		if iv := p.NSPerCall; iv != nil {
 			label := p.Minute() + ", " + p.SavedAs
+			if p.Slowed > 0 {
+				label += fmt.Sprintf(", machine slower by up to %.0f %%", 100*p.Slowed)
+			}
 			trend.Points = append(trend.Points, lapplot.Point{X: float64(i), Y: iv.Estimate, Low: iv.Low, High: iv.High, Label: label})
 		}
 	}

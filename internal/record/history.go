@@ -51,6 +51,9 @@ type Point struct {
 	Record    string    `json:"record"`      // file name in the store
 	NSPerCall *Interval `json:"ns_per_call"` // nil: the run found no single figure
 	Processes int       `json:"processes"`
+	// Slowed is by how much the machine may have slowed the run, as yardsticks tell: 0.4 is 40 %. Such a run weighs less.
+	Slowed     float64            `json:"slowed,omitempty"`
+	Yardsticks map[string]float64 `json:"yardsticks,omitempty"` // the best that the run knew of, ns by kind
 }
 
 // Step is a change of level in a series that its intervals and its noise don't explain.
@@ -109,7 +112,7 @@ func (s Series) Apart(from []Fact) []Fact {
 
 // historyColumns are the columns of [WriteHistoryCSV]. Times of a call are ns.
 var historyColumns = []string{
-	"case", "file", "series", "started", "commit", "dirty", "saved_as", "ns_per_call", "low", "high", "processes", "step", "record",
+	"case", "file", "series", "started", "commit", "dirty", "saved_as", "ns_per_call", "low", "high", "processes", "slowed", "step", "record",
 }
 
 // WriteHistoryCSV writes one row a point under a header (RFC 4180). Series are numbered
@@ -130,7 +133,7 @@ func WriteHistoryCSV(w io.Writer, h *History) error {
 				}
 			}
 			row := []string{s.Case, s.File, strconv.Itoa(number + 1), p.Started, p.Commit, strconv.FormatBool(p.Dirty), p.SavedAs}
-			rows = append(rows, append(append(row, figure...), strconv.Itoa(p.Processes), step, p.Record))
+			rows = append(rows, append(append(row, figure...), strconv.Itoa(p.Processes), decimal(p.Slowed), step, p.Record))
 		}
 	}
 	if err := out.WriteAll(rows); err != nil {

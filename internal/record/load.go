@@ -1,5 +1,7 @@
 package record
 
+import "fmt"
+
 // KindLoad is the kind of a record of load, [Run.Kind].
 const KindLoad = "load"
 
@@ -138,6 +140,10 @@ type LoadSlice struct {
 	Resumed    int64     `json:"resumed,omitempty"`
 
 	Tags []LoadTag `json:"tags,omitempty"`
+
+	// Yardsticks are what fixed pieces of work took while the slice ran, by kind in ns, of each kind as many; nil where another
+	// thread's slice tells it, or where there are none.
+	Yardsticks map[string][]float64 `json:"yardsticks,omitempty"`
 }
 
 // A LoadTag is what a script's requests of one name took.
@@ -253,6 +259,18 @@ func checkLoadSlice(s LoadSlice) string {
 	case endless(s.AtNS, s.NS, s.DrainNS, s.Offered, s.CPUNS, s.SumNS, s.LagP99NS, s.LagMaxNS, s.ExpectedNS, s.ConnectNS), endless(s.StopsNS...),
 		s.ServerCPUNS != nil && endless(*s.ServerCPUNS):
 		return "a slice with a time of more than 30 years"
+	}
+	count := -1
+	for kind, times := range s.Yardsticks {
+		if count >= 0 && len(times) != count {
+			return fmt.Sprintf("a slice with %d times of the yardstick %q and %d of another; they are timed together", len(times), kind, count)
+		}
+		count = len(times)
+		for _, ns := range times {
+			if ns < 0 || endless(ns) {
+				return fmt.Sprintf("the yardstick %q took %g ns", kind, ns)
+			}
+		}
 	}
 	return ""
 }

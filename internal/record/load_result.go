@@ -33,6 +33,7 @@ const (
 	LoadInterrupted     = "interrupted"
 	LoadFalseAlarm      = "false_alarm"
 	LoadFewRequests     = "few_requests"
+	LoadDisturbed       = "disturbed"
 )
 
 // LoadProblem is what went wrong in a run, or makes its figures doubtful, in words.
@@ -71,6 +72,7 @@ type LoadSide struct {
 	Server      *LoadServer  `json:"server,omitempty"`
 	Client      LoadClient   `json:"client"`
 	Tags        []LoadTagged `json:"tags,omitempty"`
+	Quiet       *Quiet       `json:"quiet,omitempty"` // nil where no yardstick was timed
 	Series      []LoadPoint  `json:"series"`
 	Histogram   string       `json:"histogram,omitempty"` // corrected, HdrHistogram V2
 	RawCounts   string       `json:"raw_histogram,omitempty"`

@@ -167,6 +167,19 @@ type Quiet struct {
 	SlowerHigh float64 `json:"slower_high"`
 }
 
+// Slowed is by how much something may have slowed the case, 0.4 is 40 %: as its yardsticks were, or, where it was
+// interrupted, by as much as the interval of its figure has room for below. 0 where quiet moments carry the figure.
+func (c CaseResult) Slowed() float64 {
+	if c.Quiet == nil || !c.Quiet.Disturbed {
+		return 0
+	}
+	by := c.Quiet.SlowerHigh
+	if ns := c.NSPerCall; ns != nil && ns.Low > 0 {
+		by = max(by, ns.Estimate/ns.Low-1)
+	}
+	return by
+}
+
 // Bin is one bar of a histogram: [Low, High) in ns.
 type Bin struct {
 	Low   float64 `json:"low"`

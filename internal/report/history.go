@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -140,6 +141,7 @@ func (p *page) series(s record.Series) {
 		widths = slices.Delete(widths, 2, 3)
 	}
 	scale := newScale(s.Points, room)
+	slowed := slices.MaxFunc(s.Points, bySlowed).Slowed
 	for i, row := range rows {
 		for _, st := range s.Steps {
 			if st.At == i {
@@ -151,6 +153,9 @@ func (p *page) series(s record.Series) {
 			}
 		}
 		line := "  "
+		if s.Points[i].Slowed > 0 {
+			line = "~ "
+		}
 		for c, cell := range row {
 			pad := strings.Repeat(" ", widths[c]-lipgloss.Width(cell))
 			if c == len(row)-1 {
@@ -161,6 +166,23 @@ func (p *page) series(s record.Series) {
 		}
 		p.Line(line + p.Bar.Render(p.mark(scale, s.Points[i])))
 	}
+	if slowed > 0 {
+		p.Para("", fmt.Sprintf("~ The machine was slower then, by up to %.0f %% of its best: such runs weigh less.", 100*slowed), p.Faint)
+	}
+}
+
+func bySlowed(a, b record.Point) int { return cmp.Compare(a.Slowed, b.Slowed) }
+
+// besides is what a table says of a run besides its figure: the step that it begins, and that the machine was slower.
+func (p *page) besides(point record.Point, step string) string {
+	if point.Slowed == 0 {
+		return step
+	}
+	slower := fmt.Sprintf("machine slower, by up to %.0f %%", 100*point.Slowed)
+	if step == "" {
+		return slower
+	}
+	return step + p.Dot + slower
 }
 
 // figure is what a run found.
@@ -268,7 +290,7 @@ func HistoryRuns(s record.Series) (headers []string, rows [][]string) {
 		step[st.At] = p.step(s, st)
 	}
 	for i, point := range slices.Backward(s.Points) {
-		rows = append(rows, []string{ui.Clean(point.Minute()), ui.Clean(point.ShortCommit()), ui.Clean(point.SavedAs), p.figure(point), step[i]})
+		rows = append(rows, []string{ui.Clean(point.Minute()), ui.Clean(point.ShortCommit()), ui.Clean(point.SavedAs), p.figure(point), p.besides(point, step[i])})
 	}
 	return []string{"time (UTC)", "commit", "name", "time per call", "step"}, rows
 }
@@ -339,7 +361,7 @@ func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {
 			continue
 		}
 		for i, p := range s.Points {
-			m.row(escape(ui.Clean(p.Minute())), escape(ui.Clean(p.ShortCommit())), escape(ui.Clean(p.SavedAs)), m.figure(p), step[i])
+			m.row(escape(ui.Clean(p.Minute())), escape(ui.Clean(p.ShortCommit())), escape(ui.Clean(p.SavedAs)), m.figure(p), m.besides(p, step[i]))
 		}
 		m.Blank()
 	}

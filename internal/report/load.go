@@ -363,5 +363,17 @@ func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 		fmt.Sprintf("X·R/N %.2f", c.XROverN),
 		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
 		offered,
-		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)))
+		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)),
+		quietFor(s.Quiet))
+}
+
+// mostlyQuiet is the share of the time that nothing slowed the machine from which on nobody has to be told.
+const mostlyQuiet = 0.9
+
+// quietFor says how much of the time nothing slowed the machine, where that matters.
+func quietFor(q *record.Quiet) string {
+	if q == nil || q.Share >= mostlyQuiet {
+		return ""
+	}
+	return fmt.Sprintf("the machine was quiet for %s of the time", ui.Percent(q.Share))
 }

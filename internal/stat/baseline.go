@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
 
@@ -76,21 +77,9 @@ type machine struct {
 	found *record.CaseResult
 }
 
-// slowed is by how much the case may have been slowed: as its yardsticks were, or, where it was interrupted, by as much as
-// the interval of its figure has room for below.
-func (m machine) slowed() float64 {
-	if m.found.Quiet == nil || !m.found.Quiet.Disturbed {
-		return 0
-	}
-	by := m.found.Quiet.SlowerHigh
-	if ns := m.found.NSPerCall; ns != nil && ns.Low > 0 {
-		by = max(by, ns.Estimate/ns.Low-1)
-	}
-	return by
-}
+func (m machine) slowed() float64 { return m.found.Slowed() }
 
-// sameSpeed is how far the bests of a yardstick lie apart on one machine.
-const sameSpeed = 0.03
+const sameSpeed = quiet.SameSpeed
 
 // allow makes room in the interval of a ratio for what the machine was then and is now: a case that something slowed
 // would take less, and on a machine of another speed the case may follow each of the yardsticks, or none.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/changepoints"
+	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
 // History returns what is known, or, with a case, of that case alone. Series of a case
@@ -90,7 +91,7 @@ func savedNames(db queryer) ([]record.SavedName, error) {
 // series reads the points in order of time and cuts them into series.
 func series(db queryer, name string) ([]record.Series, error) {
 	rows, err := db.Query(`SELECT cases.name, runs.file, runs.kind, settings.id, settings.facts,
-			runs.started, runs.commit_, runs.dirty, runs.name, runs.record, ns, low, high, processes
+			runs.started, runs.commit_, runs.dirty, runs.name, runs.record, runs.yardsticks, ns, low, high, processes, slowed
 		FROM cases JOIN runs USING (record) JOIN settings ON settings.id = cases.setting
 		WHERE ? IN ('', cases.name)
 		ORDER BY cases.name, runs.file, runs.kind, settings.id, runs.started, runs.record`, name)
@@ -103,10 +104,13 @@ func series(db queryer, name string) ([]record.Series, error) {
 	for rows.Next() {
 		var s record.Series
 		var p record.Point
-		var id, facts string
+		var id, facts, yardsticks string
 		var ns, low, high sql.NullFloat64
 		if err := rows.Scan(&s.Case, &s.File, &s.Kind, &id, &facts, &p.Started, &p.Commit, &p.Dirty,
-			&p.SavedAs, &p.Record, &ns, &low, &high, &p.Processes); err != nil {
+			&p.SavedAs, &p.Record, &yardsticks, &ns, &low, &high, &p.Processes, &p.Slowed); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(yardsticks), &p.Yardsticks); err != nil {
 			return nil, err
 		}
 		if key := strings.Join([]string{s.Case, s.File, s.Kind, id}, "\x00"); key != last || len(list) == 0 {
@@ -122,6 +126,7 @@ func series(db queryer, name string) ([]record.Series, error) {
 		list[len(list)-1].Points = append(list[len(list)-1].Points, p)
 	}
 	for i := range list {
+		allowForSpeed(list[i].Points)
 		list[i].Steps = steps(list[i].Points)
 	}
 	// Of one case, the series that has the newest run comes first.
@@ -134,13 +139,41 @@ func series(db queryer, name string) ([]record.Series, error) {
 	return list, rows.Err()
 }
 
+// allowForSpeed notes of points whose run knew of no better moment than a slow one: another run of the series saw the
+// machine faster. It may have moved to a slower host since, or never had a quiet moment. Of the bests of all runs the second
+// counts, so that one whose clock was wrong says nothing.
+func allowForSpeed(points []record.Point) {
+	bests := map[string][]float64{}
+	for _, p := range points {
+		for kind, ns := range p.Yardsticks {
+			if ns > 0 {
+				bests[kind] = append(bests[kind], ns)
+			}
+		}
+	}
+	slower := make([]float64, len(points))
+	for kind, all := range bests {
+		slices.Sort(all)
+		best := all[min(1, len(all)-1)]
+		for i, p := range points {
+			slower[i] = max(slower[i], p.Yardsticks[kind]/best-1)
+		}
+	}
+	for i, by := range slower {
+		if by > quiet.SameSpeed {
+			points[i].Slowed = (1+points[i].Slowed)*(1+by) - 1
+		}
+	}
+}
+
 // steps finds the steps among the points that have a figure.
 func steps(points []record.Point) []record.Step {
-	var figures []record.Interval
+	var figures []changepoints.Figure
 	var at []int
 	for i, p := range points {
 		if p.NSPerCall != nil {
-			figures, at = append(figures, *p.NSPerCall), append(at, i)
+			figures = append(figures, changepoints.Figure{Interval: *p.NSPerCall, Slowed: p.Slowed})
+			at = append(at, i)
 		}
 	}
 	found := changepoints.Steps(figures)

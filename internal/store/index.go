@@ -20,7 +20,7 @@ const (
 	applicationID = 0x6d6f6f6e
 	// schemaVersion counts up with every change of the tables, and of the statistics when
 	// figures must be computed anew.
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 const tables = `
@@ -31,7 +31,8 @@ CREATE TABLE runs (
 	file     TEXT NOT NULL,    -- bench file, without its folder
 	started  TEXT NOT NULL,    -- UTC, with milliseconds
 	commit_  TEXT NOT NULL,
-	dirty    INTEGER NOT NULL
+	dirty    INTEGER NOT NULL,
+	yardsticks TEXT NOT NULL   -- JSON: the best that is known, ns by kind; null where none was timed
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE settings (
 	id    TEXT PRIMARY KEY, -- hash of facts
@@ -46,6 +47,7 @@ CREATE TABLE cases (
 	low       REAL,
 	high      REAL,
 	processes INTEGER NOT NULL,
+	slowed    REAL NOT NULL, -- by how much the machine may have slowed it, 0.4 is 40 %
 	PRIMARY KEY (record, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cases_by_name ON cases (name);

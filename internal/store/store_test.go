@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,8 @@ type made struct {
 	commit     string
 	governor   string
 	cases      map[string]float64 // ns per call; 0: its process said nothing
+	core       float64            // ns that the yardstick of the core took; 0: there was none
+	best       float64            // ns, the best of it that was known before
 }
 
 func (m made) lines() []record.Line {
@@ -51,6 +55,7 @@ func (m made) lines() []record.Line {
 			Schema: record.Schema, Kind: "bench", SavedAs: m.name, File: m.file,
 			Started:     time.Date(2026, 11, 21, 1, 0, m.at, 0, time.FixedZone("", 3600)).Format(time.RFC3339),
 			Environment: record.Environment{CPU: "Xeon", Cores: 2, Governor: m.governor, GitCommit: m.commit},
+			Yardsticks:  map[string]float64{"core": m.best},
 		},
 		record.Runtime{Kind: "luajit", Version: "LuaJIT 2.1"},
 	}
@@ -70,6 +75,9 @@ func (m made) lines() []record.Line {
 				b := record.Batches{In: in, Kind: record.Measure}
 				for j := range 40 {
 					b.Calls, b.NS = append(b.Calls, 1000), append(b.NS, 1000*ns*(1+0.001*float64((i+j)%5)))
+				}
+				if m.core > 0 {
+					b.Yardsticks = map[string][]float64{"core": slices.Repeat([]float64{m.core}, len(b.NS)+1)}
 				}
 				lines = append(lines, b)
 			}
@@ -97,6 +105,47 @@ func keep(t tester, s *Store, m made) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A machine that became slower is no step of the code, whether the runs knew of it or each took its own best for quiet; a
+// step beyond that is one. A best that was measured wrong says nothing.
+func TestHistoryAllowsForTheMachine(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		core, best float64 // of the second half of the runs
+		ns         float64
+		firstBest  float64 // of the very first run
+		slowed     float64
+		steps      int
+	}{
+		{"the same machine", 1000, 0, 130, 0, 0, 1},
+		{"moved to a slower host", 1300, 0, 130, 0, 0.3, 0},
+		{"disturbed all the time, as was known", 1300, 1000, 130, 0, 0.3, 0},
+		{"and the code became slower too", 1300, 0, 200, 0, 0.3, 1},
+		{"a best that was wrong", 1000, 0, 130, 100, 0, 1},
+	} {
+		s := newStore(t)
+		for at := range 12 {
+			m := made{name: "main", file: "app.lua", at: at, cases: map[string]float64{"concat": 100}, core: 1000}
+			if at >= 6 {
+				m.core, m.best, m.cases["concat"] = c.core, c.best, c.ns
+			} else if at == 0 {
+				m.best = c.firstBest
+			}
+			keep(t, s, m)
+		}
+		h, err := s.History(background, "concat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := h.Series[0].Points
+		if last := points[len(points)-1].Slowed; math.Abs(last-c.slowed) > 0.02 || points[5].Slowed != 0 {
+			t.Errorf("%s: slowed by %g and before by %g, want %g and 0", c.name, last, points[5].Slowed, c.slowed)
+		}
+		if len(h.Series[0].Steps) != c.steps {
+			t.Errorf("%s: %d steps", c.name, len(h.Series[0].Steps))
+		}
+	}
 }
 
 func TestKeepAndHistory(t *testing.T) {

@@ -130,9 +130,10 @@ func keys(set map[string]bool) []string {
 
 // An entry is what the index says of a record.
 type entry struct {
-	record string
-	run    record.Run
-	cases  []indexed
+	record     string
+	run        record.Run
+	yardsticks string // JSON
+	cases      []indexed
 }
 
 type indexed struct {
@@ -151,6 +152,11 @@ func (s *Store) entryOf(name string) (entry, error) {
 	if e.run.Started, err = inUTC(rec.Run.Started); err != nil {
 		return entry{}, fmt.Errorf("%s: %w", name, err)
 	}
+	yardsticks, err := json.Marshal(res.Yardsticks)
+	if err != nil {
+		return entry{}, err
+	}
+	e.yardsticks = string(yardsticks)
 	for _, c := range res.Cases {
 		facts, err := json.Marshal(setting(rec, c.Case))
 		if err != nil {
@@ -173,8 +179,8 @@ func inUTC(started string) (string, error) {
 // insert adds the entry, unless another moonlap has done so.
 func (e entry) insert(tx *sql.Tx) error {
 	run := e.run
-	result, err := tx.Exec("INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
-		e.record, run.SavedAs, run.Kind, fileName(run.File), run.Started, run.Environment.GitCommit, run.Environment.GitDirty)
+	result, err := tx.Exec("INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		e.record, run.SavedAs, run.Kind, fileName(run.File), run.Started, run.Environment.GitCommit, run.Environment.GitDirty, e.yardsticks)
 	if err != nil {
 		return err
 	}
@@ -190,8 +196,8 @@ func (e entry) insert(tx *sql.Tx) error {
 		if d := c.result.NSPerCall; d != nil {
 			ns, low, high = d.Estimate, d.Low, d.High
 		}
-		if _, err := tx.Exec("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			e.record, number, c.result.Name, id, ns, low, high, c.result.Processes); err != nil {
+		if _, err := tx.Exec("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			e.record, number, c.result.Name, id, ns, low, high, c.result.Processes, c.result.Slowed()); err != nil {
 			return err
 		}
 	}

@@ -8,18 +8,26 @@ import (
 )
 
 // figures makes a series with intervals of ± share.
-func figures(share float64, values ...float64) []record.Interval {
-	s := make([]record.Interval, len(values))
+func figures(share float64, values ...float64) []Figure {
+	s := make([]Figure, len(values))
 	for i, v := range values {
-		s[i] = record.Interval{Estimate: v, Low: v * (1 - share), High: v * (1 + share)}
+		s[i].Interval = record.Interval{Estimate: v, Low: v * (1 - share), High: v * (1 + share)}
 	}
 	return s
+}
+
+// slowed notes of runs that the machine slowed them.
+func slowed(series []Figure, by float64, runs ...int) []Figure {
+	for _, i := range runs {
+		series[i].Slowed = by
+	}
+	return series
 }
 
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		series []record.Interval
+		series []Figure
 		at     []int
 	}{
 		{"a step", figures(0.005, 100, 101, 100, 110, 111, 110), []int{3}},
@@ -30,7 +38,10 @@ func TestSteps(t *testing.T) {
 		{"too short", figures(0.005, 100, 100, 200, 200, 200), nil},
 		{"all equal", figures(0, 100, 100, 100, 100, 100, 100), nil},
 		{"at zero", figures(0.005, 100, 100, 100, 0, 0, 0), nil},
-		{"unbounded", append(figures(0.005, 100, 101, 100, 110, 111), record.Interval{Estimate: 1, Low: 1, High: math.Inf(1)}), nil},
+		{"unbounded", append(figures(0.005, 100, 101, 100, 110, 111), Figure{Interval: record.Interval{Estimate: 1, Low: 1, High: math.Inf(1)}}), nil},
+		{"on a machine slower by half", slowed(figures(0.005, 100, 101, 100, 130, 131, 130), 0.5, 3, 4, 5), nil},
+		{"more than that explains", slowed(figures(0.005, 100, 101, 100, 300, 302, 301), 0.5, 3, 4, 5), []int{3}},
+		{"before a slower time", slowed(figures(0.005, 100, 101, 100, 130, 131, 130, 150, 140), 0.5, 6, 7), []int{3}},
 		{"none", nil, nil},
 	} {
 		steps := Steps(c.series)

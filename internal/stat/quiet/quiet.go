@@ -16,6 +16,9 @@ import (
 // judge: it varies by 20 % on an idle machine, and hardly goes with what cases take (benchmarks/truth/quiet).
 var near = map[string]float64{"core": 1.03, "cache": 1.06}
 
+// SameSpeed is how far the bests of a yardstick lie apart on one machine, as a share.
+const SameSpeed = 0.03
+
 // A Best is the time of each yardstick when nothing disturbs it, in ns, by kind. The zero value knows none.
 type Best map[string]float64
 
@@ -124,6 +127,41 @@ func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
 		quiet = quiet && ratio <= allowed
 	}
 	return by, quiet, ok
+}
+
+// A Moment is what yardsticks that were timed at once tell of it.
+type Moment struct {
+	Slower float64 // by how much they took longer than their best: 0.4 is 40 %
+	Quiet  bool
+}
+
+// Moments are those of looks which are not around batches, such as beside load: of each kind, as many times. Where no best is
+// known there are none.
+func (b Best) Moments(times map[string][]float64) (list []Moment) {
+	for kind, allowed := range near {
+		if b[kind] == 0 {
+			continue
+		}
+		for i, ns := range times[kind] {
+			if i == len(list) {
+				list = append(list, Moment{Quiet: true})
+			}
+			ratio := ns / b[kind]
+			list[i].Slower, list[i].Quiet = max(list[i].Slower, ratio-1), list[i].Quiet && ratio <= allowed
+		}
+	}
+	return list
+}
+
+// Mostly reports whether more than half of the moments were quiet, or whether nothing is known of any.
+func Mostly(list []Moment) bool {
+	calm := 0
+	for _, m := range list {
+		if m.Quiet {
+			calm++
+		}
+	}
+	return 2*calm > len(list) || len(list) == 0
 }
 
 const (

@@ -29,7 +29,39 @@ func (h *Half) Add(o Half) {
 }
 
 // A Block is two sides that ran in the same block, in an order that was drawn.
-type Block struct{ A, B Half }
+type Block struct {
+	A, B Half
+	// Disturbed says that something slowed the machine meanwhile, as yardsticks tell: the block weighs less.
+	Disturbed bool
+}
+
+// times is a half that counts so many times as much.
+func (h Half) times(weight float64) Half {
+	h.NS, h.Responses, h.SumNS, h.CPUNS = h.NS*weight, h.Responses*weight, h.SumNS*weight, h.CPUNS*weight
+	below := make([]float64, len(h.Latency.below))
+	for i, n := range h.Latency.below {
+		below[i] = n * weight
+	}
+	h.Latency.below = below
+	return h
+}
+
+// weighed are blocks of which the disturbed ones count less, where not all are. The exchange test is exact for any weights of
+// blocks that do not look at what the sides did.
+func weighed(blocks []Block) []Block {
+	disturbed := func(b Block) bool { return b.Disturbed }
+	calm := func(b Block) bool { return !b.Disturbed }
+	if !slices.ContainsFunc(blocks, disturbed) || !slices.ContainsFunc(blocks, calm) {
+		return blocks
+	}
+	list := slices.Clone(blocks)
+	for i, b := range list {
+		if b.Disturbed {
+			list[i].A, list[i].B = b.A.times(1.0/quietWeight), b.B.times(1.0/quietWeight)
+		}
+	}
+	return list
+}
 
 // A Tally counts values up to any limit.
 type Tally struct {
@@ -244,6 +276,7 @@ func (b *Blocks) Look(blocks []Block, last bool) {
 
 func (b *Blocks) look(blocks []Block, last bool) {
 	n := len(blocks)
+	blocks = weighed(blocks)
 	c := record.Comparison{Metric: b.metric, Verdict: record.Undecided, Pairs: n}
 	alpha := (1 - b.judge.Level) / float64(max(1, b.judge.Rows))
 	estimate, of := shiftOf(blocks, b.metric)

@@ -28,17 +28,24 @@ func (m *beside) process() (ns float64, disturbed bool) {
 }
 
 // verdictAfter is after how many pairs a comparison tells a difference, and whether it does within most.
-func (m *beside) verdictAfter(effect float64, weigh bool, most int) (pairs int, differs bool) {
+func (m *beside) verdictAfter(effect float64, weight, most int) (pairs int, differs bool) {
+	return verdictAfter(m.process, m.rng, effect, weight, most)
+}
+
+// verdictAfter is that of processes, given as logarithms one after the other. Of a pair it is random which is A.
+func verdictAfter(process func() (ns float64, disturbed bool), rng *rand.Rand, effect float64, weight, most int) (pairs int, differs bool) {
 	var list []pair
 	l := looksFor(0.05)
 	for n := 1; n <= most; n++ {
-		a, slowA := m.process()
-		b, slowB := m.process()
-		if m.rng.IntN(2) == 1 { // the order of a round is random
+		a, slowA := process()
+		b, slowB := process()
+		if rng.IntN(2) == 1 {
 			a, b = b, a
 		}
 		p := pairAt(a, b+math.Log1p(effect))
-		p.disturbed = weigh && (slowA || slowB)
+		if !slowA && !slowB {
+			p.weight = weight
+		}
 		list = append(list, p)
 		tail := l.tail(n, n == most)
 		if n < most && !isLook(n) || math.Ldexp(1, -n) > tail {
@@ -62,7 +69,7 @@ func TestQuietPairs(t *testing.T) {
 			for weigh := range 2 {
 				for run := range runs {
 					m := &beside{rng: rand.New(rand.NewPCG(uint64(run), 7)), busy: busy}
-					pairs, ok := m.verdictAfter(effect, weigh == 1, most)
+					pairs, ok := m.verdictAfter(effect, 1+weigh*(quietWeight-1), most)
 					took[weigh] += float64(pairs) / float64(runs)
 					if ok {
 						found[weigh] += 1 / float64(runs)
@@ -78,7 +85,7 @@ func TestQuietPairs(t *testing.T) {
 		alarms, equal := 0, 5*runs
 		for run := range equal {
 			m := &beside{rng: rand.New(rand.NewPCG(uint64(run), 9)), busy: busy}
-			if _, ok := m.verdictAfter(0, true, most); ok {
+			if _, ok := m.verdictAfter(0, quietWeight, most); ok {
 				alarms++
 			}
 		}

@@ -17,28 +17,24 @@ const neighbours = 3
 // A pair is what two sides took in one round: the logarithms of their times.
 type pair struct {
 	a, b float64
-	// disturbed says that something slowed the machine beside one of them, as yardsticks tell: it weighs less.
-	disturbed bool
+	// weight is how much it counts beside others; 0 is 1.
+	weight int
 }
 
 func pairAt(a, b float64) pair { return pair{a: a, b: b} }
 
 // quietWeight is how much more a pair of quiet moments weighs in a difference than one that was disturbed. The test is exact
-// for any weights that do not look at the times. No other number was tried.
+// for any weights that do not look at the times. Other numbers: benchmarks/truth/quiet.
 const quietWeight = 3
 
-// quietWeights are the weights of pairs: 1 where all are alike.
-func quietWeights(pairs []pair) []int {
+// weightsOf are the weights of pairs: 1 where all are alike.
+func weightsOf(pairs []pair) []int {
 	weights := slices.Repeat([]int{1}, len(pairs))
-	disturbed := func(p pair) bool { return p.disturbed }
-	calm := func(p pair) bool { return !p.disturbed }
-	if !slices.ContainsFunc(pairs, disturbed) || !slices.ContainsFunc(pairs, calm) {
+	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.weight != pairs[0].weight }) {
 		return weights
 	}
 	for i, p := range pairs {
-		if !p.disturbed {
-			weights[i] = quietWeight
-		}
+		weights[i] = max(1, p.weight)
 	}
 	return weights
 }
@@ -68,7 +64,7 @@ func logarithm(x float64) float64 {
 // ch. 2). So it is exact under drift, modes and interference, for any number of pairs.
 func turnsInterval(pairs []pair, tail float64) (record.Interval, bool) {
 	var shifts []float64
-	quiet := quietWeights(pairs)
+	quiet := weightsOf(pairs)
 	for i, p := range pairs {
 		from := max(0, i-neighbours)
 		for j, q := range roundsAround(pairs, i) {
@@ -153,7 +149,7 @@ func chanceOf(pairs []pair, shift float64, sign int) float64 {
 // weight for each. So the statistic is a sum of independent signs with known weights, all
 // doubled here to stay whole. A difference counts more often where both its rounds were quiet.
 func exchangeWeights(pairs []pair, shift float64) []int {
-	weights, quiet := make([]int, len(pairs)), quietWeights(pairs)
+	weights, quiet := make([]int, len(pairs)), weightsOf(pairs)
 	for i, p := range pairs {
 		b := p.b - shift
 		weights[i] += 2 * quiet[i] * quiet[i] * compare(b, p.a)

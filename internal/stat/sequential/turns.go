@@ -11,6 +11,9 @@ import (
 // the run goes on, hand over what each process took, look after every round, and ask which
 // cases are still needed. It is not safe for concurrent use.
 type Turns struct {
+	// QuietWeight is how much more a pair of quiet moments weighs than one that was disturbed; 1: all weigh the same.
+	QuietWeight int
+
 	judge   Judge
 	cases   []record.Case
 	located map[int]map[int]float64 // by case, by round: what its process took
@@ -32,7 +35,7 @@ type openRow struct {
 // NewTurns plans the comparisons of cases. The level of the rule is that of all of them
 // together; without a rule there are none.
 func NewTurns(rule *record.Comparing, cases []record.Case) *Turns {
-	t := &Turns{cases: cases, located: map[int]map[int]float64{}, slowed: map[int]map[int]bool{}, failed: map[int]bool{}, closed: map[int]bool{}}
+	t := &Turns{QuietWeight: quietWeight, cases: cases, located: map[int]map[int]float64{}, slowed: map[int]map[int]bool{}, failed: map[int]bool{}, closed: map[int]bool{}}
 	for _, c := range cases {
 		t.located[c.Case], t.slowed[c.Case] = map[int]float64{}, map[int]bool{}
 	}
@@ -67,8 +70,11 @@ func (t *Turns) Disturbed(number, round int) { t.slowed[number][round] = true }
 // append adds the pair of a round to lists of pairs and of their times.
 func (t *Turns) append(r Row, round int, pairs, times *[]pair, a, b float64) {
 	p, q := pairOf(a, b), pairAt(a, b)
-	p.disturbed = t.slowed[r.A.Case][round] || t.slowed[r.B.Case][round]
-	q.disturbed = p.disturbed
+	p.weight = t.QuietWeight
+	if t.slowed[r.A.Case][round] || t.slowed[r.B.Case][round] {
+		p.weight = 1
+	}
+	q.weight = p.weight
 	*pairs, *times = append(*pairs, p), append(*times, q)
 }
 
