@@ -60,12 +60,37 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 	one := traceMap{head: head}
 	switch read, err := jit.Read(vm.Memory, t.address); {
 	case err == nil:
+		vm.findParent(r, read, mostParents)
 		one.code = jit.NewMap(read, &bytecodeSource{vm: vm, protos: map[uint64]*jit.Proto{}}, function)
 	case errors.Is(err, jit.ErrTrace): // it was damaged, or another one takes its place
 		one.code = &jit.Map{Unfit: true}
 	}
 	vm.maps.traces[t.address] = one
 	return one.code
+}
+
+// mostParents bounds how many side traces that go on from each other are read.
+const mostParents = 8
+
+// findParent notes from which trace a side trace goes on that makes objects for it. No trace says so, but the branch of its parent does.
+func (vm *VM) findParent(r *process.Reader, t *jit.Trace, deep int) {
+	if deep == 0 || !t.Replays() {
+		return
+	}
+	for _, one := range vm.traces(r) {
+		if one.number != t.Root && int(r.U16(one.address+traceRoot)) != t.Root {
+			continue
+		}
+		parent, err := jit.Read(vm.Memory, one.address)
+		if err != nil {
+			continue
+		}
+		if exit, ok := parent.ExitTo(t.Address); ok {
+			t.Parent, t.Exit = parent, exit
+			vm.findParent(r, parent, deep-1)
+			return
+		}
+	}
 }
 
 // bytecodeSource reads the functions of one trace.
@@ -77,6 +102,7 @@ type bytecodeSource struct {
 // Proto reads a prototype with its constants.
 func (s *bytecodeSource) Proto(address uint64) *jit.Proto {
 	const (
+		parameters    = 0x0a // numparams
 		slots         = 0x0b // framesize
 		constants     = 0x20 // k
 		objects       = 0x30 // sizekgc
@@ -93,7 +119,8 @@ func (s *bytecodeSource) Proto(address uint64) *jit.Proto {
 	if !ok {
 		return nil
 	}
-	p := &jit.Proto{Address: address, First: address + protoSize, Code: c.plain, Vararg: c.flags&protoVararg != 0, Slots: int(r.U8(address + slots))}
+	p := &jit.Proto{Address: address, First: address + protoSize, Code: c.plain, Vararg: c.flags&protoVararg != 0,
+		Slots: int(r.U8(address + slots)), Parameters: int(r.U8(address + parameters))}
 	k, nObjects, nNumbers := r.U64(address+constants), uint64(r.U32(address+objects)), uint64(r.U32(address+numbers))
 	if r.Err != nil || nObjects > mostConstants || nNumbers > mostConstants {
 		return nil
@@ -146,6 +173,24 @@ func (s *bytecodeSource) Upvalue(function uint64, n int) uint64 {
 		return 0
 	}
 	return v
+}
+
+// Protects is how many arguments of its own pcall has, or xpcall; other functions do not call their first one.
+func (s *bytecodeSource) Protects(function uint64) int {
+	r := s.vm.reader()
+	if function == 0 || r.U8(function+objectType) != typeFunction {
+		return 0
+	}
+	name := s.vm.builtins[uint64(r.U8(function+functionID))]
+	switch {
+	case r.Err != nil:
+		return 0
+	case name == "pcall":
+		return 1
+	case name == "xpcall":
+		return 2
+	}
+	return 0
 }
 
 // TypeName is the string that type() returns: its names are those of the types of values, from nil to numbers, which count as one.

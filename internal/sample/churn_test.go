@@ -1,11 +1,15 @@
 package sample
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/luajit"
 	"github.com/moonlap/moonlap/internal/probe"
+	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 )
 
@@ -69,5 +73,83 @@ func BenchmarkChurn(b *testing.B) {
 			}
 			b.ReportMetric(float64(len(took)), "samples")
 		})
+	}
+}
+
+// chunks is how many chunks the script of TestFlushed has; firstCall is the line in which it calls the first one. One of nine lines of a
+// chunk divides.
+const (
+	chunks    = 40
+	firstCall = 13
+)
+
+func flushing() string {
+	var b strings.Builder
+	b.WriteString(`local chunks = {}
+for n = 0, 39 do
+    local lines = {}
+    for k = 1, 9 do lines[k] = k == n % 9 + 1 and "x = 1 / (x + 2) x = 1 / (x + 3) x = 1 / (x + 4) x = 1 / (x + 5)" or "y = y + " .. k end
+    chunks[n] = assert(loadstring(([[
+local x, y = ..., 0
+for i = 1, 200 do
+%s
+end
+return x + y * 1e-9]]):format(table.concat(lines, "\n")), "=chunk" .. n))
+end
+local function call(n, x)
+`)
+	for n := range chunks {
+		fmt.Fprintf(&b, "if n == %d then x = chunks[%d](x) end\n", n, n)
+	}
+	b.WriteString(`return x
+end
+jit.off(call)
+jit.opt.start("hotloop=2")
+local x = 1
+while true do
+    for _ = 1, 40 do x = call(math.random(0, 39), x) end
+    jit.flush()
+end
+`)
+	return b.String()
+}
+
+// TestFlushed: of a VM that compiles and flushes thousands of traces a second, whose memory others take at once, no sample has a line of
+// another trace: the line in which the script has called the chunk tells which one it was.
+func TestFlushed(t *testing.T) {
+	s := sampler(t)
+	w := awaitMachine(t, luajittest.Script(t, flushing()).Process.Pid)
+	compiled, named, right, other, lineless, failed := 0, 0, 0, 0, 0, 0
+	for end := time.Now().Add(time.Minute); compiled < 400 && time.Now().Before(end); {
+		series, err := w.Ticks(t.Context(), s, time.Second, 997, noTick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed += series.Failed
+		for _, one := range series.Samples {
+			i := slices.IndexFunc(one.Stack, func(f profile.Frame) bool { return f.Kind == profile.Lua })
+			if one.State != luajit.Compiled || i < 0 || i+1 >= len(one.Stack) {
+				continue
+			}
+			compiled++
+			f, caller := one.Stack[i], one.Stack[i+1]
+			n := caller.Line - firstCall
+			switch {
+			case f.Line == 0 || f.Line == f.FirstLine:
+				lineless++
+			case f.File != fmt.Sprint("chunk", n):
+				other++
+				t.Logf("%s:%d, called in line %d", f.File, f.Line, caller.Line)
+			case !f.Range():
+				named++
+				if f.Line == 3+n%9 {
+					right++
+				}
+			}
+		}
+	}
+	t.Logf("%d samples in compiled code: %d with a line, %d of them the one that divides, %d without; %d failed", compiled, named, right, lineless, failed)
+	if compiled < 400 || other > 0 || right*10 < named*8 || named*4 < compiled {
+		t.Errorf("%d samples in compiled code: %d of other chunks; %d with a line, %d of them the one that divides", compiled, other, named, right)
 	}
 }

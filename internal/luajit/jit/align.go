@@ -201,6 +201,8 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 		return strange, false
 	case t.looksElsewhere(m, i):
 		return near + 2*moved, false
+	case i.Op == TBAR && t.gray(m, i):
+		return fits, false
 	case jumps[m.Op]:
 		switch {
 		case i.guard():
@@ -283,6 +285,17 @@ func (t *Trace) looksElsewhere(m machine, i Instruction) bool {
 	}
 	table, ok := t.At(i.Op1)
 	return (mem.Disp == node || mem.Disp == mask) && ok && table.Reg&noReg == 0 && register(mem.Base) != table.Reg && m.target() != register(mem.Base)
+}
+
+// gray reports that a machine instruction puts a table on the collector's list of those to be seen again, as a barrier does.
+func (t *Trace) gray(m machine, i Instruction) bool {
+	const list = 0x18 // gclist, of a table
+	mem, ok := m.memory()
+	if !ok || m.Op != x86asm.MOV {
+		return false
+	}
+	table, ok := t.At(i.Op1)
+	return mem.Base == x86asm.R14 || ok && m.stores() && mem.Disp == list && table.Reg&noReg == 0 && register(mem.Base) == table.Reg
 }
 
 // weighCompare weighs a comparison: of numbers, of the type that a load has found, in the register that it loaded, or of what

@@ -130,6 +130,10 @@ func (w *walker) choose(one, two int) (uint64, bool) {
 	switch {
 	case a < 0 && b < 0:
 		return 0, false
+	case a >= 0 && b >= 0: // what the next steps have emitted does not tell
+		w.unsure = true
+	}
+	switch {
 	case b < 0 || a >= 0 && a < b:
 		return p.First + 4*uint64(one), true
 	case a < 0 || b < a:

@@ -78,6 +78,8 @@ type Proto struct {
 	Objects []uint64 // addresses of its other constants
 	Vararg  bool
 	Slots   int // that a frame of it has
+	// Parameters is how many it has by name.
+	Parameters int
 }
 
 func (p *Proto) contains(pc uint64) bool {
@@ -116,14 +118,16 @@ var (
 	operands   = ops(SLOAD, CONV, STRTO, NOP)
 	compared   = operands.and(ops(LT, GE, LE, GT, ULT, UGE, ULE, UGT, EQ, NE, CALLN, CARG))
 	calculated = operands.and(ops(ADD, SUB, MUL, DIV, MOD, POW, NEG, ADDOV, SUBOV, MULOV, FPMATH, CALLN, CARG, BAND, EQ, NE, GE, LT, LDEXP, ABS))
-	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, MUL, BSHL, BAND, TOBIT))
+	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, UGE, ULT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, MUL, BSHL, BAND, TOBIT))
 	set2       = gotten.and(ops(NEWREF, ASTORE, HSTORE, FSTORE, XSTORE, TBAR, CALLL, CALLS, CARG, OBAR, XBAR))
 	upvalue    = operands.and(ops(UREFO, UREFC, ULOAD, USTORE, OBAR, EQ, FLOAD, SUB, ULT, UGT, ADD, UGE, HIOP))
 	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE))
 	joined     = operands.and(ops(BUFHDR, BUFPUT, BUFSTR, TOSTR, CALLL, CALLN, CALLA, CARG, SNEW, TMPREF))
 	computed   = ops(BNOT, BSWAP, BAND, BOR, BXOR, BSHL, BSHR, BSAR, BROL, BROR, FPMATH, MIN, MAX, ABS, POW, LDEXP, TOSTR, STRTO, SNEW)
 	// helpers are what is emitted for the operands of what the instruction is about.
-	helpers  = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, FREF, KSLOT, UREFO, UREFC, BUFHDR, BUFPUT, CARG, NEWREF))
+	helpers = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, FREF, KSLOT, UREFO, UREFC, BUFHDR, BUFPUT, CARG, NEWREF))
+	// internal are addresses, which no slot holds: the first instruction that uses one is of the same bytecode.
+	internal = ops(AREF, HREFK, FREF, UREFO, UREFC, STRREF, NEWREF, BUFHDR, CARG)
 	measured = operands.and(ops(FLOAD, ALEN, CALLL))
 	none     = opSet{}
 )

@@ -11,18 +11,14 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		}
 	}
 	called := w.read(bcA(ins))
-	var arguments []value
-	if bcOp(ins) == bcCALL || bcOp(ins) == bcCALLT {
-		count := bcC(ins)
-		if tail {
-			count = bcD(ins)
-		}
-		for i := 1; i < count; i++ {
-			arguments = append(arguments, w.read(bcA(ins)+1+i))
-		}
-	}
+	arguments := w.arguments(ins)
 	from := w.cursor
 	next := w.callee(called, a, pc, tail)
+	if next != nil && next.proto.Vararg && arguments == nil && next.base == a+2 { // how many arguments it has is not known
+		w.steps[len(w.steps)-1].into = true
+		next = nil
+	}
+	w.multiple = 0
 	if next == nil {
 		result, ok := w.typeOf(called, arguments)
 		if !ok {
@@ -35,23 +31,92 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		}
 		return p.First + 4*uint64(n+1), n+1 < len(p.Code)
 	}
+	at := a + 2
 	if tail {
-		next.base, next.caller, next.call, next.depth = w.in.base, w.in.caller, w.in.call, w.in.depth
-		moved := map[int]value{}
-		for s, v := range w.slots {
-			switch {
-			case s < w.in.base:
-				moved[s] = v
-			case s >= a+2:
-				moved[s-a-2+w.in.base] = v
-			}
-		}
-		w.slots = moved
+		at = w.in.base - w.in.above
+		w.tail(next, at, a)
+	}
+	if next.proto.Vararg && !next.protected {
+		w.spread(next, at, len(arguments))
 	}
 	w.steps[len(w.steps)-1].may = operands // its guard is known
 	w.may = operands
 	w.in = next
 	return next.proto.First + 4, len(next.proto.Code) > 1
+}
+
+// arguments are those of a call; nil: it is not known how many there are.
+func (w *walker) arguments(ins uint32) []value {
+	count := bcC(ins) - 1
+	switch bcOp(ins) {
+	case bcCALLT:
+		count = bcD(ins) - 1
+	case bcCALLM:
+		count = bcC(ins) + w.multiple
+	case bcCALLMT:
+		count = bcD(ins) + w.multiple
+	}
+	if op := bcOp(ins); op == bcITERC || (op == bcCALLM || op == bcCALLMT) && w.multiple == 0 {
+		return nil
+	}
+	all := []value{}
+	for i := range count {
+		all = append(all, w.read(bcA(ins)+2+i))
+	}
+	return all
+}
+
+// tail puts a function in the place of the one that runs, whose arguments began at a slot.
+func (w *walker) tail(next *activation, at, a int) {
+	next.base, next.caller, next.call, next.depth, next.protected = at, w.in.caller, w.in.call, w.in.depth, w.in.protected
+	moved := map[int]value{}
+	for s, v := range w.slots {
+		switch {
+		case s < at:
+			moved[s] = v
+		case s >= a+2:
+			moved[s-a-2+at] = v
+		}
+	}
+	w.slots = moved
+}
+
+// spread moves the base of a function with any number of arguments above these, and its parameters with it.
+func (w *walker) spread(next *activation, at, count int) {
+	if next.base > at { // as a snapshot has it
+		count = next.base - at - 2
+	}
+	next.base, next.above = at+count+2, count+2
+	for i := range next.proto.Parameters {
+		w.slots[next.base+i] = value{absent: true}
+		if i < count {
+			w.slots[next.base+i] = w.slots[at+i]
+		}
+	}
+	for i := next.proto.Parameters; i < count; i++ {
+		next.rest = append(next.rest, w.slots[at+i])
+	}
+}
+
+// vararg records `...`: all of it, or as many values as are wanted.
+func (w *walker) vararg(ins uint32) {
+	wanted := bcB(ins) - 1
+	w.forget(w.in.base + bcA(ins))
+	w.multiple = 0
+	if w.in.above == 0 {
+		return
+	}
+	if wanted < 0 {
+		wanted = len(w.in.rest)
+		w.multiple = wanted
+	}
+	for i := range wanted {
+		v := value{absent: true}
+		if i < len(w.in.rest) {
+			v = w.in.rest[i]
+		}
+		w.slots[w.in.base+bcA(ins)+i] = v
+	}
 }
 
 // callee is the function of Lua that a call enters; nil: it enters none, or none that is known.
@@ -63,6 +128,9 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 	}
 	if function == 0 && proto == 0 && called.object {
 		function = called.bits & pointerMask
+	}
+	if kind := w.source.Protects(function); kind > 0 && !tail && w.protect(next, kind) {
+		return next
 	}
 	if f, ok := w.deeper(pc); ok && !tail && f.Slot >= next.base && (function == 0 && proto == 0 || function != 0 && function == f.Function) {
 		if p := w.source.Proto(w.protoOf(f)); p != nil { // else a tail call has put another function there since
@@ -80,14 +148,39 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 		return nil
 	}
 	next.proto, next.function = p, function
-	if ins := w.in.proto.Code[w.in.proto.index(pc)]; p.Vararg && !tail {
-		if bcOp(ins) != bcCALL { // how many arguments it has is not known
-			w.steps[len(w.steps)-1].into = true
-			return nil
-		}
-		next.base += bcC(ins) - 1 + 2
-	}
 	return next
+}
+
+// protect enters the function that pcall calls, or xpcall, which has one argument more of its own. The others are one slot further up
+// than theirs.
+func (w *walker) protect(next *activation, own int) bool {
+	called := w.slots[next.base]
+	function, proto := w.guardOf(called)
+	if function == 0 && proto == 0 {
+		function, proto = w.guardBefore(called)
+	}
+	if function == 0 && proto == 0 && called.object {
+		function = called.bits & pointerMask
+	}
+	if function != 0 {
+		proto = w.source.Lua(function)
+	}
+	p := w.source.Proto(proto)
+	if proto == 0 || p == nil || p.Vararg {
+		return false
+	}
+	at := next.base + own
+	var arguments []value
+	for v, ok := w.slots[at]; ok; v, ok = w.slots[at] {
+		arguments = append(arguments, v)
+		at++
+	}
+	next.proto, next.function, next.base, next.protected = p, function, next.base+own+1, true
+	w.forget(next.base - 1)
+	for i, v := range arguments {
+		w.slots[next.base+i] = v
+	}
+	return true
 }
 
 // typeOf is what type() returns, which emits nothing: the trace knows the type of its argument.
@@ -127,8 +220,11 @@ func (w *walker) builtin(arguments []value, from Ref) value {
 		}
 		return other
 	})
-	if !result.known() {
+	if !result.known() && arguments != nil && len(arguments) <= mostArguments {
 		result.since = from
+		for i, v := range arguments { // it may return one of them
+			result.among[i] = v.ref
+		}
 	}
 	return result
 }
@@ -249,6 +345,9 @@ func (w *walker) leave(results []value) (uint64, bool) {
 	w.in = called.caller
 	n := w.in.proto.index(called.call)
 	a := w.in.base + bcA(w.in.proto.Code[n])
+	if called.protected {
+		results = append([]value{{}}, results...)
+	}
 	for i, v := range results {
 		w.slots[a+i] = v
 	}

@@ -46,6 +46,7 @@ func NewMap(t *Trace, source Source, root uint64) *Map {
 	}
 	known := map[Span]uint16{}
 	tail := Span{t.end(), t.end()}
+	replayed := t.replayed(source, root, mostParents)
 	for i, one := range c.list {
 		span := t.costly(c.spans[i])
 		if one.at >= t.tail() {
@@ -58,7 +59,11 @@ func NewMap(t *Trace, source Source, root uint64) *Map {
 			if span == tail {
 				place = func(Span, Ref, map[Ref]Span) Place { return w.ending() }
 			}
-			m.places = append(m.places, place(span, loop, copies))
+			where := replayed[span.From]
+			if span.From != span.To || where == nil {
+				where = place(span, loop, copies)
+			}
+			m.places = append(m.places, where)
 			known[span] = n
 		}
 		m.ends, m.which = append(m.ends, uint32(one.end)), append(m.which, n)
@@ -181,6 +186,16 @@ func (w *walker) candidates(r Ref) (s stepSet) {
 	op := w.t.IR[r-Bias].Op
 	if user != 0 && w.known[user] == high && w.steps[high].may != everything && w.steps[high].may.has(op) && helpers.has(op) && w.uses(user, r) {
 		return stepSet{high}
+	}
+	if internal.has(op) {
+		for u := r + 1; u < min(w.end, r+mostArguments); u++ {
+			if i := w.t.IR[u-Bias]; i.Op1 == r || definitions[i.Op].refs[1] && i.Op2 == r {
+				if all := w.candidates(u); len(all) == 1 && all[0] >= low && all[0] <= high {
+					return all
+				}
+				break
+			}
+		}
 	}
 	lost := false
 	for n := low; n <= high; n++ {

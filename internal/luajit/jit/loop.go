@@ -9,6 +9,7 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 	cursor := loop + 1
 	snaps := t.copiedSnapshots(loop)
 	sure := map[Ref]Ref{}
+	fold := &folder{t, map[Ref]float64{}}
 	end := t.Snapshots[t.snapshotOf(loop)]
 	for r := First; r < loop; r++ {
 		for len(snaps) > 0 && r >= snaps[0].first {
@@ -24,14 +25,14 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 			if ref, ok := end.Slots[int(i.Op1)]; ok {
 				copied[r] = ref
 				if last, ok := t.At(ref); ok && last.number() != i.number() {
-					if to := t.findCopy(Instruction{Op: CONV, Op1: ref}, [2]bool{true, false}, cursor, t.end()); to != 0 {
+					if to := fold.findCopy(Instruction{Op: CONV, Op1: ref}, [2]bool{true, false}, cursor, t.end()); to != 0 {
 						copied[r], sure[to] = to, r
 						cursor = to + 1
 						continue
 					}
 				}
 			}
-			if copied[r] != r || t.findCopy(i, [2]bool{true, true}, cursor, cursor+1) == 0 {
+			if copied[r] != r || fold.findCopy(i, [2]bool{true, true}, cursor, cursor+1) == 0 {
 				continue
 			}
 		}
@@ -50,6 +51,10 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 			copied[r] = r
 			continue
 		}
+		if constant, ok := fold.fold(want); ok && changed && known[0] && known[1] {
+			copied[r] = constant
+			continue
+		}
 		if !changed && loading(i.Op) {
 			if value, ok := t.storedBefore(loop, i); ok {
 				copied[r] = value
@@ -60,11 +65,15 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 		if len(snaps) > 0 {
 			limit = snaps[0].second
 		}
-		if to := t.findCopy(want, known, cursor, limit); to != 0 {
+		to := fold.findCopy(want, known, cursor, limit)
+		if less, ok := fold.cheaper(want); ok && to == 0 {
+			to = fold.findCopy(less, known, cursor, limit)
+		}
+		if to != 0 {
 			copied[r], sure[to] = to, r
 			cursor = to + 1
 		} else {
-			copied[r] = t.earlierCopy(want, known, cursor)
+			copied[r] = fold.earlierCopy(want, known, cursor)
 		}
 	}
 	// What stands between two copies comes from between their originals.
@@ -86,11 +95,11 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 
 // findCopy is the next instruction, where it is the wanted one, but for a conversion before it; or a later one, where its operands
 // leave no doubt.
-func (t *Trace) findCopy(want Instruction, known [2]bool, from, limit Ref) Ref {
+func (f *folder) findCopy(want Instruction, known [2]bool, from, limit Ref) Ref {
 	next := true
-	for r := from; r < min(limit, t.end()); r++ {
-		i := t.IR[r-Bias]
-		if (next || known[0] && known[1]) && t.equal(i, want, known) {
+	for r := from; r < min(limit, f.t.end()); r++ {
+		i := f.t.IR[r-Bias]
+		if (next || known[0] && known[1]) && f.equal(i, want, known) {
 			return r
 		}
 		next = next && (i.Op == CONV || i.Op == NOP)
@@ -122,25 +131,27 @@ func (t *Trace) storedBefore(loop Ref, load Instruction) (value Ref, ok bool) {
 }
 
 // earlierCopy is an instruction before that has the same result already; 0: there is none.
-func (t *Trace) earlierCopy(want Instruction, known [2]bool, before Ref) Ref {
+func (f *folder) earlierCopy(want Instruction, known [2]bool, before Ref) Ref {
 	if !known[0] || !known[1] {
 		return 0
 	}
 	for r := before - 1; r >= First; r-- {
-		if t.equal(t.IR[r-Bias], want, known) {
+		if f.equal(f.t.IR[r-Bias], want, known) {
 			return r
 		}
 	}
 	return 0
 }
 
-func (t *Trace) equal(i, want Instruction, known [2]bool) bool {
+func (f *folder) equal(i, want Instruction, known [2]bool) bool {
 	if i.Op != want.Op {
 		return false
 	}
-	straight := (!known[0] || i.Op1 == want.Op1) && (!known[1] || i.Op2 == want.Op2)
+	d := definitions[i.Op]
+	is := func(n int, r, wanted Ref) bool { return !known[n] || r == wanted || d.refs[n] && f.same(r, wanted) }
+	straight := is(0, i.Op1, want.Op1) && is(1, i.Op2, want.Op2)
 	const commutative = 0x10
-	return straight || definitions[i.Op].mode&commutative != 0 && (!known[0] || i.Op2 == want.Op1) && (!known[1] || i.Op1 == want.Op2)
+	return straight || d.mode&commutative != 0 && is(0, i.Op2, want.Op1) && is(1, i.Op1, want.Op2)
 }
 
 // A pair is where a snapshot stands in the first pass, and where its copy does.

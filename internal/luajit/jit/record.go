@@ -1,6 +1,9 @@
 package jit
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // record finds what one instruction has emitted, notes what its slots hold then, and returns the instruction after it.
 func (w *walker) record(ins uint32) (next uint64, ok bool) {
@@ -26,7 +29,7 @@ func (w *walker) record(ins uint32) (next uint64, ok bool) {
 	case op >= bcRETM && op <= bcRET1:
 		return w.ret(ins)
 	case op == bcVARG:
-		w.forget(w.in.base + bcA(ins))
+		w.vararg(ins)
 	case op == bcITERN:
 		w.read(bcA(ins) - 2)
 		w.read(bcA(ins) - 1)
@@ -188,6 +191,7 @@ func (w *walker) anchor(r Ref) {
 	}
 	n := len(w.steps) - 1
 	w.known[r] = n
+	w.idle = 0
 	w.cursor = r + 1
 	w.may = w.steps[n].may
 }
@@ -203,7 +207,7 @@ const (
 func (w *walker) is(r Ref, v value) int {
 	c, constant := w.t.Constants[r]
 	switch {
-	case !v.known() && r > Bias && r < v.since:
+	case !v.known() && r > Bias && r < v.since && !slices.Contains(v.among[:], r):
 		return other
 	case !v.known():
 		return unsure

@@ -84,6 +84,9 @@ func (w *walker) get(object, key value) value {
 	if !v.known() {
 		v = w.findOld(ops(ALOAD, HLOAD, XLOAD), evidence)
 	}
+	if i, ok := w.t.At(object.ref); ok && !v.known() && i.Op == TNEW && key.known() { // LuaJIT knows that a new table does not have it
+		v = value{absent: true}
+	}
 	if key.known() {
 		w.fields[at] = v
 	}
@@ -125,6 +128,8 @@ func (w *walker) misses(object, key value) bool {
 		c := w.t.Constants[i.Op2]
 		switch {
 		case ok && i.Op == EQ && load.Op == HREF && c.Op == KKPTR && load.Op1 == object.ref && w.is(load.Op2, key) == same:
+			looked = true
+		case ok && i.Op == EQ && load.Op == FLOAD && load.Op1 == object.ref && c.Op == KINT && c.Value == 0: // it has no hash part
 			looked = true
 		case looked && ok && i.Op == EQ && load.Op == FLOAD && load.Op1 == object.ref && i.kind() == typeTab:
 			w.anchor(r)

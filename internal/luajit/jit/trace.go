@@ -81,6 +81,8 @@ type Frame struct {
 	Computed Ref
 	Link     uint64 // how it was called: lj_frame.h
 	After    uint64 // below a frame of a continuation: the bytecode behind the one that called
+	// Protected reports that it was called through pcall or xpcall, whose own frame has no place in the list.
+	Protected bool
 }
 
 // A Trace is one as it lies in memory.
@@ -96,6 +98,9 @@ type Trace struct {
 	StartPC    uint64 // where it was started
 	StartIns   uint32
 	Root       int // number of the root trace; 0: this is one
+
+	Parent *Trace // that a side trace goes on from, by its exit of the number Exit; nil: that is not known, or need not be
+	Exit   int
 }
 
 // A Constant is one of the IR's.
@@ -261,7 +266,7 @@ func (t *Trace) readSnapshot(b, entries []byte) (Snapshot, error) {
 		s.Slots[slot] = ref
 		if e&snapFrame != 0 && slot > 1 {
 			f := Frame{Slot: slot + 1, Link: t.Constants[ref].Value}
-			const types, vararg = 7, 3
+			const types, vararg, protected = 7, 3, 6
 			if n := len(s.Frames); f.Link&types == vararg && n > 0 { // a second frame of the same function, above its arguments
 				s.Frames[n-1].Slot = f.Slot
 				continue
@@ -274,6 +279,10 @@ func (t *Trace) readSnapshot(b, entries []byte) (Snapshot, error) {
 			}
 			if below := s.Slots[slot-2]; below.constant() {
 				f.After = t.Constants[below].Value
+			}
+			if n := len(s.Frames); f.Link&types >= protected && n > 0 {
+				f.Link, f.After, f.Protected = s.Frames[n-1].Link, s.Frames[n-1].After, true
+				s.Frames = s.Frames[:n-1]
 			}
 			s.Frames = append(s.Frames, f)
 		}

@@ -21,6 +21,7 @@ type vector struct {
 	Functions map[uint64]uint64 // prototypes
 	Upvalues  map[uint64][]uint64
 	TypeNames map[uint64][]uint64
+	Protect   map[uint64]int
 	Refs      []piece        // of the machine code
 	Lines     map[int][]line // by instruction: the functions, outermost first
 }
@@ -84,6 +85,8 @@ func (v *vector) Upvalue(function uint64, n int) uint64 {
 	}
 	return 0
 }
+
+func (v *vector) Protects(function uint64) int { return v.Protect[function] }
 
 func (v *vector) TypeName(function uint64, kind int) uint64 {
 	if all := v.TypeNames[function]; kind < len(all) {
@@ -204,7 +207,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	code.check(t, "machine instructions", 0.005, 0.13)
-	heads.check(t, "lines before loops", 0.004, 0.09)
-	loops.check(t, "lines in loops", 0.007, 0.09)
+	code.check(t, "machine instructions", 0.003, 0.1)
+	heads.check(t, "lines before loops", 0.0025, 0.075)
+	loops.check(t, "lines in loops", 0.005, 0.08)
 }

@@ -6,6 +6,8 @@ type Source interface {
 	At(pc uint64) *Proto                   // the one that an instruction belongs to; nil: that is not known
 	Lua(function uint64) uint64            // the prototype of a function that is one of Lua; else 0
 	Upvalue(function uint64, n int) uint64 // the value of a function's variable outside
+	// Protects is how many arguments of its own a function has that calls its first one: pcall 1, xpcall 2; of others it is 0.
+	Protects(function uint64) int
 	// TypeName is the string that a function returns for values of a type, by its number in the IR; 0 where it is not LuaJIT's type().
 	TypeName(function uint64, kind int) uint64
 }
@@ -18,6 +20,11 @@ type activation struct {
 	caller   *activation
 	call     uint64 // address of the instruction in the caller that called it
 	depth    int
+	// protected reports that it was called through pcall or xpcall, which return true before its results.
+	protected bool
+	// above is how far its base lies above its first argument, where it takes any number of them; rest are those beyond its parameters.
+	above int
+	rest  []value
 }
 
 // A step is one bytecode instruction on the way of a trace.
@@ -38,7 +45,12 @@ type value struct {
 	object bool // bits are the address of an object
 	absent bool // it is nil: the key is not there
 	since  Ref  // of one that is unknown: what computes it comes from here on
+	// among are what it may be as well: arguments of a function that may return them.
+	among [mostArguments]Ref
 }
+
+// mostArguments bounds the arguments of built-in functions that are known.
+const mostArguments = 6
 
 func (v value) known() bool { return v.ref != 0 || v.number || v.object || v.absent }
 
@@ -55,6 +67,7 @@ type walker struct {
 	cursor    Ref         // first instruction that may belong to what comes
 	may       opSet       // what may have been emitted since the last one that is known
 	steps     []step
+	multiple  int // how many values the last instruction left that leaves any number; 0: that is not known, or none
 	overload  overload
 	overloads map[field]uint64 // metamethods, by object and instruction
 	known     map[Ref]int      // step by instruction
@@ -65,6 +78,8 @@ type walker struct {
 	stored    map[variable]value // in variables outside
 	nearby    []between          // by instruction, when the way is at its end
 	passed    Ref                // what the last snapshot on the way lies before
+	unsure    bool               // the next step may have been another one
+	idle      int                // steps since something was found
 	gaveUp    Ref                // from this instruction on the way is not known; 0: it is, up to its end
 }
 
@@ -73,6 +88,9 @@ type field struct{ object, key value }
 
 // mostSteps bounds a way. LuaJIT records 4,000 instructions of IR at most; bytecode that emits nothing is short between them.
 const mostSteps = 1 << 14
+
+// mostIdle is how many instructions in a row may have emitted nothing that is known: more are a wrong way, round and round.
+const mostIdle = 256
 
 // walk follows the trace from its start on. root is the function that its outermost frame is of, as far as it is known.
 func (t *Trace) walk(source Source, root uint64) *walker {
@@ -84,6 +102,10 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 		w.end = loop
 	}
 	w.loadsFrom(First)
+	if t.Root != 0 { // what is before takes over its parent's slots, and what that has left out
+		w.cursor = min(max(First, t.Snapshots[0].Ref), w.end)
+		w.passed = w.cursor
+	}
 	outermost := &activation{function: root, base: 2}
 	if root != 0 {
 		outermost.proto = source.Proto(source.Lua(root))
@@ -168,7 +190,7 @@ func (w *walker) enter(s Snapshot, outermost *activation) bool {
 		if !ok || !in.proto.contains(call) {
 			return false
 		}
-		next := &activation{function: f.Function, base: f.Slot, caller: in, call: call, depth: in.depth + 1}
+		next := &activation{function: f.Function, base: f.Slot, caller: in, call: call, depth: in.depth + 1, protected: f.Protected}
 		address := w.source.Lua(f.Function)
 		if f.Function == 0 {
 			address = w.guarded(f.Computed)
@@ -229,7 +251,8 @@ func (w *walker) resync(s Snapshot) {
 func (w *walker) begin(pc uint64) uint32 {
 	ins := w.in.proto.Code[w.in.proto.index(pc)]
 	w.overload = overload{}
-	w.steps = append(w.steps, step{in: w.in, pc: pc, may: emits(bcOp(ins))})
+	w.steps = append(w.steps, step{in: w.in, pc: pc, may: emits(bcOp(ins)), lost: w.unsure})
+	w.unsure = false
 	return ins
 }
 
@@ -259,6 +282,7 @@ func (w *walker) passes(s Snapshot, inside bool) {
 	w.most[s.Ref] = n
 	w.cursor = max(w.cursor, s.Ref)
 	w.passed = s.Ref
+	w.idle = 0
 	w.resync(s)
 	w.next++
 }
@@ -297,7 +321,7 @@ func (w *walker) step() bool {
 		}
 		return false
 	}
-	if !w.in.proto.contains(w.pc) {
+	if w.idle++; w.idle > mostIdle || !w.in.proto.contains(w.pc) {
 		return w.lost()
 	}
 	ins := w.begin(w.pc)
@@ -321,6 +345,7 @@ func (w *walker) giveUp() {
 // lost goes on at the next snapshot whose functions are known.
 func (w *walker) lost() bool {
 	w.giveUp()
+	w.idle = 0
 	for {
 		s, ok := w.snapshot()
 		if !ok {
