@@ -46,6 +46,8 @@ type loadOptions struct {
 	seed                                    uint64
 	format, out, page, pageFormat, metricsF string
 	join                                    bool
+	on                                      string
+	part                                    partFlag
 	past                                    pastFlags
 
 	url        string
@@ -94,6 +96,7 @@ CPU share, and whether it made the tail itself.`,
   moonlap load --ab-conf old.conf new.conf -d 60s http://127.0.0.1:8080/
   moonlap load --start nginx.conf --find-max-rate --slo p99=10ms http://app/
   moonlap load --out today.jsonl --page today.html http://127.0.0.1:8080/
+  moonlap load --on ssh:web1,web2 -c 64 -R 20000 http://gateway/
   moonlap load --join one.jsonl two.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.join {
@@ -101,6 +104,9 @@ CPU share, and whether it made the tail itself.`,
 			}
 			if err := o.complete(cmd, args); err != nil {
 				return err
+			}
+			if o.on != "" {
+				return runLoadOn(cmd.Context(), sys, cmd, o)
 			}
 			return runLoad(cmd.Context(), sys, o)
 		},
@@ -164,6 +170,9 @@ func (o *loadOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.page, "page", "", "write a page to `FILE.html`: timeline, percentiles, heat map")
 	f.StringVar(&o.metricsF, "prometheus", "", "write the figures to `FILE` for Prometheus's node exporter")
 	f.BoolVar(&o.join, "join", false, "merge the records of several machines into one report")
+	f.StringVar(&o.on, onFlag, "", "load from several hosts together: ssh:`HOST,HOST`… or slurm:nodes=N,…\n-c, -n and rates are divided; -t threads on each")
+	f.Var(&o.part, "part", "")
+	_ = f.MarkHidden("part")
 	o.past.addFlags(f)
 }
 
@@ -209,6 +218,7 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 		}
 		defer sampler.Close()
 	}
+	options.Part = o.part.of(sys.Stdin)
 	line := newLoadLive(sys)
 	begun := past.sign(opening(sys, record.KindLoad, ""))
 	begun.Yardsticks = store.ReadYardsticks(begun.Environment, sys.Now()).Best()
@@ -216,7 +226,11 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 	if sampler != nil {
 		write = sampler.Before(write)
 	}
-	rec, err := run(ctx, options, begun, write, line.update)
+	update := line.update
+	if options.Part != nil { // who started all of them shows how far they are
+		update = func(load.Progress) {}
+	}
+	rec, err := run(ctx, options, begun, write, update)
 	line.clear()
 	servers.stop()
 	if sampler != nil {
@@ -276,7 +290,7 @@ func loadOutcome(res *record.LoadResults) error {
 		return nil
 	case record.LoadLimitExceeded, record.LoadFalseAlarm:
 		return exitWith(ExitRegression, nil)
-	case record.LoadRateNotReached, record.LoadClientSaturated, record.LoadServerDied:
+	case record.LoadRateNotReached, record.LoadClientSaturated, record.LoadServerDied, record.LoadHostLost:
 		return exitWith(ExitPartial, nil)
 	}
 	return exitWith(ExitError, nil)

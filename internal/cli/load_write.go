@@ -122,31 +122,24 @@ func runLoadJoin(ctx context.Context, sys Sys, o loadOptions, paths []string) er
 	if err := o.completeLimits(); err != nil {
 		return err
 	}
-	var list []*record.Record
+	var list []load.Machine
 	var partial error
-	for _, path := range paths {
-		rec, err := readRecord(ctx, sys, path)
+	for i, name := range hostNames(paths) {
+		rec, err := readRecord(ctx, sys, paths[i])
 		if rec == nil || rec.Run.Kind != record.KindLoad {
 			if err == nil {
-				err = fmt.Errorf("%s holds no load", path)
+				err = fmt.Errorf("%s holds no load", paths[i])
 			}
 			return err
 		}
 		partial = errors.Join(partial, err)
-		list = append(list, rec)
+		list = append(list, load.Machine{LoadHost: record.LoadHost{Name: name, File: paths[i]}, Record: rec})
 	}
-	rec, err := load.Join(list)
+	res, joined, err := load.SummarizeTogether(list, o.limits)
 	if err != nil {
 		return err
 	}
-	if len(o.limits) > 0 {
-		rec.Load.Plan.Limits = o.limits
-	}
-	res := load.Summarize(rec)
-	if err := writeLoadReport(sys, res, o.format, o.latency); err != nil {
-		return err
-	}
-	if err := o.writePages(res, rec.Run); err != nil {
+	if err := o.writeTogether(sys, res, joined); err != nil {
 		return err
 	}
 	if partial != nil {

@@ -42,7 +42,7 @@ func measuredOnHosts(sys Sys, cmd *cobra.Command) *cobra.Command {
 }
 
 // stayHere are the flags of a run on hosts that mean something here and not there.
-var stayHere = []string{onFlag, "out", "format"}
+var stayHere = []string{onFlag, "out", "format", "json"}
 
 // runOn has a command's run done on hosts, and reports what they found together.
 func runOn(ctx context.Context, sys Sys, cmd *cobra.Command, args []string, on string) error {
@@ -55,19 +55,7 @@ func runOn(ctx context.Context, sys Sys, cmd *cobra.Command, args []string, on s
 	if err := errors.Join(oneOf("--format", format, "text", "json"), notOnHosts(flags)); err != nil {
 		return err
 	}
-	sent, err := remoteFlags(sys, cmd)
-	if err != nil {
-		return err
-	}
-	work, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	load, err := fleet.Carry(work, existing(args), flags.Changed("rev"))
-	if err != nil {
-		return err
-	}
-	program, err := os.Executable()
+	sent, err := remoteFlags(sys, cmd, nil)
 	if err != nil {
 		return err
 	}
@@ -77,16 +65,37 @@ func runOn(ctx context.Context, sys Sys, cmd *cobra.Command, args []string, on s
 		return err
 	}
 	defer watcher.remove()
-	job := fleet.Job{Program: program, Load: load, Args: func(int) []string {
+	job := fleet.Job{Args: func(int) []string {
 		return slices.Concat([]string{cmd.Name()}, sent, []string{"--out", "-", "--"}, args)
 	}}
-	stop := watcher.draw()
-	outcomes, err := fleet.Run(ctx, list, job, watcher)
-	stop()
-	if err := errors.Join(err, watcher.close()); err != nil {
+	outcomes, err := watcher.run(ctx, list, job, existing(args), flags.Changed("rev"), watcher)
+	if err != nil {
 		return err
 	}
 	return watcher.report(ctx, outcomes, format)
+}
+
+// run runs a job on hosts, with the program that this is and the files of the working folder, and with others named.
+func (w *hostWatcher) run(ctx context.Context, list []fleet.Host, job fleet.Job, named []string, history bool, to fleet.Watcher) ([]fleet.Outcome, error) {
+	work, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if job.Load, err = fleet.Carry(work, named, history); err != nil {
+		return nil, err
+	}
+	if job.Program, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if text := w.sys.Getenv("MOONLAP_ON_SILENCE"); text != "" {
+		if job.Silence, err = time.ParseDuration(text); err != nil || job.Silence <= 0 {
+			return nil, usageErrorf("MOONLAP_ON_SILENCE=%s: a duration such as 30s", text)
+		}
+	}
+	stop := w.draw()
+	outcomes, err := fleet.Run(ctx, list, job, to)
+	stop()
+	return outcomes, errors.Join(err, w.close())
 }
 
 // notOnHosts refuses what only makes sense on one host.
@@ -107,8 +116,13 @@ func existing(args []string) []string {
 	})
 }
 
-// remoteFlags are the flags that the user gave, but for those that stay here, as they came.
-func remoteFlags(sys Sys, cmd *cobra.Command) (sent []string, err error) {
+// remoteFlags are the flags that the user gave, but for those that stay here, as they came. Files of flags are named
+// as from the working folder, which is another one there.
+func remoteFlags(sys Sys, cmd *cobra.Command, without []string, files ...string) (sent []string, err error) {
+	work, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
 	given := slices.Clone(sys.Args)
 	if i := slices.Index(given, cmd.Name()); i >= 0 {
 		given = given[i+1:]
@@ -117,7 +131,10 @@ func remoteFlags(sys Sys, cmd *cobra.Command) (sent []string, err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { fresh.AddFlag(f) })
 	fresh.SetInterspersed(cmd.Name() != "time")
 	err = fresh.ParseAll(given, func(f *pflag.Flag, value string) error {
-		if !slices.Contains(stayHere, f.Name) {
+		if slices.Contains(files, f.Name) {
+			value = besideWork(work, value)
+		}
+		if !slices.Contains(stayHere, f.Name) && !slices.Contains(without, f.Name) {
 			sent = append(sent, "--"+f.Name+"="+value)
 		}
 		return nil
@@ -130,6 +147,8 @@ type hostWatcher struct {
 	sys    Sys
 	folder string // temporary; "" where the user wants to keep the records
 	line   *progress
+	counts string // what is counted of each host
+	mark   string // by this in its record
 
 	mu    sync.Mutex
 	hosts []*hostRecord
@@ -137,14 +156,15 @@ type hostWatcher struct {
 
 type hostRecord struct {
 	fleet.Host
-	path string
-	file io.WriteCloser
-	done int // processes that were measured
-	size int64
+	path  string
+	file  io.WriteCloser
+	done  int // of what is counted
+	size  int64
+	ended bool
 }
 
 func newHostWatcher(sys Sys, list []fleet.Host, out string) (*hostWatcher, error) {
-	w := &hostWatcher{sys: sys, line: newProgress(sys)}
+	w := &hostWatcher{sys: sys, line: newProgress(sys), counts: "processes", mark: `{"type":"finish"`}
 	if out == "-" {
 		return nil, usageErrorf("--out - does not go with --on: each host has a record of its own; name a file")
 	}
@@ -181,7 +201,11 @@ func recordOf(out, host string) string {
 }
 
 func (w *hostWatcher) of(host fleet.Host) *hostRecord {
-	return w.hosts[slices.IndexFunc(w.hosts, func(h *hostRecord) bool { return h.Name == host.Name })]
+	return w.hosts[w.number(host)]
+}
+
+func (w *hostWatcher) number(host fleet.Host) int {
+	return slices.IndexFunc(w.hosts, func(h *hostRecord) bool { return h.Name == host.Name })
 }
 
 // Record keeps a piece of a host's record.
@@ -189,7 +213,7 @@ func (w *hostWatcher) Record(host fleet.Host, piece []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := w.of(host)
-	h.done += bytes.Count(piece, []byte(`{"type":"finish"`))
+	h.done += bytes.Count(piece, []byte(w.mark))
 	n, err := h.file.Write(piece)
 	h.size += int64(n)
 	if err != nil {
@@ -207,6 +231,20 @@ func (w *hostWatcher) Note(host fleet.Host, line string) {
 	defer w.mu.Unlock()
 	w.line.Clear()
 	note(w.sys, host.Name+": "+strings.TrimPrefix(line, "moonlap: "))
+}
+
+// Ended notes that nothing more comes from a host.
+func (w *hostWatcher) Ended(o fleet.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of(o.Host).ended = true
+}
+
+// tell says why a host has nothing, or not all.
+func (w *hostWatcher) tell(o fleet.Outcome) {
+	if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
+		note(w.sys, fmt.Sprintf("%s: %v", o.Host.Name, o.Err))
+	}
 }
 
 // draw shows how far the hosts are until it is stopped.
@@ -228,12 +266,17 @@ func (w *hostWatcher) draw() (stop func()) {
 			var parts []string
 			for _, h := range w.hosts {
 				state := "waiting"
-				if h.size > 0 {
+				switch {
+				case h.size > 0 && h.ended:
+					state = fmt.Sprintf("%d, ended", h.done)
+				case h.size > 0:
 					state = fmt.Sprint(h.done)
+				case h.ended:
+					state = "nothing"
 				}
 				parts = append(parts, h.Name+" "+state)
 			}
-			w.line.Update("processes: "+strings.Join(parts, ", "), w.sys.Now().Sub(began), 0)
+			w.line.Update(w.counts+": "+strings.Join(parts, ", "), w.sys.Now().Sub(began), 0)
 			w.mu.Unlock()
 		}
 	})
@@ -260,9 +303,7 @@ func (w *hostWatcher) report(ctx context.Context, outcomes []fleet.Outcome, form
 	for i, o := range outcomes {
 		h := w.hosts[i]
 		interrupted = interrupted || errors.Is(o.Err, context.Canceled) || o.Code == ExitInterrupted
-		if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
-			note(w.sys, fmt.Sprintf("%s: %v", o.Host.Name, o.Err))
-		}
+		w.tell(o)
 		if o.Err != nil || o.Code == ExitError || o.Code == ExitUsage {
 			failed++
 		} else {

@@ -4,6 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,9 +56,10 @@ func sshServer(ts *testscript.TestScript, neg bool, names []string) {
 	for _, name := range names {
 		config += fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %s\n", name, port)
 	}
-	config += fmt.Sprintf("Host *\n IdentityFile %s/user\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n"+
+	common := fmt.Sprintf("Host *\n IdentityFile %s/user\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n"+
 		" LogLevel ERROR\n SendEnv TMPDIR MOONLAP_TEST_*\n", folder)
-	write("config", config, 0o600)
+	write("common", common, 0o600)
+	write("config", config+common, 0o600)
 	write("bin/ssh", fmt.Sprintf("#!/bin/sh\nexec /usr/bin/ssh -F %s/config \"$@\"\n", folder), 0o700)
 	ts.Setenv("PATH", filepath.Join(folder, "bin")+string(os.PathListSeparator)+ts.Getenv("PATH"))
 
@@ -77,6 +81,22 @@ func sshServer(ts *testscript.TestScript, neg bool, names []string) {
 	}
 	text, _ := os.ReadFile(filepath.Join(folder, "log"))
 	ts.Fatalf("the ssh server does not answer: %s", text)
+}
+
+// webServer is the script command `webserver NAME`: an HTTP server on loopback, that takes 50 ms to answer /slow; NAME
+// becomes its address.
+func webServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: webserver NAME")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(50 * time.Millisecond)
+		}
+		io.WriteString(w, "ok")
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL)
 }
 
 // haveSlurm reports whether a cluster can be started here: by root, with Slurm's and munge's daemons.
@@ -130,7 +150,10 @@ MpiDefault=none
 SelectType=select/cons_tres
 NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT1 CPUs=1
 NodeName=n2 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT2 CPUs=1
-PartitionName=main Nodes=n1,n2 Default=YES MaxTime=10 State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+PartitionName=main Nodes=n1,n2 Default=YES MaxTime=10 PriorityTier=1 State=UP
+PartitionName=urgent Nodes=n1,n2 MaxTime=10 PriorityTier=9 State=UP
 `)), 0o644))
 	ts.Setenv("SLURM_CONF", conf)
 	start := func(program string, args ...string) {

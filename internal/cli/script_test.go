@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // mainAsDocumented is Main, held to the codes that the command's help names: every script checks them.
 func mainAsDocumented(args []string) int {
 	const undocumented = 99
-	code := Main(Interruptible(), RealSys(), args)
+	code := Main(Interruptible(), withLedger(RealSys(), args), args)
 	if command, _, err := newRootCommand(RealSys()).Find(args); err == nil && !endsWith(command.Name(), code) {
 		fmt.Fprintf(os.Stderr, "moonlap %s ended with %d, which its help does not name\n", command.Name(), code)
 		return undocumented
@@ -97,6 +97,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			return os.MkdirAll(tmp, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"accidents":  haveAccidents,
 			"benchstat":  benchstat,
 			"clean":      clean,
 			"echoserver": echoServer,
@@ -108,6 +109,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"signal":     sendSignal,
 			"slurm":      slurmCluster,
 			"sshd":       sshServer,
+			"webserver":  webServer,
 		},
 	}
 }
@@ -249,14 +251,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: signal NAME FILE COMMAND…")
 	}
-	cmd := exec.Command(args[2], args[3:]...)
-	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "TMPDIR", "XDG_CACHE_HOME", runtimetest.Mark, "HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
-	if path, err := exec.LookPath(args[2]); err == nil {
-		cmd.Path = path
-	}
+	cmd := scriptCommand(ts, args[2:])
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	ts.Check(cmd.Start())
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,10 +60,46 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestReason reads what two versions of squeue print.
+func TestReason(t *testing.T) {
+	for _, state := range []string{`"PENDING"`, `["PENDING"]`} {
+		list := `{"meta":{},"jobs":[{"job_id":6,"name":"other"},{"job_id":7,"name":"mine","job_state":` + state + `,"state_reason":"Resources"}]}`
+		if got := reason([]byte(list), "mine"); got != "job 7 is pending, Resources" {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+	if got := reason([]byte("no JSON"), "mine"); got != "" {
+		t.Errorf("of what is no JSON: %q", got)
+	}
+}
+
 // TestScript: ssh puts the script between single quotes.
 func TestScript(t *testing.T) {
-	if strings.Contains(script(1), "'") {
+	if strings.Contains(script(1, Silence), "'") {
 		t.Error("the script has a single quote")
+	}
+}
+
+// TestOtherHosts: a host whose processor is another one, that has no room or lacks a program says so, and keeps nothing.
+func TestOtherHosts(t *testing.T) {
+	commands := map[string]string{ // that stand in for the host's own
+		"other processor": "uname() { echo sparc; }; ",
+		"no room":         "gzip() { cat >/dev/null; echo gzip: stdout: No space left on device >&2; return 1; }; ",
+		"no gzip":         "gzip() { echo gzip: not found >&2; return 127; }; ",
+		"no exec":         "gzip() { echo; }; ", // what arrives is no program
+	}
+	wants := map[string]string{
+		"other processor": "the moonlap that travels is for Linux on", "no room": "No space left", "no gzip": "not found", "no exec": "",
+	}
+	for name, command := range commands {
+		folder := t.TempDir()
+		cmd := exec.Command("sh", "-c", command+script(3, Silence))
+		cmd.Env, cmd.Stdin = append(os.Environ(), "TMPDIR="+folder), strings.NewReader("abc")
+		said, err := cmd.CombinedOutput()
+		left, _ := os.ReadDir(folder)
+		if err == nil && name != "no exec" || !strings.Contains(string(said), wants[name]) || len(left) > 0 {
+			t.Errorf("%s: it ends with %v, leaves %v and says %s", name, err, left, said)
+		}
 	}
 }
 

@@ -3,7 +3,11 @@
 package fleet
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +21,12 @@ type Host struct {
 	Shell func(script string) []string
 	// Patience is how long the host may take until it is ready: to log in, or to get a node of a queue.
 	Patience time.Duration
+	// Why says why the host is not ready yet, as far as that is known; nil: it is not.
+	Why func() string
 }
 
 // ssh asks for no password, so that a run that waits for one ends, and notices a lost connection within 20 s.
-var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=4"}
+var ssh = []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=4"}
 
 // srun starts one task on a node of its own; Slurm hands its stdin, its output and its exit status on.
 var srun = []string{"srun", "--quiet", "--nodes=1", "--ntasks=1", "--exclusive", "--unbuffered", "--kill-on-bad-exit=1"}
@@ -64,7 +70,7 @@ func sshHosts(list string) ([]Host, error) {
 
 func slurmHosts(list string) ([]Host, error) {
 	nodes, patience := 2, inQueue
-	options := slices.Clone(srun)
+	var options []string
 	for option := range strings.SplitSeq(list, ",") {
 		name, value, given := strings.Cut(strings.TrimSpace(option), "=")
 		var err error
@@ -88,9 +94,48 @@ func slurmHosts(list string) ([]Host, error) {
 	}
 	hosts := make([]Host, nodes)
 	for i := range hosts {
-		hosts[i] = Host{Name: fmt.Sprintf("node%d", i+1), Patience: patience, Shell: func(script string) []string {
-			return append(slices.Clone(options), "sh", "-c", script)
-		}}
+		job := fmt.Sprintf("moonlap-%s-%d", rand.Text(), i+1)
+		hosts[i] = Host{
+			Name: fmt.Sprintf("node%d", i+1), Patience: patience,
+			Shell: func(script string) []string {
+				own := []string{"--job-name=" + job} // the last one counts: the user's
+				return slices.Concat(srun, own, options, []string{"sh", "-c", script})
+			},
+			Why: func() string { return pending(job) },
+		}
 	}
 	return hosts, nil
+}
+
+// pending is why a job waits, as squeue knows it.
+func pending(job string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "squeue", "--json").Output()
+	if err != nil {
+		return ""
+	}
+	return reason(out, job)
+}
+
+// reason reads why a job waits off squeue's JSON, in which newer versions give a list of states.
+func reason(list []byte, job string) string {
+	var queue struct {
+		Jobs []struct {
+			ID     int             `json:"job_id"`
+			Name   string          `json:"name"`
+			State  json.RawMessage `json:"job_state"`
+			Reason string          `json:"state_reason"`
+		} `json:"jobs"`
+	}
+	if json.Unmarshal(list, &queue) != nil {
+		return ""
+	}
+	for _, j := range queue.Jobs {
+		if j.Name == job {
+			state := strings.ToLower(strings.Trim(string(j.State), "[]\" \n"))
+			return fmt.Sprintf("job %d is %s, %s", j.ID, state, j.Reason)
+		}
+	}
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +25,13 @@ type Job struct {
 	Program string               // path of a static moonlap
 	Args    func(i int) []string // of the host of that number; its record goes to its stdout
 	Load    Load
+	Meeting *Meeting      // nil: the runs have nothing to do with each other
+	Silence time.Duration // after which a side takes the other one for gone; 0: [Silence]
+}
+
+// A Meeting has runs do something together. Each gets a line on its stdin when Start is closed, and its end when Enough is.
+type Meeting struct {
+	Start, Enough <-chan struct{}
 }
 
 // An Outcome is what became of the run on a host.
@@ -40,6 +48,8 @@ type Watcher interface {
 	Record(host Host, piece []byte) error
 	// Note takes a line that a host wrote on its stderr.
 	Note(host Host, line string)
+	// Ended is the last that is heard of a host.
+	Ended(outcome Outcome)
 }
 
 // Run runs the job on all hosts at once. They begin together when each is ready or has failed. When ctx ends, the hosts
@@ -53,6 +63,9 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 	if err := job.Load.Pack(&files); err != nil {
 		return nil, err
 	}
+	if job.Silence <= 0 {
+		job.Silence = Silence
+	}
 	outcomes := make([]Outcome, len(hosts))
 	begins := make(chan struct{})
 	var all, waiting sync.WaitGroup
@@ -60,14 +73,18 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 	go func() { waiting.Wait(); close(begins) }()
 	for i, h := range hosts {
 		all.Go(func() {
-			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len())})
-			c := &connection{host: h, to: to, begins: begins}
+			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len()), Meets: job.Meeting != nil, Silence: job.Silence})
+			c := &connection{host: h, to: to, begins: begins, silence: job.Silence}
+			if job.Meeting != nil {
+				c.meeting = *job.Meeting
+			}
 			c.atReady = sync.OnceFunc(waiting.Done)
 			defer c.atReady()
 			if err == nil {
 				err = c.run(ctx, len(program), io.MultiReader(bytes.NewReader(program), bytes.NewReader(append(order, '\n')), bytes.NewReader(files.Bytes())))
 			}
 			outcomes[i] = Outcome{Host: h, Code: c.code, Err: err, Ready: c.took}
+			to.Ended(outcomes[i])
 		})
 	}
 	all.Wait()
@@ -92,17 +109,21 @@ type connection struct {
 	host    Host
 	to      Watcher
 	begins  <-chan struct{} // when all hosts are ready
+	meeting Meeting
 	atReady func()
+	silence time.Duration
+	heard   chan struct{} // that the host is there
 
 	took time.Duration
 	code int
+	why  string // it was not ready in time
 }
 
 func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	command := c.host.Shell(script(size))
+	command := c.host.Shell(script(size, c.silence))
 	cmd := exec.Command(command[0], command[1:]...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -131,15 +152,22 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	})
 	defer kill()
 	var notes sync.WaitGroup
+	c.heard = make(chan struct{}, 1)
 	notes.Go(func() { c.listen(said) })
 	done := make(chan struct{})
 	var talk sync.WaitGroup
 	talk.Go(func() { c.talk(ctx, in, sent, done, kill) })
-	late := time.AfterFunc(c.host.Patience, kill)
+	stopAwaiting := context.AfterFunc(ctx, kill) // until it is ready there is nothing to keep
+	late := time.AfterFunc(c.host.Patience, func() {
+		if c.host.Why != nil {
+			c.why = c.host.Why()
+		}
+		kill()
+	})
 	record := bufio.NewReader(out)
-	answered, err := c.await(record, func() { c.took = time.Since(started) }, late)
+	answered, err := c.await(record, func() { c.took = time.Since(started); stopAwaiting() }, late)
 	if answered && err == nil {
-		err = c.stream(record)
+		err = c.stream(record, kill)
 	}
 	close(done)
 	if err != nil {
@@ -155,6 +183,9 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 func (c *connection) await(record *bufio.Reader, answered func(), late *time.Timer) (bool, error) {
 	line, err := record.ReadString('\n')
 	if !late.Stop() {
+		if c.why != "" { // written before it was killed
+			return false, fmt.Errorf("not ready after %v: %s", c.host.Patience, c.why)
+		}
 		return false, fmt.Errorf("not ready after %v", c.host.Patience)
 	}
 	if line != ready {
@@ -168,8 +199,23 @@ func (c *connection) await(record *bufio.Reader, answered func(), late *time.Tim
 	return true, nil
 }
 
-// stream hands the record on as it comes.
-func (c *connection) stream(record *bufio.Reader) error {
+// stream hands the record on as it comes. When nothing is heard of the host for too long, it is killed here.
+func (c *connection) stream(record *bufio.Reader, kill func()) error {
+	var silent atomic.Bool
+	late := time.AfterFunc(c.silence, func() { silent.Store(true); kill() })
+	ended := make(chan struct{})
+	defer close(ended)
+	defer late.Stop()
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-c.heard:
+				late.Reset(c.silence)
+			}
+		}
+	}()
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := record.Read(piece)
@@ -178,22 +224,26 @@ func (c *connection) stream(record *bufio.Reader) error {
 				return err
 			}
 		}
+		if err != nil && silent.Load() {
+			return fmt.Errorf("lost: nothing was heard of it for %v", c.silence)
+		}
 		if err != nil {
 			return nil // how it ended, its exit status says
 		}
 	}
 }
 
-// talk sends the files, has the run begin, and says every [beat] that this side lives. When ctx ends it calls the run
+// talk sends the files, has the run begin, and says every beat that this side lives. When ctx ends it calls the run
 // off, and gives it some time to send what it has.
 func (c *connection) talk(ctx context.Context, in io.WriteCloser, sent io.Reader, done <-chan struct{}, kill func()) {
 	defer in.Close()
 	if _, err := io.Copy(in, sent); err != nil {
 		return // the host is gone, which is seen where its answer is read
 	}
-	tick := time.NewTicker(beat)
+	tick := time.NewTicker(beat(c.silence))
 	defer tick.Stop()
 	begins, off := c.begins, ctx.Done()
+	var starts, ends <-chan struct{} // not before it has begun
 	for {
 		call := byte(alive)
 		select {
@@ -201,9 +251,14 @@ func (c *connection) talk(ctx context.Context, in io.WriteCloser, sent io.Reader
 			return
 		case <-begins:
 			begins, call = nil, begin
+			starts, ends = c.meeting.Start, c.meeting.Enough
+		case <-starts:
+			starts, call = nil, start
+		case <-ends:
+			starts, ends, call = nil, nil, enough
 		case <-off:
 			off, call = nil, interrupt
-			defer time.AfterFunc(grace+beat, kill).Stop()
+			defer time.AfterFunc(grace+beat(c.silence), kill).Stop()
 		case <-tick.C:
 		}
 		if _, err := in.Write([]byte{call}); err != nil {
@@ -215,7 +270,11 @@ func (c *connection) talk(ctx context.Context, in io.WriteCloser, sent io.Reader
 func (c *connection) listen(said io.Reader) {
 	for lines := bufio.NewReader(said); ; {
 		line, err := lines.ReadString('\n')
-		if line = strings.TrimSpace(line); line != "" {
+		select {
+		case c.heard <- struct{}{}:
+		default:
+		}
+		if line = strings.TrimSpace(line); line != "" && line != pulse {
 			c.to.Note(c.host, line)
 		}
 		if err != nil {
@@ -224,8 +283,8 @@ func (c *connection) listen(said io.Reader) {
 	}
 }
 
-// lostBySSH is ssh's own exit status for a connection that failed.
-const lostBySSH = 255
+// told reports whether moonlap ended with this status. Others are those of ssh, of srun, or of a signal.
+func told(status int) bool { return status >= 0 && status <= 4 || status == 130 }
 
 // outcome says what became of the run, by how its connection ended.
 func (c *connection) outcome(ctx context.Context, cmd *exec.Cmd, answered bool, err, ended error) error {
@@ -233,13 +292,13 @@ func (c *connection) outcome(ctx context.Context, cmd *exec.Cmd, answered bool, 
 	switch {
 	case err != nil:
 		return err
-	case ctx.Err() != nil && (!answered || ended != nil):
+	case ctx.Err() != nil && (!answered || ended != nil && !told(cmd.ProcessState.ExitCode())):
 		return ctx.Err()
 	case !answered:
 		return errors.New("the run did not start there") // why, its stderr has said
 	case ended == nil:
 		return nil
-	case errors.As(ended, &exit) && exit.ExitCode() >= 0 && exit.ExitCode() != lostBySSH:
+	case errors.As(ended, &exit) && told(exit.ExitCode()):
 		c.code = exit.ExitCode()
 		return nil
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -27,32 +29,51 @@ const Command = "serve-host"
 const (
 	ready     = "moonlap is ready\n"
 	begin     = 'b' // all hosts are ready
+	start     = 's' // of a [Meeting]: all runs are ready; the run gets a line on its stdin
+	enough    = 'e' // of a [Meeting]: the run's stdin ends
 	interrupt = 'i'
-	alive     = '.' // every [beat]
+	alive     = '.' // every beat
 )
 
-const (
-	beat    = 2 * time.Second
-	silence = 30 * time.Second // after so much the other side is gone
-	grace   = 10 * time.Second // for a run that was interrupted to write what it has
-)
+// Silence is how long nothing may be heard of the other side until it is gone, where a [Job] says nothing.
+const Silence = 30 * time.Second
+
+// pulse is what a host writes on stderr every [beat], so that who started it knows that it is there.
+const pulse = "moonlap is alive"
+
+const grace = 10 * time.Second // for a run that was interrupted to write what it has
+
+// beat is how often each side says that it lives.
+func beat(silence time.Duration) time.Duration { return silence / 15 }
 
 // An order says what a host runs.
 type order struct {
 	Args    []string `json:"args"`
 	Dir     string   `json:"dir"`
 	Archive int64    `json:"archive"` // bytes of the files that follow
+	Meets   bool     `json:"meets,omitempty"`
+
+	Silence time.Duration `json:"silence"`
 }
 
 // prefix begins the names of hosts' temporary folders.
 const prefix = "moonlap-host."
 
+// arrival is how many times a silence the program may take to arrive, and the files again.
+const arrival = 10
+
+// processors are what uname calls those that moonlap is built for.
+var processors = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
 // script has a shell receive the program, of size bytes packed, and start it as [Serve]. What it cannot do it says, and
-// the folder goes.
-func script(size int) string {
-	return fmt.Sprintf(`umask 077; d=$(mktemp -d "${TMPDIR:-/tmp}/%sXXXXXXXX") || exit 1
-head -c %d | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && exec "$d/moonlap" %s "$d"
-s=$?; rm -rf "$d"; exit $s`, prefix, size, Command)
+// the folder goes. The shell stays, and removes the folder when the program is killed.
+func script(size int, silence time.Duration) string {
+	wanted := processors[goruntime.GOARCH]
+	return fmt.Sprintf(`umask 077; [ "$(uname -m)" = %[1]s ] || { echo "this host is $(uname -sm): the moonlap that travels is for Linux on %[1]s" >&2; exit 1; }
+d=$(mktemp -d "${TMPDIR:-/tmp}/%[2]sXXXXXXXX") || exit 1
+t=; command -v timeout >/dev/null && t="timeout %[3]d"
+$t head -c %[4]d | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && "$d/moonlap" %[5]s "$d"
+s=$?; rm -rf "$d"; exit $s`, wanted, prefix, int(math.Ceil((arrival * silence).Seconds())), size, Command)
 }
 
 // Serve is the host's side of a run: it receives the files into folder, waits for the beginning, runs program there and
@@ -67,14 +88,15 @@ func Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, folde
 	defer os.RemoveAll(folder)
 	removeStale(filepath.Dir(folder))
 	in := bufio.NewReader(stdin)
-	o, err := receive(in, folder)
+	o, err := receiveSoon(ctx, in, folder)
 	if err != nil {
 		return 0, fmt.Errorf("the files did not arrive: %w", err)
 	}
 	if _, err := io.WriteString(stdout, ready); err != nil {
 		return 0, err
 	}
-	calls := listen(in)
+	calls := listen(in, o.Silence)
+	defer pulsing(stderr, o.Silence)()
 	select {
 	case <-ctx.Done():
 		return 0, ctx.Err()
@@ -112,6 +134,27 @@ func removeStale(among string) {
 	}
 }
 
+// receiveSoon receives the files, unless that takes too long: a connection may be silent for ever.
+func receiveSoon(ctx context.Context, in *bufio.Reader, folder string) (order, error) {
+	ctx, cancel := context.WithTimeout(ctx, arrival*Silence)
+	defer cancel()
+	type received struct {
+		order
+		err error
+	}
+	all := make(chan received, 1)
+	go func() {
+		o, err := receive(in, folder)
+		all <- received{o, err}
+	}()
+	select {
+	case r := <-all:
+		return r.order, r.err
+	case <-ctx.Done():
+		return order{}, ctx.Err()
+	}
+}
+
 func receive(in *bufio.Reader, folder string) (o order, err error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -119,6 +162,9 @@ func receive(in *bufio.Reader, folder string) (o order, err error) {
 	}
 	if err := json.Unmarshal(line, &o); err != nil {
 		return o, err
+	}
+	if o.Silence <= 0 {
+		o.Silence = Silence
 	}
 	tree := filepath.Join(folder, "files")
 	if err := errors.Join(os.Mkdir(tree, 0o700), os.Mkdir(filepath.Join(folder, "tmp"), 0o700)); err != nil {
@@ -132,8 +178,26 @@ func receive(in *bufio.Reader, folder string) (o order, err error) {
 	return o, errors.Join(err, os.MkdirAll(filepath.Join(tree, o.Dir), 0o700))
 }
 
+// pulsing writes a line every beat until stop is called.
+func pulsing(w io.Writer, silence time.Duration) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(beat(silence))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				io.WriteString(w, pulse+"\n") // it may wait for long where the other side is gone
+			}
+		}
+	}()
+	return func() { close(ended) }
+}
+
 // listen hands on what the other side calls, and that it is gone as an interrupt.
-func listen(in *bufio.Reader) <-chan byte {
+func listen(in *bufio.Reader, silence time.Duration) <-chan byte {
 	calls, bytes := make(chan byte, 1), make(chan byte)
 	go func() {
 		defer close(bytes)
@@ -173,6 +237,13 @@ func run(ctx context.Context, o order, folder string, calls <-chan byte, stdout,
 		"XDG_CACHE_HOME="+filepath.Join(folder, "cache"), "XDG_DATA_HOME="+filepath.Join(folder, "data"))
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var in io.WriteCloser
+	if o.Meets {
+		var err error
+		if in, err = cmd.StdinPipe(); err != nil {
+			return 0, err
+		}
+	}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -195,8 +266,15 @@ func run(ctx context.Context, o order, folder string, calls <-chan byte, stdout,
 			case <-ctx.Done():
 				stop()
 				return
-			case <-calls:
-				stop()
+			case c := <-calls:
+				switch {
+				case c == start && in != nil:
+					io.WriteString(in, "\n")
+				case c == enough && in != nil:
+					in.Close()
+				default:
+					stop()
+				}
 			}
 		}
 	}()

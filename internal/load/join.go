@@ -23,6 +23,7 @@ func Join(records []*record.Record) (*record.Record, error) {
 	plan := *first.Load.Plan
 	plan.SliceNS = first.Load.SliceNS()
 	plan.Machines, plan.Connections, plan.Rate, plan.Requests = 0, 0, 0, 0
+	plan.Stages = slices.Clone(plan.Stages)
 	complete := true
 	for machine, r := range records {
 		if err := joinable(r); err != nil {
@@ -37,11 +38,17 @@ func Join(records []*record.Record) (*record.Record, error) {
 		plan.Connections += p.Connections
 		plan.Rate += p.Rate
 		plan.Requests += p.Requests
+		if machine > 0 {
+			addStages(plan.Stages, p.Stages)
+		}
 		complete = complete && r.Complete()
 		joined.Faults = append(joined.Faults, r.Faults...)
 		if err := joinLines(joined, r, machine); err != nil {
 			return nil, err
 		}
+	}
+	if !complete && plan.Requests == 0 {
+		cutToCommon(&joined.Load, len(records))
 	}
 	plan.ServerPIDs = nil // each machine sees its own server, if any
 	joined.Load.Plan = &plan
@@ -51,6 +58,36 @@ func Join(records []*record.Record) (*record.Record, error) {
 	}
 	joined.End = &record.End{Reason: reason}
 	return joined, nil
+}
+
+// cutToCommon leaves out what machines measured after another one had ended: the load was another one then.
+func cutToCommon(l *record.LoadRecord, machines int) {
+	last := make([]int, machines)
+	for i := range last {
+		last[i] = -1
+	}
+	for _, s := range l.Slices {
+		if !s.Warmup && s.Machine < machines {
+			last[s.Machine] = max(last[s.Machine], s.Slice)
+		}
+	}
+	last = slices.DeleteFunc(last, func(slice int) bool { return slice < 0 })
+	if len(last) == 0 {
+		return
+	}
+	common := slices.Min(last)
+	l.Slices = slices.DeleteFunc(l.Slices, func(s record.LoadSlice) bool { return s.Slice > common })
+}
+
+// addStages adds the rates of another machine.
+func addStages(to, stages []record.LoadStage) {
+	for i := range min(len(to), len(stages)) {
+		to[i].Rate += stages[i].Rate
+		if to[i].From != nil && stages[i].From != nil {
+			from := *to[i].From + *stages[i].From
+			to[i].From = &from
+		}
+	}
 }
 
 func joinable(r *record.Record) error {

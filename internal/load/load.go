@@ -36,9 +36,33 @@ type Options struct {
 	Died func() error
 	// Heard is called with every slice, before it is filed; it may be nil.
 	Heard func(record.LoadSlice)
+	// Part is this machine's of a load that several make; nil: it makes all of it.
+	Part *Part
 	// Began is called with the time at which the first slice began, by CLOCK_MONOTONIC; it may be nil.
 	Began func(ns float64)
 }
+
+// A Part is one machine's share of a load. It begins when all can, and ends when who started it says so: whether all is
+// decided shows where the records of all come together.
+type Part struct {
+	Index, Count  int
+	Begin, Enough <-chan struct{}
+}
+
+// calls are those to begin and to end; none where this machine makes the whole load.
+func (p *Part) calls() (begin, enough <-chan struct{}) {
+	if p == nil {
+		return nil, nil
+	}
+	return p.Begin, p.Enough
+}
+
+// drainRoom is how much longer it is from the begin of a slice to that of the next than the slice, where machines run
+// slices together: for answers that are still to come. A slice that drains longer delays the next ones of its machine.
+const drainRoom = 0.25
+
+// leastRoom is the shortest of it, in ns.
+const leastRoom = 1e7
 
 // job is what the engine is told to do.
 func (o Options) job() runtime.LoadJob {
@@ -48,6 +72,12 @@ func (o Options) job() runtime.LoadJob {
 		Rate: p.Rate, Arrivals: p.Arrivals, Stages: p.Stages, SliceNS: p.SliceNS, WarmupNS: p.WarmupNS,
 		TimeoutNS: p.TimeoutNS, Seed: float64(o.Seed), Pipeline: p.Pipeline, Protocol: p.Protocol,
 		NoKeepalive: o.NoKeepalive, MemoryBytes: o.MemoryBytes,
+	}
+	if o.Part != nil {
+		job.Waits, job.Part = true, float64(o.Part.Index)/float64(o.Part.Count)
+		if len(o.Sides) > 1 {
+			job.PitchNS = p.SliceNS + max(leastRoom, drainRoom*p.SliceNS)
+		}
 	}
 	for i, s := range o.Sides {
 		side := s.LoadSide

@@ -92,12 +92,8 @@ func (r *run) follow(ctx context.Context) error {
 	defer r.machine.sampler.Stop()
 	var failed error
 	ending := false
-	end := func() {
-		if !ending {
-			ending = true
-			engine.Interrupt()
-		}
-	}
+	end := func() { ending = true; engine.Interrupt() }
+	begin, enough := o.Part.calls()
 	ticks := time.NewTicker(lookAtServer)
 	defer ticks.Stop()
 	for lines := engine.Lines; lines != nil; {
@@ -109,16 +105,19 @@ func (r *run) follow(ctx context.Context) error {
 			case failed != nil: // it is about to end
 			default:
 				_, threw := l.(record.LoadScript) // what follows would be of a script that does something else than it should
-				if failed = r.hear(l); failed != nil || threw || r.judges.decided() {
+				if failed = r.hear(l); failed != nil || threw || o.Part == nil && r.judges.decided() {
 					end()
 				}
 			}
+		case <-begin:
+			begin = nil
+			engine.Begin()
+		case <-enough:
+			enough = nil
+			end()
 		case <-ticks.C:
 			r.tell()
-			if o.Died == nil || ending || ctx.Err() != nil {
-				break
-			}
-			if why := o.Died(); why != nil {
+			if why := r.died(); why != nil && !ending && ctx.Err() == nil {
 				failed = r.add(record.Fault{Case: -1, Kind: record.FaultCrash, Stage: StageServer, Text: why.Error()})
 				end()
 			}
@@ -135,6 +134,14 @@ func (r *run) follow(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return failed
+}
+
+// died is why the server under test is gone.
+func (r *run) died() error {
+	if r.options.Died == nil {
+		return nil
+	}
+	return r.options.Died()
 }
 
 func (r *run) hear(l record.Line) error {

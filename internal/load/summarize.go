@@ -40,21 +40,7 @@ func Summarize(rec *record.Record) *record.LoadResults {
 	if plan.Searching {
 		res.MaxRate = highest(res)
 	}
-	res.Problems = append(res.Problems, problems(rec, res)...)
-	res.Outcome = record.LoadOK
-	for _, p := range res.Problems {
-		if p.Decides {
-			res.Outcome = p.Code
-			break
-		}
-	}
-	for _, p := range res.Problems {
-		text := p.Text
-		if p.Side != "" && len(res.Sides) > 1 {
-			text = p.Side + ": " + text
-		}
-		res.Warnings = append(res.Warnings, record.Warning{Code: p.Code, Text: text, Advice: p.Advice})
-	}
+	AddProblems(res, problems(rec, res)...)
 	return res
 }
 

@@ -14,6 +14,8 @@ type LoadResults struct {
 	Limits   []LoadLimit   `json:"limits,omitempty"`
 	// MaxRate is the highest rate that kept the limits, of a search; nil: there was none, or no search.
 	MaxRate *float64 `json:"max_rate,omitempty"`
+	// Hosts are the machines that made the load together; none: it was one.
+	Hosts []LoadHost `json:"hosts,omitempty"`
 	// Elapsed is the measured time, of all sides together.
 	ElapsedNS float64 `json:"elapsed_ns"`
 }
@@ -34,7 +36,33 @@ const (
 	LoadFalseAlarm      = "false_alarm"
 	LoadFewRequests     = "few_requests"
 	LoadDisturbed       = "disturbed"
+	LoadHostLost        = "host_lost"
+	LoadHostsApart      = "hosts_apart"
+	LoadOneMachine      = "one_machine"
 )
+
+// LoadHost is what one of several machines saw that made a load together.
+type LoadHost struct {
+	Name string `json:"name"`
+	File string `json:"file,omitempty"` // where its record is
+	// BeganNS is how long after the first one it began, as seen from where the run was started; nil: that is not known.
+	BeganNS     *float64       `json:"began_ns,omitempty"`
+	Environment Environment    `json:"environment"`
+	Complete    bool           `json:"complete"`
+	Sides       []LoadHostSide `json:"sides"`
+}
+
+// LoadHostSide is one side as a machine saw it.
+type LoadHostSide struct {
+	Name        string      `json:"name"`
+	Requests    int64       `json:"requests"`
+	Responses   int64       `json:"responses"`
+	Errors      LoadErrors  `json:"errors"`
+	Rate        Interval    `json:"rate"`
+	OfferedRate float64     `json:"offered_rate,omitempty"`
+	LatencyNS   LoadLatency `json:"latency_ns"` // corrected
+	Client      LoadClient  `json:"client"`
+}
 
 // LoadProblem is what went wrong in a run, or makes its figures doubtful, in words.
 type LoadProblem struct {

@@ -32,7 +32,11 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 		p.loadPercentiles(res)
 	}
 	p.Blank()
-	p.clients(res)
+	if len(res.Hosts) > 0 {
+		p.loadHosts(res)
+	} else {
+		p.clients(res)
+	}
 	p.loadMeasuredWith(res)
 	if !res.Complete {
 		p.Blank()
@@ -52,6 +56,39 @@ func (p *page) clients(res *record.LoadResults) {
 	}
 }
 
+// loadHosts is what each machine saw, and whether its client had a share in that.
+func (p *page) loadHosts(res *record.LoadResults) {
+	headers := []string{"host", "side", "req/s", "p50", "p99", "lag", "client CPU", "tail"}
+	var rows [][]string
+	for _, h := range res.Hosts {
+		for i, s := range h.Sides {
+			name, tail := ui.Clean(h.Name), "server's"
+			if i > 0 {
+				name = ""
+			}
+			switch {
+			case s.Responses == 0:
+				tail = p.None
+			case s.Client.Saturated:
+				tail = "client's"
+			}
+			rows = append(rows, []string{name, ui.Clean(s.Name), p.loadRate(s.Rate), p.Time(s.LatencyNS.P50), p.Time(s.LatencyNS.P99),
+				p.Time(s.Client.LoopLagP99NS), ui.Percent(s.Client.CPUShare), tail})
+		}
+	}
+	if len(res.Sides) == 1 {
+		headers, rows = pick(headers, rows, func(header string) bool { return header != "side" })
+	} else {
+		names := p.Options.Width - ui.TableWidth(headers[2:], part(rows, 2))
+		for _, row := range rows {
+			row[1] = p.Shorten(row[1], max(8, names/2-len("  ")))
+		}
+	}
+	p.ShortenFirst(headers, rows)
+	p.Table(headers, rows, 1)
+	p.Blank()
+}
+
 // loadMeasuredWith says last what was asked of which server, and on which machine.
 func (p *page) loadMeasuredWith(res *record.LoadResults) {
 	if len(res.Sides) == 1 || res.Load.Searching {
@@ -68,7 +105,16 @@ func (p *page) loadMeasuredWith(res *record.LoadResults) {
 		}
 	}
 	p.Fact("load", p.loadPlan(res))
-	p.Fact("machine", p.machine(res.Environment))
+	if len(res.Hosts) == 0 {
+		p.Fact("machine", p.machine(res.Environment))
+	}
+	for _, h := range res.Hosts {
+		state := ""
+		if !h.Complete {
+			state = "partial result"
+		}
+		p.Fact(ui.Clean(h.Name), p.Join(p.machine(h.Environment), state))
+	}
 }
 
 // LoadMarkdown writes the same as GitHub renders it. Its only error is that of w.
@@ -191,7 +237,7 @@ func (p *page) loadPlan(res *record.LoadResults) string {
 	if l.Pipeline > 1 {
 		pipeline = fmt.Sprintf("%d requests in a pipeline", l.Pipeline)
 	}
-	return p.Join(ui.Plural(l.Threads, "thread", "threads"), ui.Plural(l.Connections, "connection", "connections"), loop, pipeline,
+	return p.Join(ui.Plural(l.Threads*max(1, l.Machines), "thread", "threads"), ui.Plural(l.Connections, "connection", "connections"), loop, pipeline,
 		p.Time(res.ElapsedNS)+" measured", slices, machines)
 }
 

@@ -33,6 +33,10 @@ type LoadJob struct {
 	Protocol    string
 	NoKeepalive bool  `lua:"keepalive,not"`
 	MemoryBytes int64 // most private memory of a thread; 0: no limit
+	// Waits has the engine begin at [LoadEngine.Begin], slices begin PitchNS apart, and Part is which of several
+	// machines that load together this is, as a share of their number.
+	Waits         bool
+	PitchNS, Part float64
 }
 
 // A LoadSide is one of the endpoints that a job loads.
@@ -81,12 +85,20 @@ type LoadEngine struct {
 	c           *child
 	folder      string
 	started     time.Time
+	begin       *os.File // nil: it waits for nothing
 	interrupt   sync.Once
 	interrupted chan struct{}
 }
 
 // Interrupt asks the engine to write what it has and end. One that does not is killed.
 func (e *LoadEngine) Interrupt() { e.interrupt.Do(func() { close(e.interrupted) }) }
+
+// Begin has an engine that waits begin.
+func (e *LoadEngine) Begin() {
+	if e.begin != nil {
+		e.begin.Write([]byte{'\n'})
+	}
+}
 
 // loadGrace is how long the engine may take to write its last slices.
 const loadGrace = 3 * time.Second
@@ -111,10 +123,21 @@ func StartLoad(ctx context.Context, spec LoadSpec) (*LoadEngine, error) {
 	if err != nil {
 		return fail(err)
 	}
-	c, err := startChild(childSpec{
-		path: spec.Runtime.Path,
-		name: luajitName,
-		args: []string{"-e", `require("moonlap.load").main()`},
+	e := &LoadEngine{Lines: make(chan record.Line), folder: folder, interrupted: make(chan struct{})}
+	var stdin io.Reader
+	if spec.Job.Waits {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return fail(err)
+		}
+		defer read.Close()
+		stdin, e.begin = read, write
+	}
+	e.c, err = startChild(childSpec{
+		path:  spec.Runtime.Path,
+		name:  luajitName,
+		args:  []string{"-e", `require("moonlap.load").main()`},
+		stdin: stdin,
 		env: environ(append(uvShim(),
 			"LUA_PATH="+luaPath(library)+";"+withDefault(os.Getenv("LUA_PATH")),
 			"LUA_INIT=",
@@ -127,9 +150,10 @@ func StartLoad(ctx context.Context, spec LoadSpec) (*LoadEngine, error) {
 		cpus:           spec.CPUs,
 	})
 	if err != nil {
+		e.begin.Close()
 		return fail(fmt.Errorf("start %s: %w", spec.Runtime.Path, err))
 	}
-	e := &LoadEngine{Lines: make(chan record.Line), c: c, folder: folder, started: time.Now(), interrupted: make(chan struct{})}
+	e.started = time.Now()
 	go e.follow(ctx, spec.Stderr)
 	return e, nil
 }
@@ -154,8 +178,7 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 		})
 	})
 	var state *os.ProcessState
-	cancelled, interrupted := ctx.Done(), e.interrupted
-	var kill <-chan time.Time
+	cancelled, interrupted, kill := ctx.Done(), e.interrupted, (<-chan time.Time)(nil)
 	end := func() {
 		if kill == nil {
 			e.c.term(false)
@@ -179,6 +202,7 @@ func (e *LoadEngine) follow(ctx context.Context, stderr io.Writer) {
 	outputs.Wait()
 	channel.Wait()
 	e.c.closePipes()
+	e.begin.Close() // does nothing to one that is nil
 	os.RemoveAll(e.folder)
 	exit := record.Exit{
 		Status: state.ExitCode(), ElapsedNS: float64(time.Since(e.started)),

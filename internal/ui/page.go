@@ -105,7 +105,7 @@ func (p *Page) Fact(label, text string) {
 }
 
 func (p *Page) label(label string) string {
-	return "  " + p.Faint.Render(label) + strings.Repeat(" ", labelWidth-2-len(label))
+	return "  " + p.Faint.Render(label) + strings.Repeat(" ", max(1, labelWidth-2-lipgloss.Width(label)))
 }
 
 // Join puts separate facts on one line; short ones stay whole at its end.

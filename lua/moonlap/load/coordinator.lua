@@ -12,6 +12,7 @@ local _M = {}
 
 local now = kernel.now
 
+local POLLIN = 1
 local LEAD = 5e5        -- ns from the order to begin until the beginning
 local SLICE = 1e8       -- ns, of a side that is alone
 
@@ -22,6 +23,7 @@ local SHORTEST, LONGEST = 1e7, 1e8
 local OF_DRAIN = 4      -- times as long as the drain behind it
 local WARM_PERIODS = 6  -- of each side
 local MOST_BLOCKS = 2000 -- that a comparison looks at one by one
+local WARM_ROOM = 1.25  -- times as long as a warm-up with its drains, where machines start together
 
 
 -- Requests that ask for a connection of their own.
@@ -83,9 +85,22 @@ local function prepare(self)
 end
 
 
+-- When the next period may begin. Where other machines load too, slices begin at times that all
+-- of them count from the common start, so that their sides take turns together.
+local function next_begin(self, warmup)
+    local job = self.job
+    local at = now() + LEAD
+    if not job.pitch_ns or warmup then
+        return at
+    end
+    local first = self.started + WARM_ROOM * job.warmup_ns + job.pitch_ns
+    return math.max(at, (self.zero or first) + self.slice * job.pitch_ns)
+end
+
+
 -- One period in all threads. True when something ended the run.
 local function period(self, side, ns, cut_ns, warmup)
-    local at = now() + LEAD
+    local at = next_begin(self, warmup)
     if not warmup and not self.zero then
         self.zero = at
         self.write { type = "load_begin", at_ns = at, slice_ns = self.job.slice_ns }
@@ -167,8 +182,8 @@ local function run_sides(self)
     job.slice_ns = job.slice_ns or length_of(self)
     local next_block = schedule.blocks(#job.sides, job.seed)
     self.slice, self.block = 0, 0
-    local begin = now()
-    while now() - begin < job.duration_ns do
+    local begin = next_begin(self)
+    while next_begin(self) - begin < job.duration_ns do
         for _, side in ipairs(next_block()) do
             if not self.spent[side] and period(self, side, job.slice_ns, job.slice_ns) then
                 return
@@ -184,9 +199,29 @@ local function run_sides(self)
 end
 
 
+-- Waits for the byte on stdin by which all machines start. False where it does not come.
+local function await_start(self)
+    while not self.crew.interrupted do
+        for _, i in ipairs(kernel.poll({ 0, self.crew.signals }, POLLIN, 1000)) do
+            if i == 2 then
+                self.crew:interrupt()
+            else
+                return io.read(1) ~= nil
+            end
+        end
+    end
+    return false
+end
+
+
 local function run(self)
     local job = self.job
     self.slice = 0
+    if job.waits and not await_start(self) then
+        self.stop = "interrupted"
+        return
+    end
+    self.started = now()
     if job.warmup_ns > 0 and warm_up(self) then
         return
     end

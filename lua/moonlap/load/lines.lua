@@ -34,6 +34,10 @@
 --       keepalive = true,         -- false: each request asks for a connection of its own
 --       tls = { … },              -- of all sides
 --       memory_bytes = 0,         -- most private memory of a thread; 0: no limit
+--       waits = false,            -- begin at a byte on stdin: other machines load, too
+--       pitch_ns = 125e6,         -- then: from the begin of a slice to that of the next
+--       part = 0.5,               -- then: which of N machines this is, as I/N; it spreads the
+--                                 -- schedules of requests evenly
 --       hang_ns = 5e9 }           -- a hook that takes longer ends its thread
 --
 -- The kernel takes a job of at most 128 KiB: large bodies are files.

@@ -52,8 +52,8 @@ local function new_pace(self, job, index)
     return pace.new {
         rate = job.rate, stages = job.stages, poisson = job.arrivals == "poisson",
             share = 1 / job.threads,
-        offset = self.thread / job.threads, seed = (job.seed
-            or 1) * 1000 + self.thread * 10 + index,
+        offset = (self.thread + (job.part or 0)) / job.threads,
+        seed = (job.seed or 1) * 1000 + (self.thread + (job.part or 0)) * 10 + index,
     }
 end
 
