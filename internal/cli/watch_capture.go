@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,7 +20,7 @@ type captureOptions struct {
 	conditions  []capture.Condition // what when says
 	keep, after time.Duration
 	pause       time.Duration
-	limit       int
+	limit, room int
 	duration    time.Duration // 0: until Ctrl-C
 	hz          float64
 }
@@ -34,6 +35,7 @@ func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.after, "after", 2*time.Second, "time kept after an event")
 	f.DurationVar(&o.pause, "pause", 30*time.Second, "least time between two captures")
 	f.IntVar(&o.limit, "limit", 20, "end after this many captures")
+	f.IntVar(&o.room, "room", 0, "while the folder holds `N` captures, only count\nevents; without --limit there is then none")
 	f.DurationVar(&o.duration, "duration", 0, "end captures after this time; 0: with Ctrl-C, or\n--limit")
 	f.Float64Var(&o.hz, "hz", 99, "samples of each worker in a second of its CPU\ntime, for captures")
 }
@@ -42,6 +44,9 @@ func (o *captureOptions) addFlags(f *pflag.FlagSet) {
 func (o *captureOptions) check(f *pflag.FlagSet) error {
 	if o.folder == "" {
 		return nil
+	}
+	if o.room > 0 && !f.Changed("limit") {
+		o.limit = math.MaxInt
 	}
 	for _, text := range o.when {
 		c, err := capture.Parse(text)
@@ -59,7 +64,7 @@ func (o *captureOptions) check(f *pflag.FlagSet) error {
 func runCapture(ctx context.Context, sys Sys, o watchOptions) error {
 	c := o.capture
 	err := capture.Run(ctx, capture.Options{
-		Choice: o.Choice, Folder: c.folder, Conditions: c.conditions, Keep: c.keep, After: c.after, Pause: c.pause, Limit: c.limit,
+		Choice: o.Choice, Folder: c.folder, Conditions: c.conditions, Keep: c.keep, After: c.after, Pause: c.pause, Limit: c.limit, Room: c.room,
 		Duration: c.duration, Hz: c.hz, JSON: o.json, Stdout: sys.Stdout, Stderr: sys.Stderr, Now: sys.Now,
 		Drawn: func() ui.Options { return reportOptions(sys) },
 	})

@@ -25,6 +25,7 @@ type Options struct {
 	Keep, After time.Duration // that is kept, around an event
 	Pause       time.Duration // between two captures, at least
 	Limit       int           // of captures
+	Room        int           // for captures in Folder, those of earlier runs included; 0: no end of it
 	Duration    time.Duration // 0: until the context ends
 	Hz          float64       // samples a second of CPU time
 	JSON        bool          // each capture is told as a line of JSON
@@ -63,6 +64,7 @@ func Run(ctx context.Context, o Options) error {
 		defer time.AfterFunc(o.Duration, func() { stop(errEnough) }).Stop()
 	}
 	c := &capturer{Options: o, sampler: sampler, gate: &gate{Pause: o.Pause, Limit: o.Limit}, stop: stop}
+	c.gate.Full = c.full
 	c.run(during)
 	c.wait.Wait() // captures are written whole, also after Ctrl-C
 	if c.seen > 0 && c.captures == 0 && len(c.errs) == 0 {
@@ -100,6 +102,7 @@ type capturer struct {
 	gate    *gate
 	stop    context.CancelCauseFunc
 	wait    sync.WaitGroup
+	wasFull bool // the folder was
 
 	lock     sync.Mutex // of what follows, and of stdout and stderr
 	seen     int        // workers that could be watched

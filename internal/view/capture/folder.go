@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,22 @@ const part = ".part-"
 func (c *Capture) Name() string {
 	condition, _ := Parse(c.Condition)
 	return fmt.Sprintf("%s-%d-%s", c.At.Format("20060102T150405.000Z"), c.PID, condition.What)
+}
+
+// full reports whether the folder has as many captures as there is room for, and says so when that begins. The gate calls it, one
+// event at a time.
+func (c *capturer) full() bool {
+	if c.Room == 0 {
+		return false
+	}
+	entries, err := os.ReadDir(c.Folder)
+	whole := slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || strings.HasPrefix(e.Name(), ".") })
+	was := c.wasFull
+	c.wasFull = err == nil && len(whole) >= c.Room
+	if c.wasFull && !was {
+		c.say("%s holds %d captures, so events are only counted until some are deleted", c.Folder, len(whole))
+	}
+	return c.wasFull
 }
 
 // WriteLine writes the capture as a document of one line, without its stacks.

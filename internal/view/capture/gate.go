@@ -9,6 +9,7 @@ import (
 type gate struct {
 	Pause time.Duration // between two, at least
 	Limit int           // how many, at most
+	Full  func() bool   // there is no room for one now; nil: there always is
 
 	lock   sync.Mutex
 	any    bool
@@ -21,7 +22,7 @@ type gate struct {
 func (g *gate) Pass(now time.Duration) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	if g.passed >= g.Limit || g.any && now-g.last < g.Pause {
+	if g.passed >= g.Limit || g.any && now-g.last < g.Pause || g.Full != nil && g.Full() {
 		g.missed++
 		return false
 	}
