@@ -15,6 +15,8 @@ import (
 type profileOptions struct {
 	chosenWorkers
 	profiles.Options
+	pushFlags
+	continuousOptions
 	duration           time.Duration
 	evidence           evidenceFlags
 	format, out, title string
@@ -72,7 +74,12 @@ A FILE that --format json wrote, or a record with what 'moonlap bench
 
 --diff compares two such files, and --baseline FILE compares one with what is
 sampled now. The result has the lines, functions and stacks whose share differs
-by more than sampling error. Its formats are html, svg, folded and json.`
+by more than sampling error. Its formats are html, svg, folded and json.
+
+--push sends the profile to Pyroscope or Parca. --continuous goes on until
+Ctrl-C and makes a profile every 10 s, which are sent, or written into the folder
+--out. While the server is away up to 360 of them wait; then the oldest go. Ctrl-C
+sends what is left.`
 
 const profileExamples = `  moonlap profile --pid 4711 --out profile.html
   moonlap profile --all --duration 30s --out profile.pprof
@@ -90,7 +97,10 @@ const profileExamples = `  moonlap profile --pid 4711 --out profile.html
   moonlap profile --all --out before.json
   moonlap profile --all --baseline before.json --out changed.html
   moonlap profile --diff before.json after.json --out changed.html
-  moonlap profile today.jsonl --case upper --out upper.html`
+  moonlap profile today.jsonl --case upper --out upper.html
+  moonlap profile --all --push http://127.0.0.1:4040/ingest
+  moonlap profile --all --continuous --push http://127.0.0.1:4040/ingest
+  moonlap profile --all --continuous --out profiles --keep 360`
 
 func newProfileCommand(sys Sys) *cobra.Command {
 	var o profileOptions
@@ -111,6 +121,9 @@ func newProfileCommand(sys Sys) *cobra.Command {
 			if o.Stalls > 0 && !cmd.Flags().Changed("hz") {
 				o.Hz = profiles.HzFor(o.Stalls)
 			}
+			if o.continuous && o.Stalls == 0 && !cmd.Flags().Changed("hz") {
+				o.Hz = continuousHz
+			}
 			switch {
 			case o.diff:
 				return o.diffs(cmd.Context(), sys, args[0], args[1])
@@ -121,7 +134,7 @@ func newProfileCommand(sys Sys) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	o.addFlags(f)
+	o.chosenWorkers.addFlags(f)
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "how long to profile; a command until it ends,\nunless given")
 	f.Float64Var(&o.Hz, "hz", 99, "samples of each worker a second; through eBPF,\na second of its CPU time")
 	f.StringVar(&o.By, "by", profiles.Auto, "ebpf, ptrace, or auto, which is eBPF where it\nworks")
@@ -136,6 +149,8 @@ func newProfileCommand(sys Sys) *cobra.Command {
 	f.StringVar(&o.ofCase, "case", "", "`NAME` of the case, where a record holds several")
 	f.BoolVar(&o.diff, "diff", false, "compare the profiles BEFORE and AFTER, JSON files\nof this command")
 	f.StringVar(&o.baseline, "baseline", "", "compare with the profile in `FILE`, as --diff does")
+	o.continuousOptions.addFlags(f)
+	o.pushFlags.addFlags(f)
 	f.BoolVar(&o.lines, "lines", false, "in a difference, tell a function's lines apart:\nthey move when a file is edited")
 	return cmd
 }
@@ -165,6 +180,12 @@ func (o *profileOptions) check(args []string) error {
 	}
 	if err := o.Check(len(args) > 0, o.command != nil); err != nil {
 		return usageError(err)
+	}
+	if err := o.name(o.command); err != nil {
+		return err
+	}
+	if o.continuous {
+		return o.checkContinuous(args)
 	}
 	if o.out == "" && o.format == "json" {
 		o.out = "-" // as every command's --format json has it

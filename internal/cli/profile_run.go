@@ -18,7 +18,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) (err error) {
 			return err
 		}
 	}
-	if o.out != "" && o.out != "-" { // before the time is spent
+	if o.out != "" && o.out != "-" && !o.continuous { // before the time is spent
 		if err := writableFolder(o.out); err != nil {
 			return err
 		}
@@ -34,6 +34,9 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) (err error) {
 		return err
 	}
 	defer way.Close()
+	if o.continuous {
+		return runContinuous(ctx, sys, &o, way)
+	}
 	if baseline != nil && way.Unit() != "" {
 		return usageErrorf("--baseline compares samples, and %s is about time: with --by ptrace it has samples", o.Mode.Name)
 	}
@@ -55,7 +58,7 @@ func runProfile(ctx context.Context, sys Sys, o profileOptions) (err error) {
 	if baseline != nil {
 		err = o.writeDiff(sys, baseline, out)
 	} else {
-		err = o.write(sys, out)
+		err = o.deliver(sys, out)
 	}
 	switch {
 	case err != nil:
@@ -101,7 +104,7 @@ func (o *profileOptions) again(ctx context.Context, sys Sys, file string) error 
 	if o.title != "" {
 		p.Title = o.title
 	}
-	return o.write(sys, p)
+	return o.deliver(sys, p)
 }
 
 // diffs compares two files instead of sampling workers.

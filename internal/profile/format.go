@@ -3,19 +3,29 @@ package profile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
 // Formats are the names of the formats that Write knows.
 var Formats = []string{"html", "svg", "pprof", "folded", "speedscope", "json"}
 
+// endings are those of files, the usual one of a format before others.
+var endings = []struct{ ending, format string }{
+	{".speedscope.json", "speedscope"},
+	{".html", "html"}, {".svg", "svg"}, {".folded", "folded"}, {".json", "json"},
+	{".pprof", "pprof"}, {".pb.gz", "pprof"}, {".prof", "pprof"},
+}
+
+// EndingOf is the ending of files of a format.
+func EndingOf(format string) string {
+	i := slices.IndexFunc(endings, func(e struct{ ending, format string }) bool { return e.format == format })
+	return endings[i].ending
+}
+
 // FormatOf is the format that a file's name asks for, or "".
 func FormatOf(file string) string {
-	for _, known := range []struct{ ending, format string }{
-		{".speedscope.json", "speedscope"},
-		{".html", "html"}, {".svg", "svg"}, {".folded", "folded"}, {".json", "json"},
-		{".pprof", "pprof"}, {".pb.gz", "pprof"}, {".prof", "pprof"},
-	} {
+	for _, known := range endings {
 		if strings.HasSuffix(strings.ToLower(file), known.ending) {
 			return known.format
 		}

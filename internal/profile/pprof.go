@@ -16,6 +16,7 @@ func (p *Profile) WritePprof(to io.Writer) error {
 		},
 		functions: map[code]*profile.Function{}, locations: map[Frame]*profile.Location{}, mappings: map[string]*profile.Mapping{},
 	}
+	out.SampleType = p.PprofTypes()
 	values := out.count(p)
 	for _, s := range p.Stacks {
 		sample := &profile.Sample{Value: values(s), Label: map[string][]string{}}
@@ -48,30 +49,50 @@ type code struct {
 	line, last     int // of a range
 }
 
+// PprofTypes are what the profile counts, as pprof has it, by the names that Go's profiles of CPU time, the heap and blocking have. The
+// last is the usual one.
+func (p *Profile) PprofTypes() []*profile.ValueType {
+	named := func(names ...string) (all []*profile.ValueType) { // pairs of a type and a unit
+		for i := 0; i < len(names); i += 2 {
+			all = append(all, &profile.ValueType{Type: names[i], Unit: names[i+1]})
+		}
+		return all
+	}
+	switch {
+	case p.Mode == Allocations:
+		return named("alloc_objects", "count", "alloc_space", "bytes")
+	case p.Unit == Bytes:
+		return named("inuse_space", "bytes")
+	case p.Unit == Time && p.Mode == wall:
+		return named("wall", "nanoseconds")
+	case p.Unit == Time:
+		return named("delay", "nanoseconds")
+	case p.Mode == wall:
+		return named("samples", "count", "wall", "nanoseconds")
+	case p.Mode == offCPU:
+		return named("samples", "count", "delay", "nanoseconds")
+	}
+	return named("samples", "count", "cpu", "nanoseconds")
+}
+
+// Modes that are not about CPU time.
+const (
+	wall   = "wall"
+	offCPU = "off-cpu"
+)
+
 // count says what the profile counts, and returns a stack's values of that.
 func (out *goProfile) count(p *Profile) (values func(Stack) []int64) {
-	period := p.Period.Nanoseconds()
-	count := func(s Stack) []int64 { return []int64{s.Count} }
-	named := func(period int64, names ...string) { // pairs of a type and a unit; the last is the usual one
-		for i := 0; i < len(names); i += 2 {
-			out.PeriodType = &profile.ValueType{Type: names[i], Unit: names[i+1]}
-			out.SampleType = append(out.SampleType, out.PeriodType)
-		}
-		out.DefaultSampleType, out.Period = out.PeriodType.Type, period
-	}
-	switch { // by the names that Go's profiles of the heap, and of blocking, have
+	out.PeriodType = out.SampleType[len(out.SampleType)-1]
+	out.DefaultSampleType, out.Period = out.PeriodType.Type, 1
+	switch {
 	case p.Mode == Allocations:
-		named(1, "alloc_objects", "count", "alloc_space", "bytes")
 		return func(s Stack) []int64 { return []int64{s.Objects, s.Count} }
-	case p.Unit == Bytes:
-		named(1, "inuse_space", "bytes")
-		return count
-	case p.Unit == Time:
-		named(1, "delay", "nanoseconds")
-		return count
+	case p.Unit == Bytes, p.Unit == Time:
+		return func(s Stack) []int64 { return []int64{s.Count} }
 	}
-	named(period, "samples", "count", "time", "nanoseconds")
-	return func(s Stack) []int64 { return []int64{s.Count, s.Count * period} }
+	out.Period = p.Period.Nanoseconds()
+	return func(s Stack) []int64 { return []int64{s.Count, s.Count * out.Period} }
 }
 
 func (out *goProfile) location(f Frame) *profile.Location {
