@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +48,25 @@ func TestJoin(t *testing.T) {
 		}
 		if i > 0 && f.Heat.Share > r.Findings[i-1].Heat.Share {
 			t.Errorf("%s:%d is hotter than what stands before it", f.File, f.Line)
+		}
+	}
+}
+
+// TestJoinOfAnotherFile: a file of the same name that is on this machine, or of lua-resty-core, is another one; a link is the same.
+func TestJoinOfAnotherFile(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, map[string]string{"app/request.lua": "return 1\n", "lib/request.lua": "return 2\n"})
+	if err := os.Symlink(filepath.Join(folder, "app"), filepath.Join(folder, "deployed")); err != nil {
+		t.Fatal(err)
+	}
+	linted := filepath.Join(folder, "app/request.lua")
+	r := Report{sources: []source{{linted, Request}}}
+	for named, want := range map[string]string{
+		linted: linted, filepath.Join(folder, "deployed/request.lua"): linted, "/srv/elsewhere/request.lua": linted,
+		filepath.Join(folder, "lib/request.lua"): "", "/opt/share/resty/core/request.lua": "",
+	} {
+		if got, _ := r.sourceOf(named); got != want {
+			t.Errorf("%s is taken for %q, not %q", named, got, want)
 		}
 	}
 }

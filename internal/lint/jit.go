@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,10 +91,24 @@ func (r *Report) sourceOf(named string) (file, class string) {
 			several = true
 		}
 	}
-	if several {
+	if several || most == 1 && another(named, file) {
 		return "", ""
 	}
 	return file, class
+}
+
+// another reports whether a profile's file is known to be another than the linted one, with which it shares only its last name:
+// it is on this machine, too, or it is of lua-resty-core, which runs in every nginx with Lua.
+func another(named, linted string) bool {
+	if strings.Contains(filepath.ToSlash(named), "/resty/core/") {
+		return true
+	}
+	a, err := os.Stat(named)
+	if err != nil || !filepath.IsAbs(named) {
+		return false
+	}
+	b, err := os.Stat(linted)
+	return err == nil && !os.SameFile(a, b)
 }
 
 // guess is what is known of a line without a profile, beyond its class.
