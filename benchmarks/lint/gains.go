@@ -43,16 +43,14 @@ type prediction struct {
 	ns               float64
 }
 
-// add takes independent errors together. Tail calls that one time may be of count once.
+// add takes independent errors together.
 func (p *prediction) add(list []finding) {
 	below, above := 0.0, 0.0
-	tails := map[float64]bool{}
 	for _, f := range list {
 		p.findings++
-		if f.Gain == nil || f.Heat.Alike > 0 && tails[f.Heat.Share] {
+		if f.Gain == nil {
 			continue
 		}
-		tails[f.Heat.Share] = f.Heat.Alike > 0
 		p.share += f.Gain.Share
 		p.ns += f.Gain.NS
 		below += (f.Gain.Share - f.Gain.Low) * (f.Gain.Share - f.Gain.Low)

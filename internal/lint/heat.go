@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/profile"
+	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
@@ -93,13 +94,15 @@ type Gain struct {
 	NS    float64 `json:"ns_per_request,omitempty"` // 0: how many requests there were is not known
 }
 
-// gainOf is what there is to gain where a line has that share of n samples.
-func gainOf(share float64, n int, p *Price, perRequest float64) *Gain {
+// gainOf is what there is to gain where a line has such a share of n samples.
+func gainOf(of tail, n int, p *Price, perRequest float64) *Gain {
 	part := func(difference float64) float64 { return min(1, max(0, difference/max(p.Bad, 1e-9))) }
-	seen := estimate.Share(min(n, int(math.Round(share*float64(n)))), n)
-	g := Gain{Share: share * part(p.Difference.Estimate)}
-	g.Low = min(g.Share, seen.Low*part(slices.Min(append([]float64{p.Difference.Low}, p.Runs...))))
-	g.High = max(g.Share, seen.High*part(slices.Max(append([]float64{p.Difference.High}, p.Runs...))))
+	seen := func(share float64) record.Interval {
+		return estimate.Share(min(n, int(math.Round(share*float64(n)))), n)
+	}
+	g := Gain{Share: of.share * part(p.Difference.Estimate)}
+	g.Low = min(g.Share, seen(of.least).Low*part(slices.Min(append([]float64{p.Difference.Low}, p.Runs...))))
+	g.High = max(g.Share, seen(of.most).High*part(slices.Max(append([]float64{p.Difference.High}, p.Runs...))))
 	g.NS = g.Share * perRequest
 	return &g
 }
@@ -122,9 +125,11 @@ func (r *Report) Join(m Measured, on []Rule) {
 		if f.directive {
 			continue // no code of a profile's
 		}
-		f.Heat.From, f.Heat.Share = "profile", heat[place{f.File, f.Line}]+tails[i]
+		own, of := heat[place{f.File, f.Line}], tails[i]
+		of = tail{own + of.share, own + of.least, own + of.most}
+		f.Heat.From, f.Heat.Share = "profile", of.share
 		if p := f.Price; p != nil && !p.Silences() && f.Heat.Share > 0 {
-			f.Gain = gainOf(f.Heat.Share, int(m.Profile.Total()), p, m.PerRequest)
+			f.Gain = gainOf(of, int(m.Profile.Total()), p, m.PerRequest)
 		}
 	}
 }

@@ -8,17 +8,20 @@ import (
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
+// A tail is a tail call's share of the time: how much it is likely to be, and at least and at most.
+type tail struct{ share, least, most float64 }
+
 // tails is the time of tail calls, by finding. While `return f(…)` runs, the function that it stands in is gone from the stack, so a
 // profile has its time at the line that called this function. There, what is called is not what the line names: that gives it away.
-// Where several tail calls may be meant, each gets all of the time, as an upper bound.
-func (r *Report) tails(stacks []hot) map[int]float64 {
+// Where several tail calls may be meant, they share the time, and each may have all of it or none.
+func (r *Report) tails(stacks []hot) map[int]tail {
 	var candidates []int
 	for i, f := range r.Findings {
 		if f.Heat.Tail != "" {
 			candidates = append(candidates, i)
 		}
 	}
-	time, unsure := map[int]float64{}, map[int]float64{}
+	time := map[int]tail{}
 	if len(candidates) == 0 {
 		return time
 	}
@@ -38,14 +41,15 @@ func (r *Report) tails(stacks []hot) map[int]float64 {
 			meant = named
 		}
 		for _, i := range meant {
-			time[i] += s.share
-			if len(meant) > 1 {
-				unsure[i] += s.share
+			t := time[i]
+			t.share += s.share / float64(len(meant))
+			t.most += s.share
+			if len(meant) == 1 {
+				t.least += s.share
 			}
-			if unsure[i] > time[i]/2 {
+			time[i] = t
+			if r.Findings[i].Heat.Alike = 0; t.least < t.share/2 {
 				r.Findings[i].Heat.Alike = len(meant) - 1
-			} else {
-				r.Findings[i].Heat.Alike = 0
 			}
 		}
 	}
@@ -55,9 +59,19 @@ func (r *Report) tails(stacks []hot) map[int]float64 {
 // runs reports whether a frame is of a function, as code names it: "ngx.re.gsub", whose parts are in resty.core.
 func runs(f *profile.Frame, function string) bool {
 	if strings.HasPrefix(function, "ngx.re.") {
-		return strings.HasSuffix(f.File, "resty/core/regex.lua")
+		return strings.HasSuffix(f.File, "resty/core/regex.lua") && family(f.Function) == family(last(function))
 	}
 	return last(f.Function) == last(function)
+}
+
+// family is which functions of ngx.re a part of resty.core serves, by its name: "re_sub_str_helper" is of sub and gsub.
+func family(function string) string {
+	for _, of := range []string{"gmatch", "sub"} {
+		if strings.Contains(function, of) {
+			return of
+		}
+	}
+	return "match"
 }
 
 // calls reports whether a line calls a function of that name.
