@@ -37,7 +37,7 @@ func chunkOf(what uint32, address uint64, bytes []byte) []byte {
 func FuzzSnapshot(f *testing.F) {
 	f.Add(momentOf(OnCPU, chunkOf(chunkStack, 0x7ffe0000, make([]byte, 64)), chunkOf(chunkCoroutine, 0x1000, make([]byte, 128)), chunkOf(chunkFrame, 0x2000, make([]byte, 32))), uint64(16), uint64(0x1010))
 	f.Add(momentOf(Back, chunkOf(chunkKernel, 0, make([]byte, 24)), chunkOf(chunkTimes, 0, make([]byte, 24))), uint64(0), uint64(0))
-	f.Add(momentOf(Resumed, chunkOf(chunkRun, 0, make([]byte, 64)), chunkOf(chunkReturns, 0, make([]byte, 56))), uint64(1)<<63, ^uint64(0))
+	f.Add(momentOf(17, chunkOf(chunkOwn, 0, make([]byte, 64)), chunkOf(chunkReturns, 0, make([]byte, 56))), uint64(1)<<63, ^uint64(0))
 	f.Add(momentOf(Turn, chunkOf(chunkTimes, 0, make([]byte, 8))), uint64(8), uint64(8))
 	f.Add([]byte{}, uint64(0), uint64(0))
 	f.Fuzz(func(t *testing.T, b []byte, stack, address uint64) {

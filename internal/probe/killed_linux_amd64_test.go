@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
@@ -26,25 +27,35 @@ import (
 // The functions of the C library that stand for nginx's: no probe is called while the program sleeps.
 const locking, unlocking = "pthread_mutex_lock", "pthread_mutex_unlock"
 
-// probeLibrary probes the C library of a process as --resumes and --locks probe nginx.
-func probeLibrary(source *probe.Source, pid int) error {
+// probeLibrary probes the C library of a process at the entry and the return of functions, as --resumes and --locks probe nginx. The
+// programs and the probes have to be kept: they are closed when nothing refers to them.
+func probeLibrary(pid int) ([]*ebpf.Program, *probe.Uprobes, error) {
 	library, _, err := libraryOf(pid)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	target := probe.ResumeTarget{PID: pid, Program: library}
-	for _, name := range []string{locking, unlocking} {
-		at, err := offsetOf(library, name)
+	spec := &ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "MIT", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}}
+	if probe.HaveMulti() {
+		spec.AttachType = ebpf.AttachTraceUprobeMulti
+	}
+	var programs []*ebpf.Program
+	var sites []probe.Site
+	for _, returns := range []bool{true, false} {
+		program, err := ebpf.NewProgram(spec)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		target.Functions = append(target.Functions, probe.ResumeFunction{Offset: at, Given: probe.GivenHandler})
+		programs = append(programs, program)
+		for _, name := range []string{locking, unlocking} {
+			at, err := offsetOf(library, name)
+			if err != nil {
+				return nil, nil, err
+			}
+			sites = append(sites, probe.Site{Program: program, Offset: at, Returns: returns})
+		}
 	}
-	runs, err := source.Resumes(target)
-	if err != nil {
-		return err
-	}
-	return runs.Attach()
+	probes := &probe.Uprobes{PID: pid, File: library, What: "the C library"}
+	return programs, probes, probes.Attach(sites...)
 }
 
 // offsetOf is how far a function's code is from the beginning of its file.
@@ -113,7 +124,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	// Clocks of processors, of the scheduler and of system calls; probes at the entry and the return of functions.
-	if len(held["prog_id"]) < 8 || len(held["link_id"]) < 7 || len(held["map_id"]) < 10 {
+	if len(held["prog_id"]) < 8 || len(held["link_id"]) < 7 || len(held["map_id"]) < 8 {
 		t.Fatalf("the profiler has %v", held)
 	}
 	if now := codeOf(t, pid); bytes.Equal(now, before) {

@@ -55,8 +55,7 @@ enum kind {
     BLOCKED = 2, /* it is put to sleep; value: the system call, and above it the kernel's state of the task */
     BACK = 3,    /* it runs again after that; value: ns that it was away */
     TURN = 4,    /* a long turn of the event loop has ended; value: its ns */
-    ALLOCATES = 16, /* Lua asks for memory; value: see alloc.h */
-    RAN = 17,       /* a run of Lua has taken long; it has a chunk RUN */
+    /* from 16 on: those of kinds of evidence */
 };
 
 /* The registers that walking stacks needs; and rdi, a function's first argument. */
@@ -89,7 +88,7 @@ enum what {
     KERNEL = 4,    /* return addresses in the kernel, innermost first */
     TIMES = 5,     /* struct times */
     RETURNS = 16,  /* see returns.h */
-    RUN = 17,      /* struct run: see resume.h */
+    OWN = 17,      /* what else a kind of evidence has to say */
 };
 
 /* A chunk is so many bytes of memory; they follow, and after them, at a multiple of 8, the next one. */

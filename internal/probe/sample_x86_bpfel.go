@@ -19,42 +19,10 @@ type sampleCounts struct {
 	Lost  uint64
 }
 
-type sampleMoment struct {
-	_         structs.HostLayout
-	Bytes     uint32
-	Kind      uint16
-	Flags     uint16
-	Worker    uint32
-	Thread    uint32
-	Time      uint64
-	Value     uint64
-	Unread    uint32
-	Unused    uint32
-	Registers struct {
-		_   structs.HostLayout
-		Rip uint64
-		Rsp uint64
-		Rbp uint64
-		Rbx uint64
-		Rdx uint64
-		R12 uint64
-		R13 uint64
-		R14 uint64
-		R15 uint64
-		Rdi uint64
-	}
-}
-
 type sampleSampled struct {
 	_      structs.HostLayout
 	Period uint64
 	Number uint64
-}
-
-type sampleScratch struct {
-	_      structs.HostLayout
-	Moment sampleMoment
-	Chunks [65536]uint8
 }
 
 type sampleWorker struct {

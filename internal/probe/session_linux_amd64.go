@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -26,10 +27,8 @@ type Session struct {
 	lock     sync.Mutex
 	sources  []*Source // by number; nil: closed
 	clocks   map[time.Duration]clock
-	sleeping *sleeping // nil: nobody wants it
-
-	allocating *allocating
-	resuming   *resuming
+	sleeping *sleeping            // nil: nobody wants it
+	beside   map[string]io.Closer // programs that kinds of evidence have loaded, by their names: see Beside
 }
 
 // Open loads the programs, and tries to attach one. Its error tells what is missing on this machine, to
@@ -50,7 +49,7 @@ func Open() (*Session, error) {
 	spec.Maps[sampleMapScratches].MaxEntries = uint32(processors)
 	spec.Maps[sampleMapWorkers].MaxEntries = mostWorkers
 	spec.Maps[sampleMapTallies].MaxEntries = mostWorkers
-	s := &Session{ended: make(chan struct{}), clocks: map[time.Duration]clock{}}
+	s := &Session{ended: make(chan struct{}), clocks: map[time.Duration]clock{}, beside: map[string]io.Closer{}}
 	if err := spec.LoadAndAssign(&s.objects, nil); err != nil {
 		return nil, Explain("load the programs", err)
 	}
@@ -86,11 +85,8 @@ func (s *Session) Close() error {
 	if s.sleeping != nil {
 		err = errors.Join(err, s.sleeping.close())
 	}
-	if s.allocating != nil {
-		err = errors.Join(err, s.allocating.objects.Close())
-	}
-	if s.resuming != nil {
-		err = errors.Join(err, s.resuming.objects.Close())
+	for _, programs := range s.beside {
+		err = errors.Join(err, programs.Close())
 	}
 	return errors.Join(err, s.objects.Close())
 }

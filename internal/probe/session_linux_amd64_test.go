@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/luajit"
@@ -52,12 +53,18 @@ func TestMain(m *testing.M) {
 			if s, err = session.Attach(target(n), 100); err == nil {
 				err = s.Sleeps(time.Millisecond, probe.Running)
 			}
-			if err == nil {
-				err = probeLibrary(s, n)
-			}
+		}
+		var programs []*ebpf.Program
+		var probes *probe.Uprobes
+		if err == nil {
+			programs, probes, err = probeLibrary(n)
 		}
 		fmt.Println("attached", err)
-		select {}
+		for { // and keeps them
+			time.Sleep(time.Hour)
+			runtime.KeepAlive(programs)
+			runtime.KeepAlive(probes)
+		}
 	}
 	os.Exit(m.Run())
 }

@@ -14,10 +14,6 @@ type (
 	Session struct{}
 	// A Source is the snapshots of one worker.
 	Source struct{}
-	// An AllocationProbe counts what one worker's Lua allocates.
-	AllocationProbe struct{}
-	// A ResumeProbe times how long one worker runs Lua.
-	ResumeProbe struct{}
 )
 
 var errElsewhere = fmt.Errorf("%w: moonlap has programs for Linux on x86-64 only", ErrUnsupported)
@@ -66,42 +62,3 @@ func (s *Source) Threads() error { return nil }
 
 // Detach does nothing.
 func (s *Source) Detach() {}
-
-// Allocations fails.
-func (s *Source) Allocations(AllocationTarget) (*AllocationProbe, error) { return nil, errElsewhere }
-
-// Each is 0.
-func (p *AllocationProbe) Each() time.Duration { return 0 }
-
-// Attach fails.
-func (p *AllocationProbe) Attach() error { return errElsewhere }
-
-// Detach does nothing.
-func (p *AllocationProbe) Detach() {}
-
-// Open fails.
-func (p *AllocationProbe) Open(float64) error { return errElsewhere }
-
-// Shut does nothing.
-func (p *AllocationProbe) Shut() error { return nil }
-
-// Read is nothing.
-func (p *AllocationProbe) Read() (Allocated, error) { return Allocated{}, nil }
-
-// Runs fails.
-func (s *Source) Resumes(ResumeTarget) (*ResumeProbe, error) { return nil, errElsewhere }
-
-// Attach fails.
-func (p *ResumeProbe) Attach() error { return errElsewhere }
-
-// Detach does nothing.
-func (p *ResumeProbe) Detach() {}
-
-// Each is 0.
-func (p *ResumeProbe) Each() time.Duration { return 0 }
-
-// Cost is nothing.
-func (p *ResumeProbe) Cost() (ResumeCost, error) { return ResumeCost{}, nil }
-
-// Read is empty.
-func (p *ResumeProbe) Read() ([]PhaseResumes, error) { return nil, nil }

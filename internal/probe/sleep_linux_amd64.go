@@ -30,15 +30,11 @@ func (s *Session) loadSleeping() (*sleeping, error) {
 	}
 	spec.Maps[sleepMapTasks].MaxEntries = mostWorkers
 	spec.Maps[sleepMapStates].MaxEntries = mostWorkers
-	shared := map[string]*ebpf.Map{
-		sleepMapRing: s.objects.Ring, sleepMapScratches: s.objects.Scratches, sleepMapTallies: s.objects.Tallies,
-		sleepMapWorkers: s.objects.Workers,
-	}
-	for name, m := range shared {
-		spec.Maps[name].MaxEntries = m.MaxEntries()
-	}
+	spec.Maps[sleepMapScratches].MaxEntries = s.objects.Scratches.MaxEntries()
+	shared := s.shared(spec)
+	shared.MapReplacements[sleepMapScratches] = s.objects.Scratches
 	var loaded sleeping
-	if err := spec.LoadAndAssign(&loaded.objects, &ebpf.CollectionOptions{MapReplacements: shared}); err != nil {
+	if err := spec.LoadAndAssign(&loaded.objects, shared); err != nil {
 		return nil, Explain("load the programs for the scheduler", err)
 	}
 	s.sleeping = &loaded

@@ -13,42 +13,6 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type sleepCounts struct {
-	_     structs.HostLayout
-	Taken uint64
-	Lost  uint64
-}
-
-type sleepScratch struct {
-	_      structs.HostLayout
-	Moment struct {
-		_         structs.HostLayout
-		Bytes     uint32
-		Kind      uint16
-		Flags     uint16
-		Worker    uint32
-		Thread    uint32
-		Time      uint64
-		Value     uint64
-		Unread    uint32
-		Unused    uint32
-		Registers struct {
-			_   structs.HostLayout
-			Rip uint64
-			Rsp uint64
-			Rbp uint64
-			Rbx uint64
-			Rdx uint64
-			R12 uint64
-			R13 uint64
-			R14 uint64
-			R15 uint64
-			Rdi uint64
-		}
-	}
-	Chunks [65536]uint8
-}
-
 type sleepState struct {
 	_         structs.HostLayout
 	LongTurn  uint64
@@ -76,29 +40,6 @@ type sleepState struct {
 	Longest   uint64
 	Turns     [449]uint32
 	Unused    uint32
-}
-
-type sleepWorker struct {
-	_           structs.HostLayout
-	Global      uint64
-	AsmFrom     uint64
-	AsmTo       uint64
-	StackEnd    uint64
-	Clock       uint64
-	VmState     uint64
-	Current     uint64
-	JitBase     uint64
-	GlobalState uint64
-	Base        uint64
-	Top         uint64
-	Stack       uint64
-	Cframe      uint64
-	Request     uint64
-	Uri         uint64
-	Context     uint64
-	Phase       uint64
-	Other       uint64
-	Exit        uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -20,9 +20,7 @@ const (
 	Blocked Kind = 2 // it is put to sleep: see Snapshot.Call
 	Back    Kind = 3 // it runs again after that, Value ns later: see Snapshot.Slept, Queued
 	Turn    Kind = 4 // a turn of the event loop has ended, after Value ns
-
-	Allocates Kind = 16 // Lua asks for memory: see Snapshot.Allocation
-	Resumed   Kind = 17 // a resume has taken long: see Snapshot.Resume
+	// from 16 on: those of kinds of evidence
 )
 
 // Flags and kinds of chunks, as in moment.h.
@@ -36,7 +34,7 @@ const (
 	chunkKernel    = 4
 	chunkTimes     = 5
 	chunkReturns   = 16
-	chunkRun       = 17
+	chunkOwn       = 17
 
 	headSize  = 120
 	chunkSize = 16
@@ -60,7 +58,8 @@ type Snapshot struct {
 	Slept, Queued time.Duration
 	Events        int
 
-	Resume *Resume // of the kind Ran
+	Own       []byte // what a kind of evidence has to say besides
+	Coroutine uint64 // address of the coroutine whose frames were copied last; 0: none
 
 	chunks []chunk            // sorted by address
 	absent []process.Interval // that the walk would read next, and which no later reading can replace
@@ -134,11 +133,8 @@ func (m *Snapshot) decodeChunks(b []byte, stack uint64) error {
 		case chunkReturns:
 			returns = c.bytes
 			continue
-		case chunkRun:
-			var err error
-			if m.Resume, err = decodeResume(c.bytes); err != nil {
-				return err
-			}
+		case chunkOwn:
+			m.Own = c.bytes
 			continue
 		case chunkStack: // beyond it are other memory and later snapshots
 			const reach = 1 << 20
@@ -148,9 +144,7 @@ func (m *Snapshot) decodeChunks(b []byte, stack uint64) error {
 			if stack+8 > uint64(len(c.bytes)) {
 				return fmt.Errorf("%w: a coroutine of %d bytes", errSnapshot, len(c.bytes))
 			}
-			if m.Resume != nil {
-				m.Resume.Coroutine = c.address
-			}
+			m.Coroutine = c.address
 			bottom := le.Uint64(c.bytes[stack:])
 			m.absent = append(m.absent, process.Interval{From: bottom, To: bottom})
 		case chunkFrame: // what lies between it and the bottom has not been copied yet

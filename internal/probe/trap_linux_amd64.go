@@ -27,28 +27,15 @@ func threadTime() (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// trapCost measures on this process what it costs an allocation that it is counted: the way into the kernel, its programs, and
-// the way out.
-func (a *allocating) trapCost() (time.Duration, error) {
-	return trapTime(func(pid int, program string, offset uint64) (*AllocationProbe, error) {
-		p := a.probe(AllocationTarget{PID: pid, Program: program, Offset: offset}, mostWorkers)
-		err := p.Attach()
-		if err == nil {
-			const seldom = 1 << 31 // bytes: it is not looked at
-			err = p.Open(seldom)
-		}
-		return p, err
-	})
-}
-
-// trapTime is how much longer a function takes this process when it is probed; attach has it probed, at an offset of a file.
-func trapTime[P interface{ Detach() }](attach func(pid int, program string, offset uint64) (P, error)) (time.Duration, error) {
+// trapTime is how much longer a function takes this process when it is probed: the way into the kernel, its programs, and the way
+// out. attach has it probed, at an offset of a file.
+func trapTime(attach func(pid int, file string, offset uint64) (detach func(), err error)) (time.Duration, error) {
 	file, offset, err := trapPlace()
 	if err != nil {
 		return 0, fmt.Errorf("what a trap costs: %w", err)
 	}
-	p, err := attach(os.Getpid(), file, offset)
-	defer p.Detach()
+	detach, err := attach(os.Getpid(), file, offset)
+	defer detach()
 	if err != nil {
 		return 0, err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence/collector"
-	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -54,7 +53,7 @@ func (r *Result) estimate(windows []window, whole collector.Ledger) {
 // A taken is a sample, and what Lua allocated at it.
 type taken struct {
 	sample.Sample
-	probe.Allocation
+	allocation
 }
 
 // weigh tells for how much of the whole time each sample stands: its bytes and objects are what the windows have counted, split

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/moonlap/moonlap/internal/evidence/collector"
-	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -94,7 +93,7 @@ func TestAllocationEstimate(t *testing.T) {
 			length := time.Duration(rapid.Int64Range(1e5, int64(stratum)).Draw(t, "window"))
 			blocks := rapid.Int64Range(1, 1e6).Draw(t, "blocks")
 			w := window{from: at, to: at + length, stratum: stratum, books: booked(blocks)}
-			w.Allocated = probe.Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
+			w.Allocated = Allocated{Bytes: uint64(blocks * size), Blocks: uint64(blocks)}
 			windows = append(windows, w)
 			at += stratum
 			outside := rapid.Int64Range(0, 1e7).Draw(t, "blocks outside of the window")
@@ -127,7 +126,7 @@ func TestAllocationEstimate(t *testing.T) {
 // TestAllocationWeigh: samples share what was counted, by their weights; those between windows have none.
 func TestAllocationWeigh(t *testing.T) {
 	at := func(when time.Duration, growth uint64, grew bool) taken {
-		return taken{sample.Sample{Time: when}, probe.Allocation{Growth: growth, Grew: grew, Mean: 1}}
+		return taken{sample.Sample{Time: when}, allocation{Growth: growth, Grew: grew, Mean: 1}}
 	}
 	windows := []window{{from: 10, to: 20, stratum: 20}, {from: 30, to: 40, stratum: 10}}
 	a := Result{Bytes: 900, Objects: 7}

@@ -26,7 +26,7 @@ var Kind = observe.Kind{
 // An observer counts what a worker's Lua allocates, in windows, and takes samples at allocations.
 type observer struct {
 	at        observe.At
-	probe     *probe.AllocationProbe
+	probe     counter
 	cycle     probe.Cycle
 	windows   []window
 	uncounted time.Duration // that detaching has taken from the worker, besides what the kernel has counted
@@ -56,11 +56,11 @@ func observeAllocations(at observe.At) (observe.Observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	allocator, err := at.VM.Allocator(library)
+	function, err := at.VM.Allocator(library)
 	if err != nil {
 		return nil, err
 	}
-	place, err := at.Place(allocator.Function)
+	place, err := at.Place(function.Function)
 	if err != nil {
 		return nil, fmt.Errorf("the function that allocates Lua's memory: %w", err)
 	}
@@ -70,9 +70,9 @@ func observeAllocations(at observe.At) (observe.Observer, error) {
 	}
 	a := &observer{at: at, collector: collector.NewWatch(at.Worker, time.Millisecond, time.Millisecond)}
 	a.cycle = probe.Cycle{Probe: a, Schedule: a, Budget: at.Budget}
-	at.Sampling.Take(probe.Allocates, a.take)
-	a.probe, err = at.Sampling.Source.Allocations(probe.AllocationTarget{
-		PID: at.PID, Program: place.File, Offset: place.Offset + uint64(offset), State: allocator.State,
+	at.Sampling.Take(allocating, a.take)
+	a.probe, err = openCounter(at.Sampling.Source, counterTarget{
+		pid: at.PID, file: place.File, offset: place.Offset + uint64(offset), state: function.State,
 	})
 	return a, err
 }
@@ -86,7 +86,7 @@ func (a *observer) take(m *probe.Snapshot) {
 	if len(s.Stack) > 0 {
 		s.Stack = s.Stack[1:] // the allocator is in every one
 	}
-	a.taken = append(a.taken, taken{s, m.Allocation()})
+	a.taken = append(a.taken, taken{s, allocationAt(m)})
 }
 
 // Run opens windows until ctx ends.

@@ -17,7 +17,7 @@ type window struct {
 	inside   time.Duration    // of that: what the probe took
 	cost     time.Duration    // what it took, before and after included
 	books    collector.Ledger // of LuaJIT
-	probe.Allocated
+	Allocated
 }
 
 func (a *window) length() time.Duration { return a.to - a.from }
@@ -89,7 +89,7 @@ type edge struct {
 	at    time.Duration // since the machine started
 	used  time.Duration // CPU time of the worker
 	books collector.Ledger
-	probe.Allocated
+	Allocated
 }
 
 // edge reads where the worker is. It is not sharp where this program was kept from its processor between two of the readings.
@@ -193,7 +193,7 @@ func (a *observer) Spent() (cost, last time.Duration, err error) {
 	return a.costOf(now) + a.uncounted, 0, err
 }
 
-func (a *observer) costOf(n probe.Allocated) time.Duration {
+func (a *observer) costOf(n Allocated) time.Duration {
 	return time.Duration(n.Traps)*a.each() + n.Looks
 }
 

@@ -40,13 +40,6 @@ type lockTaken struct {
 	Last     uint64
 }
 
-type lockWait struct {
-	_       structs.HostLayout
-	Address uint64
-	Since   uint64
-	Cookie  uint64
-}
-
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.

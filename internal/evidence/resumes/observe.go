@@ -25,7 +25,7 @@ var Kind = observe.Kind{
 type observer struct {
 	*probe.Cycle
 	at     observe.At
-	probe  *probe.ResumeProbe
+	probe  timer
 	unseen []string
 	before Result // what was timed until Result was last asked for
 
@@ -40,16 +40,16 @@ const runThread = "ngx_http_lua_run_thread"
 // runs. Where they begin the module has loaded the code already, or finds it in its cache.
 var callers = []struct {
 	phase     string
-	given     probe.Given
+	given     given
 	functions []string
 }{
-	{"set", probe.GivenChunk, []string{"ngx_http_lua_set_by_chunk"}},
-	{"header_filter", probe.GivenChunk, []string{"ngx_http_lua_header_filter_by_chunk"}},
-	{"body_filter", probe.GivenChunk, []string{"ngx_http_lua_body_filter_by_chunk"}},
-	{"log", probe.GivenHandler, []string{"ngx_http_lua_log_handler_inline", "ngx_http_lua_log_handler_file"}},
-	{"balancer", probe.GivenHandler, []string{"ngx_http_lua_balancer_handler_inline", "ngx_http_lua_balancer_handler_file"}},
-	{"ssl_sess_store", probe.GivenHandler, []string{"ngx_http_lua_ssl_sess_store_handler_inline", "ngx_http_lua_ssl_sess_store_handler_file"}},
-	{"exit_worker", probe.GivenHandler, []string{"ngx_http_lua_exit_worker_by_inline", "ngx_http_lua_exit_worker_by_file"}},
+	{"set", ofChunk, []string{"ngx_http_lua_set_by_chunk"}},
+	{"header_filter", ofChunk, []string{"ngx_http_lua_header_filter_by_chunk"}},
+	{"body_filter", ofChunk, []string{"ngx_http_lua_body_filter_by_chunk"}},
+	{"log", ofHandler, []string{"ngx_http_lua_log_handler_inline", "ngx_http_lua_log_handler_file"}},
+	{"balancer", ofHandler, []string{"ngx_http_lua_balancer_handler_inline", "ngx_http_lua_balancer_handler_file"}},
+	{"ssl_sess_store", ofHandler, []string{"ngx_http_lua_ssl_sess_store_handler_inline", "ngx_http_lua_ssl_sess_store_handler_file"}},
+	{"exit_worker", ofHandler, []string{"ngx_http_lua_exit_worker_by_inline", "ngx_http_lua_exit_worker_by_file"}},
 }
 
 // observeResumes prepares to time a worker's resumes. Its error may be probe.ErrDear.
@@ -58,8 +58,8 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 		return nil, errors.New("its Lua serves no HTTP requests; streams are not timed")
 	}
 	_, phase := at.Phase()
-	t := probe.ResumeTarget{PID: at.PID, PhaseSize: phase}
-	if err := add(at.Worker, &t, runThread, probe.GivenThread, 0); err != nil {
+	t := target{pid: at.PID, phaseSize: phase}
+	if err := add(at.Worker, &t, runThread, ofThread, 0); err != nil {
 		return nil, err
 	}
 	o := &observer{at: at}
@@ -73,14 +73,14 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 	}
 	const trial = 50 * time.Millisecond // requests mostly wait for less
 	o.Cycle = &probe.Cycle{Probe: o, Trial: trial, Budget: at.Budget}
-	at.Sampling.Take(probe.Resumed, o.note)
+	at.Sampling.Take(resumed, o.note)
 	var err error
-	o.probe, err = at.Sampling.Source.Resumes(t)
+	o.probe, err = timing(at.Sampling.Source, t)
 	return o, err
 }
 
 // add adds a function of the Lua module to a target.
-func add(w *worker.Worker, t *probe.ResumeTarget, name string, given probe.Given, phase int) error {
+func add(w *worker.Worker, t *target, name string, how given, phase int) error {
 	place, err := w.PlaceOf(w.Object, name)
 	if err != nil {
 		return err
@@ -89,8 +89,8 @@ func add(w *worker.Worker, t *probe.ResumeTarget, name string, given probe.Given
 	if err != nil {
 		return err
 	}
-	t.Program = place.File
-	t.Functions = append(t.Functions, probe.ResumeFunction{Offset: place.Offset + at, Given: given, Phase: phase})
+	t.file = place.File
+	t.functions = append(t.functions, function{offset: place.Offset + at, given: how, phase: phase})
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (o *observer) Close() {}
 func (o *observer) Spent() (cost, last time.Duration, err error) {
 	c, err := o.probe.Cost()
 	const each = 2 // traps of a resume
-	return time.Duration(c.Traps)*o.each()/each + c.Looks, 0, err
+	return time.Duration(c.traps)*o.each()/each + c.looks, 0, err
 }
 
 // each is what the probe costs a resume.
@@ -115,17 +115,21 @@ func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()
 
 // note takes up a resume that took long.
 func (o *observer) note(m *probe.Snapshot) {
-	r, w := m.Resume, o.at.Worker
+	r, err := runOf(m)
+	if err != nil {
+		return // the kernel writes whole ones
+	}
+	w := o.at.Worker
 	memory := m.Over(w.Process)
 	long := Long{
 		PID: w.PID, Phase: ngxlua.PhaseNamed(r.Phase), URI: sample.RequestAt(w, m, r.Request).URI, Start: r.Start, Whole: r.Whole, Own: r.Own,
-		NoCPU: r.Queued, GoesOn: !r.Begins, Pauses: r.Pauses,
+		NoCPU: r.NoCPU, GoesOn: r.Flags&begins == 0, Pauses: r.Flags&pauses != 0,
 	}
 	vm := w.VM.At(memory)
 	if f, err := vm.Function(r.Code, r.At); r.Code != 0 && err == nil {
 		long.From = w.Named(f).Where()
 	}
-	if frames, err := vm.Suspended(r.Coroutine); r.Coroutine != 0 && err == nil && len(frames) > 0 {
+	if frames, err := vm.Suspended(m.Coroutine); m.Coroutine != 0 && err == nil && len(frames) > 0 {
 		var waits []profile.Frame
 		for _, f := range frames {
 			waits = append(waits, w.Named(f))
@@ -145,15 +149,13 @@ const mostLong = 10
 func (o *observer) Result() (evidence.Result, error) {
 	duty, ran := o.Duty()
 	now := Result{Duty: duty, Each: o.each(), Unseen: o.unseen}
-	phases, err := o.probe.Read()
-	for _, p := range phases {
-		now.Phases = append(now.Phases, Phase{
-			Phase: ngxlua.PhaseNamed(p.Phase), Began: p.Began, NoCPU: p.Queued, Own: p.Own, Whole: p.Whole, Wait: p.Waits,
-		})
+	var err error
+	now.Phases, err = o.probe.Read()
+	for _, p := range now.Phases {
 		now.Count += p.Own.Count
 	}
 	cost, failed := o.probe.Cost()
-	now.Lost = int(cost.Lost)
+	now.Lost = int(cost.lost)
 	out := now.since(o.before)
 	o.before = now
 	out.Workers = []Worker{{PID: o.at.PID, Probed: out.Probed, Phases: out.Phases}}

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/observe"
-	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/runtime/luajittest"
 	"github.com/moonlap/moonlap/internal/runtime/nginxtest"
 	"github.com/moonlap/moonlap/internal/sample"
@@ -286,8 +285,8 @@ func TestResumesUnexported(t *testing.T) {
 	pid, _ := nginxtest.Start(t, nginxtest.Conf{})
 	w := workertest.Open(t, pid)
 	const name = "ngx_http_lua_none"
-	var target probe.ResumeTarget
-	if err := add(w, &target, name, probe.GivenThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
+	var none target
+	if err := add(w, &none, name, ofThread, 0); err == nil || !strings.Contains(err.Error(), "does not export "+name) {
 		t.Error(err)
 	}
 	program := workertest.Await(t, luajittest.Script(t, "while true do end").Process.Pid)

@@ -75,7 +75,9 @@ struct paused {
 #define BEGINS 1
 #define PAUSES 2
 
-/* A run that is told of. */
+#define RAN 17 /* kind of a moment: a run of Lua has taken long; it has a chunk OWN */
+
+/* A run that is reported. */
 struct run {
     u64 since, whole, own, queued, request, code, at;
     u32 context, flags;

@@ -22,6 +22,8 @@ struct heap {
     u64 left;   /* bytes until the next look */
 };
 
+#define ALLOCATES 16 /* kind of a moment: Lua asks for memory */
+
 /* A moment's value: the bytes of the allocation that it was taken at, whether a block grew, and the window's mean. */
 #define GREW_AT 55
 #define MEAN_AT 56

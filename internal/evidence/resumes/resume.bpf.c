@@ -252,7 +252,7 @@ __attribute__((noinline)) int tell(u32 number, const struct run *run) {
     chunk = (struct chunk *)s->chunks;
     chunk->address = 0;
     chunk->size = sizeof *run;
-    chunk->what = RUN;
+    chunk->what = OWN;
     *(struct run *)(chunk + 1) = *run;
     s->moment.bytes = sizeof *chunk + sizeof *run;
     keep_request(s, w, run->request);

@@ -1,0 +1,9 @@
+package allocations
+
+import (
+	"testing"
+
+	"github.com/moonlap/moonlap/internal/probe/probetest"
+)
+
+func TestGenerated(t *testing.T) { probetest.Generated(t, "allocations") }
