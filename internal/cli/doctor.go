@@ -125,10 +125,8 @@ func runDoctor(ctx context.Context, sys Sys, o doctorOptions) error {
 		checks, workers = append(checks, running...), append(workers, abouts...)
 	}
 	if o.json {
-		out := jsontext.NewEncoder(sys.Stdout)
-		out.SetIndent("", "  ")
 		all := doctored{record.Schema, "doctor", machine.Env, append([]record.Runtime{}, found...), workers, checks}
-		if err := out.Encode(all); err != nil {
+		if err := jsontext.Write(sys.Stdout, all); err != nil {
 			return err
 		}
 	} else if err := writeChecks(sys, checks); err != nil {

@@ -57,9 +57,7 @@ func runNoise(ctx context.Context, sys Sys, o doctorOptions) error {
 	}
 	keepBest(sys, seen, rec)
 	if o.json {
-		out := jsontext.NewEncoder(sys.Stdout)
-		out.SetIndent("", "  ")
-		return out.Encode(noised{record.Schema, "noise", n.NS, n.Share, append([]float64{}, n.Stretches...), n.SlowerLow, n.SlowerHigh, n.Course})
+		return jsontext.Write(sys.Stdout, noised{record.Schema, "noise", n.NS, n.Share, append([]float64{}, n.Stretches...), n.SlowerLow, n.SlowerHigh, n.Course})
 	}
 	p := ui.NewPage(reportOptions(sys))
 	p.Para("", noiseText(p, n), lipgloss.NewStyle())

@@ -232,9 +232,7 @@ func (p *gateProof) judge(o *gateOptions) {
 
 func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	if o.shared.format == "json" {
-		enc := jsontext.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(p)
+		return jsontext.Write(w, p)
 	}
 	rate := func(iv record.Interval) string {
 		return fmt.Sprintf("%.0f %% (%.0f–%.0f %%)", 100*iv.Estimate, 100*iv.Low, 100*iv.High)

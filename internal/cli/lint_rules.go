@@ -61,9 +61,7 @@ func (l *linting) list(sys Sys, format string) error {
 		for _, r := range l.rules {
 			rules = append(rules, listed{r.Name, r.Title(), l.prices[r.Name], r.Fact("Found"), r.Fact("From")})
 		}
-		e := jsontext.NewEncoder(sys.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return jsontext.Write(sys.Stdout, struct {
 			Schema string   `json:"schema"`
 			Kind   string   `json:"kind"`
 			Rules  []listed `json:"rules"`

@@ -16,6 +16,13 @@ func NewEncoder(to io.Writer) *json.Encoder {
 	return e
 }
 
+// Write writes a value as indented JSON, for files and pipes that people look into. Its errors are those of the value and of to.
+func Write(to io.Writer, value any) error {
+	e := NewEncoder(to)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}
+
 // An escaper escapes the control characters that package json leaves: DEL, and C1, of which U+009B begins what a terminal obeys.
 // Within JSON they stand in strings alone. The encoder gives it whole values.
 type escaper struct{ to io.Writer }

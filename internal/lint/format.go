@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -33,9 +32,7 @@ func (r *Report) Write(w io.Writer, format string, rules []Rule, opt ui.Options,
 }
 
 func (r *Report) json(w io.Writer) error {
-	e := jsontext.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return jsontext.Write(w, struct {
 		Schema   string           `json:"schema"`
 		Kind     string           `json:"kind"`
 		Warnings []record.Warning `json:"warnings"`
@@ -152,9 +149,7 @@ func (r *Report) sarif(w io.Writer, rules []Rule) error {
 		}
 		notes = append(notes, note)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(object{
+	return jsontext.Write(w, object{
 		"version": "2.1.0", "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
 		"runs": []object{{
 			"tool":        object{"driver": object{"name": "moonlap lint", "rules": known}},

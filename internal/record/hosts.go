@@ -64,7 +64,5 @@ type OnHost struct {
 
 // WriteHostsJSON writes what hosts found for programs. Its only error is that of w.
 func WriteHostsJSON(w io.Writer, r *HostsResult) error {
-	out := jsontext.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(r)
+	return jsontext.Write(w, r)
 }

@@ -10,9 +10,7 @@ import (
 // WriteJSON writes the results as one indented JSON object. The same results give
 // the same bytes; lists are never null.
 func WriteJSON(w io.Writer, r *Results) error {
-	enc := jsontext.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(withoutNulls(r)); err != nil {
+	if err := jsontext.Write(w, withoutNulls(r)); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -24,9 +24,7 @@ func WriteLoadJSON(w io.Writer, r *LoadResults) error {
 		}
 		out.Sides[i] = s
 	}
-	enc := jsontext.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(&out); err != nil {
+	if err := jsontext.Write(w, &out); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
