@@ -172,15 +172,11 @@ func drawHistory(h *record.History, file, title string) error {
 func (o *historyOptions) write(sys Sys, h *record.History, one bool) error {
 	switch o.format {
 	case "json":
-		out := jsontext.NewEncoder(sys.Stdout)
-		out.SetIndent("", "  ")
-		return out.Encode(h)
+		return jsontext.Write(sys.Stdout, h)
 	case "csv":
 		return record.WriteHistoryCSV(sys.Stdout, h)
-	case "markdown":
-		return report.HistoryMarkdown(sys.Stdout, h, one)
 	}
-	opt := reportOptions(sys)
+	opt := optionsIn(sys, o.format)
 	if one {
 		return report.HistoryOf(sys.Stdout, h, opt)
 	}

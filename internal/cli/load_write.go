@@ -26,7 +26,7 @@ func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentile
 	case "text":
 		return report.Load(sys.Stdout, res, report.LoadOptions{Options: reportOptions(sys), Percentiles: percentiles})
 	case "markdown":
-		return report.LoadMarkdown(sys.Stdout, res)
+		return report.Load(sys.Stdout, res, report.LoadOptions{Options: ui.Options{Markdown: true}})
 	case "json":
 		return record.WriteLoadJSON(sys.Stdout, res)
 	case formatSeries:

@@ -132,10 +132,8 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 	case "benchfmt":
 		tellMissing(sys.Stderr, results)
 		return record.WriteBenchfmt(sys.Stdout, results)
-	case "markdown":
-		return report.Markdown(sys.Stdout, results)
 	}
-	return report.Terminal(sys.Stdout, results, reportOptions(sys))
+	return report.Terminal(sys.Stdout, results, optionsIn(sys, format))
 }
 
 // withHot is a copy of results that tells of each case's profile, where one was kept.

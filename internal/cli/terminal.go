@@ -16,6 +16,13 @@ func reportOptions(sys Sys) ui.Options {
 	}
 }
 
+// optionsIn are those of a format, which is text or markdown.
+func optionsIn(sys Sys, format string) ui.Options {
+	o := reportOptions(sys)
+	o.Markdown = format == "markdown"
+	return o
+}
+
 // knowsUnicode reports whether text may be more than ASCII: unless the locale has another encoding than UTF-8. The first of
 // these variables that is set counts (POSIX.1-2017, chapter 8.2). Where none is, which would mean ASCII, nobody chose:
 // so it is in most containers, and their terminals know Unicode.

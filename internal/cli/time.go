@@ -234,14 +234,10 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 // writeTimeReport writes the results of a record of whole commands to stdout.
 func writeTimeReport(sys Sys, res *record.CommandResults, format string) error {
 	switch format {
-	case "text":
-		return report.Time(sys.Stdout, res, reportOptions(sys))
-	case "markdown":
-		return report.TimeMarkdown(sys.Stdout, res)
+	case "text", "markdown":
+		return report.Time(sys.Stdout, res, optionsIn(sys, format))
 	case "json":
-		out := jsontext.NewEncoder(sys.Stdout)
-		out.SetIndent("", "  ")
-		return out.Encode(res)
+		return jsontext.Write(sys.Stdout, res)
 	}
 	return writeReport(sys, res.Results, format)
 }

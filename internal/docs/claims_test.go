@@ -25,9 +25,9 @@ var claims = []claim{
 	{"cold", `(?m)^1 calls: ` + ns, "cold", `1000000 calls: ` + ns, 100},
 	{"cold", `100 calls: ` + ns, "cold", `1000000 calls: ` + ns, 5},
 	// The same call by hand and by the harness.
-	{"by_hand", ns, "bench", `time +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns per call`, 0.4},
+	{"by_hand", ns, "bench", `"jo"\) +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, 0.4},
 	// The same call in CPU time, of which a busy machine takes little away; by hand it is the time that passes.
-	{"bench", `time +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns per call`, "cold", `1000000 calls: ` + ns, 0.25},
+	{"bench", `"jo"\) +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, "cold", `1000000 calls: ` + ns, 0.25},
 	// Two speeds. Whether they are told apart hangs on how quiet the machine is in the
 	// short time that a test has; that they are there does not.
 	{"modes", `p99 ([\d.]+) ns`, "modes", `p50 ([\d.]+) ns`, 1.3},

@@ -27,9 +27,9 @@ var (
 	// What benchstat says of a difference.
 	base = regexp.MustCompile(`(~|\+?0%) +\(p=0 n=0\)`)
 	// Labels of the report behind which all is of the machine, the weather or the draw.
-	labels = regexp.MustCompile(`^( {2}(?:runtime|VM|clock|machine|batches|laps|rate|JIT)|real|user|sys)\s.*`)
+	labels = regexp.MustCompile(`^( {2}(?:with|on|batches|laps|rate|JIT)|real|user|sys)\s.*`)
 	// What a run may or may not have: modes, and percentiles as a part of them.
-	perhaps = regexp.MustCompile(`^ {2}(modes|quiet) |^ {4}0 % of processes`)
+	perhaps = regexp.MustCompile(`^ {2}(modes|quiet|shape|JIT) |^ {4}0 % of processes`)
 	// The ends of a wide interval, in place of ± 0.
 	ends = regexp.MustCompile(`0 \(0(–| to )0\)`)
 	// The JIT's summary at the end of a line of the table.
@@ -46,7 +46,7 @@ func shapes(lines []string) []shape {
 		text := lines[i]
 		if lines[i] == "notes" {
 			notes = true
-		} else if lines[i] != "" && lines[i][0] != ' ' && lines[i] != elided {
+		} else if lines[i] == "" || lines[i][0] != ' ' && lines[i] != elided {
 			notes = false
 		}
 		switch {
@@ -88,9 +88,6 @@ func key(text string) string {
 	text = strings.ReplaceAll(text, "± 0", "")
 	text = base.ReplaceAllString(text, "base")
 	text = ledger.ReplaceAllString(text, " ledger")
-	if before, after, ok := strings.Cut(text, " · collecting garbage"); ok && after != "" {
-		text = before
-	}
 	return strings.Join(strings.Fields(text), " ")
 }
 

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -81,11 +84,30 @@ func ListShares(p *ui.Page, title string, list []Share) {
 		if p.LeftOut(i, len(list)) {
 			break
 		}
-		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), p.Options.Width))
-		if s.From != "" {
-			p.Line(p.Faint.Render(p.Shorten("         called from "+ui.Clean(s.From), p.Options.Width)))
+		line, from := fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), "called from "+ui.Clean(s.From)
+		switch {
+		case s.From == "":
+			p.Line(p.Shorten(line, p.Options.Width))
+		case lipgloss.Width(line+", "+from) <= p.Options.Width:
+			p.Line(line + p.Faint.Render(", "+from))
+		default:
+			p.Line(p.Shorten(line, p.Options.Width))
+			p.Line(p.Faint.Render(p.Shorten("         "+from, p.Options.Width)))
 		}
 	}
+}
+
+// Parts are the largest parts in words: "62 % compiled; 30 % in C"; "" where there are none.
+func Parts(list []Share) string {
+	const most = 4
+	var parts []string
+	for _, s := range list[:min(most, len(list))] {
+		parts = append(parts, ui.Percent(s.Share)+" "+ui.Clean(s.Name))
+	}
+	if len(list) > most {
+		parts = append(parts, ui.Count(len(list)-most)+" more")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Latest is what is known of each worker, in the order of their process IDs: of one that both have, the later.

@@ -17,8 +17,8 @@ const nameWidth = 22
 
 // cases draws the table: one line a case, and one for each further mode. Where the
 // terminal is narrow, first the JIT's column becomes a word and then goes, as each
-// case's own part has it in full; then names are shortened.
-func (p *page) cases(cases []record.CaseResult) {
+// case's own part has it in full; then names are shortened. named reports that none was.
+func (p *page) cases(cases []record.CaseResult) (named bool) {
 	headers := []string{"case", "time per call", "p50", "p99", "memory", "JIT"}
 	var rows [][]string
 	var room int
@@ -45,10 +45,14 @@ func (p *page) cases(cases []record.CaseResult) {
 			break
 		}
 	}
+	named = true
 	for _, row := range rows {
-		row[0] = p.Shorten(row[0], room-2)
+		name := row[0]
+		row[0] = p.Shorten(name, room-2)
+		named = named && row[0] == name
 	}
 	p.Table(headers, rows, 5)
+	return named
 }
 
 // anyLua reports whether there is a JIT to tell of.

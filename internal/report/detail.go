@@ -11,15 +11,16 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// caseDetail draws one case on its own: how it ran, its distribution, its modes, and
-// what the JIT and the collector did.
-func (p *page) caseDetail(c record.CaseResult) {
+// caseDetail draws what the table has not said of one case: how it ran, its distribution, its modes, and what stands out of
+// what the JIT and the collector did. named: its name stands above.
+func (p *page) caseDetail(c record.CaseResult, named bool) {
 	p.Blank()
-	p.Line(p.Strong.Render(p.Shorten(ui.Clean(c.Name), p.Options.Width)))
+	if !named {
+		p.Line(p.Strong.Render(p.Shorten(ui.Clean(c.Name), p.Options.Width)))
+	}
 	p.Fact("ran", p.ran(c))
 	if d := c.NSPerCall; d != nil {
-		p.Fact("time", p.Interval(d.Interval)+" per call"+p.taken(c))
-		p.Fact("batches", batches(c.Batches))
+		p.Fact("batches", p.Join(batches(c.Batches), p.taken(c)))
 		p.Fact("quiet", p.quiet(c.Quiet, d.Estimate))
 		p.Fact("spread", p.Join("min "+p.Time(d.Min), "p50 "+p.Time(d.P50), "p90 "+p.Time(d.P90),
 			"p99 "+p.Time(d.P99), "max "+p.Time(d.Max)))
@@ -30,11 +31,20 @@ func (p *page) caseDetail(c record.CaseResult) {
 	p.laps(c)
 	p.Fact("memory", p.memory(c))
 	p.Fact("metrics", p.metrics(c.Metrics))
-	if c.Processes > 0 {
+	if c.Processes > 0 && !unremarkable(c.JIT) {
 		p.Fact("JIT", p.jitLong(c.JIT))
 	}
 	p.Fact("profile", p.hotLines(c.Profile))
-	p.Bars(c.Bins)
+	if len(c.Modes) > 1 || c.Laps != nil {
+		p.Bars(c.Bins)
+	} else {
+		p.Fact("shape", p.Shape(c.Bins))
+	}
+}
+
+// unremarkable reports that everything was compiled and stayed so, which the table says.
+func unremarkable(j record.JITSummary) bool {
+	return j.Compiled == "compiled" && j.Flushes == 0 && len(j.Aborts)+len(j.Blacklisted) == 0
 }
 
 // hotLines are the Lua lines that took the most of a case's time, as its profile has it.
@@ -81,12 +91,13 @@ func (p *page) ran(c record.CaseResult) string {
 		ran, workers, gc, steady)
 }
 
-// batches says how many there were, which are not in the figure, and why.
+// batches says how many there were, and how many are not in the figure; why, where that is more than a fifth.
 func batches(b record.BatchTally) string {
 	if b.Measured == 0 {
 		return ""
 	}
 	var out []string
+	left := 0
 	for _, r := range []struct {
 		n    int
 		text string
@@ -96,11 +107,15 @@ func batches(b record.BatchTally) string {
 	} {
 		if r.n > 0 {
 			out = append(out, ui.Count(r.n)+" "+r.text)
+			left += r.n
 		}
 	}
 	s := ui.Count(b.Measured)
-	if len(out) > 0 {
+	switch {
+	case left > b.Measured/5:
 		s += ", left out: " + strings.Join(out, ", ")
+	case left > 0:
+		s += ", " + ui.Count(left) + " left out"
 	}
 	return s
 }
@@ -123,7 +138,7 @@ func (p *page) taken(c record.CaseResult) string {
 	if c.EmptyNS == nil {
 		return ""
 	}
-	return p.Dot + "empty loop " + p.Interval(*c.EmptyNS) + " taken off"
+	return "empty loop " + p.Interval(*c.EmptyNS) + " taken off"
 }
 
 // without explains a missing figure; of processes that disagree it gives the range,
@@ -164,15 +179,13 @@ func (p *page) modes(c record.CaseResult) {
 	}
 }
 
+// memory is what the collector takes, where that is a hundredth or more; the table has what is allocated.
 func (p *page) memory(c record.CaseResult) string {
-	bytes, gc := "", ""
-	if c.BytesPerCall != nil {
-		bytes = p.Size(*c.BytesPerCall) + " allocated per call"
+	const little = 0.01
+	if c.GCShare == nil || c.GCShare.High < little {
+		return ""
 	}
-	if g := c.GCShare; g != nil {
-		gc = "collecting garbage takes " + p.ShareRange(*g) + " of the time"
-	}
-	return p.Join(bytes, gc)
+	return "collecting garbage takes " + p.ShareRange(*c.GCShare) + " of the time"
 }
 
 // metrics are what a Go benchmark reports beside its time, in its own units.

@@ -64,7 +64,7 @@ func TestTerminal(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for name, res := range goldens {
 		var b bytes.Buffer
-		if err := Markdown(&b, res()); err != nil {
+		if err := Terminal(&b, res(), ui.Options{Markdown: true}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name+".md", b.Bytes())
@@ -148,7 +148,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	for _, err := range []error{Terminal(fullDisk{}, ordinary(), ui.Options{}), Markdown(fullDisk{}, ordinary())} {
+	for _, err := range []error{Terminal(fullDisk{}, ordinary(), ui.Options{}), Terminal(fullDisk{}, ordinary(), ui.Options{Markdown: true})} {
 		if err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("error %v", err)
 		}
@@ -175,7 +175,15 @@ func TestFirstScreenHoldsTheAnswer(t *testing.T) {
 			t.Errorf("%q is not on the first screen:\n%s", want, screen)
 		}
 	}
-	if head := strings.Index(out, "\nmeasured with\n"); head < len(screen) {
+	if head := strings.Index(out, "\n  with "); head < len(screen) {
 		t.Errorf("what was measured with is on the first screen, and the answer was first:\n%s", screen)
+	}
+}
+
+// TestShort: a case about which nothing stands out takes less than a screen of 24 lines, with all that was measured with.
+func TestShort(t *testing.T) {
+	res := oneProcess()
+	if lines := strings.Count(string(draw(t, res, ui.Options{Width: 80})), "\n"); lines > 20 {
+		t.Errorf("%d lines:\n%s", lines, draw(t, res, ui.Options{Width: 80}))
 	}
 }

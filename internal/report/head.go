@@ -21,25 +21,16 @@ func (p *page) title(res *record.Results) {
 
 // measuredWith says on what the figures were taken. It is the same from run to run, so it comes last.
 func (p *page) measuredWith(res *record.Results) {
-	facts := p.headFacts(res)
-	if len(facts) == 0 {
-		return
-	}
-	p.Section("measured with")
-	for _, f := range facts {
-		p.Fact(f.label, f.text)
-	}
-}
-
-type labelled struct{ label, text string }
-
-func (p *page) headFacts(res *record.Results) []labelled {
-	facts := []labelled{{"runtime", p.runtime(res)}}
+	var with []string
 	for _, vm := range res.VMs {
-		facts = append(facts, labelled{"VM", p.vm(vm)})
+		with = append(with, p.vm(vm))
 	}
-	facts = append(facts, labelled{"clock", p.clock(res.Clock)}, labelled{"machine", p.machine(res.Environment)})
-	return slices.DeleteFunc(facts, func(f labelled) bool { return f.text == "" })
+	if runtime := p.runtime(res); len(with) == 0 || !strings.HasPrefix(with[0], runtime) { // a VM by itself names itself
+		with = append([]string{runtime}, with...)
+	}
+	p.Blank()
+	p.Fact("with", p.Join(with...))
+	p.Fact("on", p.Join(p.machine(res.Environment), p.clock(res.Clock)))
 }
 
 func (p *page) runtime(res *record.Results) string {

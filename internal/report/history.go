@@ -124,6 +124,11 @@ func (p *page) facts(setting []record.Fact) string {
 
 // series draws the points below each other.
 func (p *page) series(s record.Series) {
+	if p.Options.Markdown {
+		headers, rows := HistoryRuns(s)
+		p.Table(headers, rows, 1, 2, 4)
+		return
+	}
 	rows := make([][]string, len(s.Points))
 	widths := make([]int, 4)
 	for i, point := range s.Points {
@@ -333,37 +338,4 @@ func HistoryFacts(s, first record.Series, second bool) string {
 		return ui.Unglued(p.facts(s.Apart(first.Setting)))
 	}
 	return ui.Unglued(p.facts(s.Setting))
-}
-
-// HistoryMarkdown writes one table a series, or, of all cases, one of their newest runs.
-// Its only error is that of w.
-func HistoryMarkdown(w io.Writer, h *record.History, one bool) error {
-	m := &markdown{page: newPage(ui.Options{})}
-	if !one {
-		m.row("case", "file", "runs", "newest", "last step")
-		m.Line("| --- | --- | ---: | ---: | --- |")
-	}
-	for _, s := range h.Series {
-		if one {
-			m.Line("**" + escape(m.Join(ui.Clean(s.Case), ui.Clean(s.File))) + "**: " + escape(m.facts(s.Setting)))
-			m.Blank()
-			m.row("time (UTC)", "commit", "name", "time per call", "step")
-			m.Line("| --- | --- | --- | ---: | --- |")
-		}
-		step := map[int]string{}
-		last := ""
-		for _, st := range s.Steps {
-			last = m.step(s, st)
-			step[st.At] = last
-		}
-		if !one {
-			m.row(escape(ui.Clean(s.Case)), escape(ui.Clean(s.File)), ui.Count(len(s.Points)), m.figure(s.Points[len(s.Points)-1]), last)
-			continue
-		}
-		for i, p := range s.Points {
-			m.row(escape(ui.Clean(p.Minute())), escape(ui.Clean(p.ShortCommit())), escape(ui.Clean(p.SavedAs)), m.figure(p), m.besides(p, step[i]))
-		}
-		m.Blank()
-	}
-	return m.Write(w)
 }

@@ -84,12 +84,12 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	for _, one := range []bool{false, true} {
+	for name, write := range histories {
 		var b bytes.Buffer
-		if err := HistoryMarkdown(&b, history(), one); err != nil {
+		if err := write(&b, history(), ui.Options{Markdown: true}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, map[bool]string{false: "history.md", true: "history_of.md"}[one], b.Bytes())
+		golden(t, name+".md", b.Bytes())
 	}
 	if err := History(fullDisk{}, history(), ui.Options{}); err == nil {
 		t.Error("a full disk is no error")

@@ -117,35 +117,6 @@ func (p *page) loadMeasuredWith(res *record.LoadResults) {
 	}
 }
 
-// LoadMarkdown writes the same as GitHub renders it. Its only error is that of w.
-func LoadMarkdown(w io.Writer, res *record.LoadResults) error {
-	p := newPage(ui.Options{})
-	m := &markdown{page: p}
-	for _, c := range res.Comparisons {
-		m.Line("- " + escape(p.loadComparison(res, c)))
-	}
-	for _, problem := range res.Problems {
-		m.Line("- " + escape(problem.Text))
-	}
-	m.Blank()
-	headers, rows := p.loadTable(res)
-	m.row(headers...)
-	m.Line("| --- |" + strings.Repeat(" ---: |", len(headers)-1))
-	for _, row := range rows {
-		for i := range row {
-			row[i] = escape(row[i])
-		}
-		m.row(row...)
-	}
-	m.Blank()
-	for _, s := range res.Sides {
-		m.Line("- " + escape(ui.Clean(s.Name)+": "+p.client(s, nil)))
-	}
-	m.Blank()
-	m.Line(p.loadPlan(res))
-	return p.Write(w)
-}
-
 // loadVerdicts are what a reader came for: comparisons, the highest rate, what went wrong.
 func (p *page) loadVerdicts(res *record.LoadResults) {
 	styles := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}

@@ -16,22 +16,23 @@ func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 	p := newPage(opt)
 	p.title(res)
 	p.comparisons(res.Comparisons)
+	named := true // in full
 	if len(res.Cases) > 0 {
 		p.Blank()
-		p.cases(res.Cases)
+		named = p.cases(res.Cases)
 		p.scaling(res.Cases)
 	}
 	p.faults(res.Cases)
 	p.notes(res)
-	p.details(res.Cases, res.Kind == "compare")
+	p.details(res.Cases, res.Kind == "compare", named && len(res.Cases) == 1)
 	p.measuredWith(res)
 	p.footer(res)
 	return p.Write(w)
 }
 
 // details draws a case that is alone, and of several those that stand out. Where verdicts
-// are what was asked for, the others are left out without a word.
-func (p *page) details(cases []record.CaseResult, verdicts bool) {
+// are what was asked for, the others are left out without a word. named: the table above has said whose they are.
+func (p *page) details(cases []record.CaseResult, verdicts, named bool) {
 	left := 0
 	for _, c := range cases {
 		switch {
@@ -39,7 +40,7 @@ func (p *page) details(cases []record.CaseResult, verdicts bool) {
 		case (verdicts || len(cases) > 1) && !standsOut(c):
 			left++
 		default:
-			p.caseDetail(c)
+			p.caseDetail(c, named)
 		}
 	}
 	if left > 0 && !verdicts {

@@ -19,7 +19,7 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 		p.comparisonsNamed(part.name, part.list)
 	}
 	p.Blank()
-	headers, rows := p.commandTable(res.Commands, true)
+	headers, rows := p.commandTable(res.Commands)
 	room := p.Options.Width - 2
 	for col := 1; col < len(headers); col++ {
 		room -= ui.ColumnWidth(headers, rows, col)
@@ -35,50 +35,19 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 			p.command(c)
 			p.Fact("quiet", p.quietRuns(res.Cases[i]))
 			if len(res.Commands) == 1 {
-				p.Bars(res.Cases[i].Bins)
+				p.Fact("shape", p.Shape(res.Cases[i].Bins))
 			}
 		}
 	}
-	p.Section("measured with")
-	p.Fact("machine", p.machine(res.Environment))
+	p.Blank()
+	p.Fact("on", p.machine(res.Environment))
 	p.footer(res.Results)
-	return p.Write(w)
-}
-
-// TimeMarkdown writes the same as GitHub renders it. Its only error is that of w.
-func TimeMarkdown(w io.Writer, res *record.CommandResults) error {
-	p := newPage(ui.Options{})
-	m := &markdown{page: p}
-	for _, part := range comparisonsOf(res) {
-		m.Line("The " + part.name + ":")
-		m.Blank()
-		m.comparisons(part.list)
-	}
-	headers, rows := p.commandTable(res.Commands, false)
-	m.row(headers...)
-	line := "| --- |"
-	for range headers[1:] {
-		line += " ---: |"
-	}
-	m.Line(line)
-	for _, row := range rows {
-		row[0] = escape(row[0])
-		m.row(row...)
-	}
-	m.Blank()
-	m.notes(res.Results)
-	m.faults(res.Cases)
-	if !res.Complete {
-		p.Line("**Partial result.**")
-		p.Blank()
-	}
-	m.head(res.Results)
 	return p.Write(w)
 }
 
 // commandTable is one row a command. The column without start-up stands only where some
 // command has a twin.
-func (p *page) commandTable(commands []record.CommandResult, narrow bool) (headers []string, rows [][]string) {
+func (p *page) commandTable(commands []record.CommandResult) (headers []string, rows [][]string) {
 	twins := false
 	for _, c := range commands {
 		twins = twins || c.NetNS != nil

@@ -125,7 +125,7 @@ func TestJITOpt(t *testing.T) {
 func TestMarkdownEscapes(t *testing.T) {
 	c := plain(0, "a|b *c* <script>`x`\n\x1b[31m", 5)
 	var b strings.Builder
-	if err := Markdown(&b, &record.Results{Cases: []record.CaseResult{c}, Complete: true}); err != nil {
+	if err := Terminal(&b, &record.Results{Cases: []record.CaseResult{c}, Complete: true}, ui.Options{Markdown: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := "| a\\|b \\*c\\* &lt;script&gt;\\`x\\` | 5.00 ± 0.06 ns |"

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	mostBars = 12 // more bins are merged
-	longest  = 60 // columns of a bar
+	mostBars  = 12 // more bins are merged
+	mostSigns = 40 // of a shape
+	longest   = 60 // columns of a bar
 )
 
 // A bar is one row of a histogram.
@@ -26,7 +27,7 @@ type bar struct {
 // Bars draws the histogram of a case: where its batches or laps lie.
 func (p *Page) Bars(bins []record.Bin) {
 	rows := barsOf(bins)
-	if len(rows) == 0 {
+	if len(rows) == 0 || p.Options.Markdown {
 		return
 	}
 	labels := p.barLabels(rows)
@@ -71,9 +72,27 @@ func (g Glyphs) drawBar(share float64, width int) string {
 	return s
 }
 
-// barsOf makes at most mostBars rows out of bins: neighbours are merged, a last bin
-// much wider than the others becomes the overflow, and runs of empty rows one gap.
-func barsOf(bins []record.Bin) []bar {
+// Shape draws the histogram in one line: a sign for each bin, from the shortest time to the longest.
+func (p *Page) Shape(bins []record.Bin) string {
+	rows := merged(bins, mostSigns)
+	if len(rows) < 2 {
+		return ""
+	}
+	most, course := 1.0, []float64{}
+	for _, r := range rows {
+		course = append(course, float64(r.count))
+		most = max(most, float64(r.count))
+	}
+	labels := p.barLabels([]bar{rows[0], rows[len(rows)-1]})
+	return labels[0] + p.Spark(course, most) + " " + labels[1]
+}
+
+// barsOf makes at most mostBars rows out of bins, and one gap of runs of empty ones.
+func barsOf(bins []record.Bin) []bar { return foldGaps(merged(bins, mostBars)) }
+
+// merged makes at most so many rows out of bins, and the overflow: neighbours are merged, and a last bin much wider than the others
+// becomes the overflow.
+func merged(bins []record.Bin, most int) []bar {
 	bins = slices.DeleteFunc(slices.Clone(bins), func(b record.Bin) bool {
 		return !Finite(b.Low) || b.Count < 0
 	})
@@ -82,7 +101,7 @@ func barsOf(bins []record.Bin) []bar {
 		over = &bar{low: bins[n-1].Low, count: bins[n-1].Count, overflow: true}
 		bins = bins[:n-1]
 	}
-	each := (len(bins) + mostBars - 1) / mostBars
+	each := (len(bins) + most - 1) / most
 	var rows []bar
 	for i := 0; i < len(bins); i += each {
 		row := bar{low: bins[i].Low}
@@ -94,7 +113,7 @@ func barsOf(bins []record.Bin) []bar {
 	if over != nil {
 		rows = append(rows, *over)
 	}
-	return foldGaps(rows)
+	return rows
 }
 
 // isOverflow: the last bin has no end, or is far wider than those before it, even

@@ -45,6 +45,10 @@ func (p *Page) Write(w io.Writer) error {
 
 // Line adds a line.
 func (p *Page) Line(s string) {
+	if p.Options.Markdown {
+		p.item(s)
+		return
+	}
 	p.b.WriteString(strings.TrimRight(harmless(p.plain(unglue.Replace(s)), p.styles), " "))
 	p.b.WriteByte('\n')
 }
@@ -58,12 +62,24 @@ func (p *Page) plain(s string) string {
 	return inASCII.Replace(s)
 }
 
-// Blank adds an empty line.
-func (p *Page) Blank() { p.b.WriteByte('\n') }
+// Blank adds an empty line; in Markdown, where there is none yet.
+func (p *Page) Blank() {
+	if p.Options.Markdown {
+		if text := p.b.String(); text != "" && !strings.HasSuffix(text, "\n\n") {
+			p.b.WriteByte('\n')
+		}
+		return
+	}
+	p.b.WriteByte('\n')
+}
 
 // Section begins a part of the report with its name.
 func (p *Page) Section(name string) {
 	p.Blank()
+	if p.Options.Markdown {
+		p.b.WriteString("**" + p.inMarkdown(name) + "**\n\n")
+		return
+	}
 	p.Line(p.Strong.Render(name))
 }
 
@@ -71,6 +87,10 @@ func (p *Page) Section(name string) {
 // fact, the sign of a note.
 func (p *Page) Para(first, text string, style lipgloss.Style) {
 	if text == "" {
+		return
+	}
+	if p.Options.Markdown {
+		p.item(first + text)
 		return
 	}
 	text = p.plain(text)
@@ -101,6 +121,10 @@ const labelWidth = 11
 
 // Fact is one line of a list: a faint label, and what it is.
 func (p *Page) Fact(label, text string) {
+	if p.Options.Markdown && label != "" && text != "" {
+		p.item("  " + label + ": " + text)
+		return
+	}
 	p.Para(p.label(label), text, lipgloss.NewStyle())
 }
 

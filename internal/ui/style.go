@@ -15,6 +15,8 @@ type Options struct {
 	Width int  // columns; 0 is 80, and no less than 60 are used
 	Color bool // whether the terminal shows colours; the caller minds NO_COLOR
 	ASCII bool // draw with ASCII alone
+
+	Markdown bool // as GitHub renders it, for no terminal: nothing is shortened, and histograms are left out
 }
 
 const (
@@ -27,6 +29,10 @@ func (o Options) normal() Options {
 		o.Width = DefaultWidth
 	}
 	o.Width = max(o.Width, MinWidth)
+	if o.Markdown {
+		const endless = 1 << 20
+		o.Width, o.Color, o.ASCII = endless, false, false
+	}
 	return o
 }
 

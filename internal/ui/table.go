@@ -30,6 +30,10 @@ func (p *Page) Table(headers []string, rows [][]string, left ...int) {
 	for _, c := range left {
 		leftCol[c] = true
 	}
+	if p.Options.Markdown {
+		p.markdownTable(headers, rows, leftCol)
+		return
+	}
 	for _, row := range rows {
 		for i := range row {
 			row[i] = p.plain(row[i])

@@ -137,7 +137,7 @@ func TestHostileNames(t *testing.T) {
 		},
 		"markdown": func(w io.Writer, o ui.Options) error {
 			r := spoilt[record.Results]()
-			return report.Markdown(w, &r)
+			return report.Terminal(w, &r, ui.Options{Markdown: true})
 		},
 		"time": func(w io.Writer, o ui.Options) error {
 			r := spoilt[record.CommandResults]()

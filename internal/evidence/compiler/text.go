@@ -33,7 +33,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 		for _, c := range r.Causes {
 			list = append(list, evidence.Share{Name: p.Join(causes[c.Cause], c.Reason), Share: c.Share})
 		}
-		evidence.ListShares(p, "by cause"+whose, list)
+		p.Fact("causes", evidence.Parts(list))
 	}
 	var exits []evidence.Share
 	for _, e := range r.Exits {

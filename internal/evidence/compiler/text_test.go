@@ -31,7 +31,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{
 		"interpreted: 60 %, because of\n", "20 %  f@a.lua:3, a loop: NYI: bytecode (it has FNEW at line 5) · given up for good\n", "→ try it",
 		"given up, from line 9 on", "its trace ends where f@a.lua:7 calls gsub", "may have no more side traces", " not known\n",
-		"by cause\n", "20 %  given up for good · NYI: bytecode\n", "leaving traces: 10 %\n", "10 %  trace 7 of f@a.lua:3 → f@a.lua:4\n",
+		"causes   20 % given up for good · NYI: bytecode; ", "leaving traces: 10 %\n", "10 %  trace 7 of f@a.lua:3 → f@a.lua:4\n",
 		"calls that end traces\n", "3  f@a.lua:7 → gsub · another trace goes on behind it\n",
 		"12 of 1,000 at most · 65.0 kB for machine code · thrown away at least 2 times\n",
 	} {

@@ -2,7 +2,6 @@
 package shares
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -152,30 +151,20 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	}
 }
 
-// Text lists the largest parts.
+// Text lists the largest lines, and of everything else the largest parts in a line or two.
 func (r *Result) Text(p *ui.Page, whose string) {
 	evidence.ListShares(p, "Lua lines"+whose, r.Lines)
-	var single [][2]string
-	for _, list := range []struct {
-		title, one string
-		shares     []evidence.Share
-	}{
-		{"states of Lua", "state", r.States}, {"Lua of the blocks", "block", r.Machines}, {"requests", "request", r.Requests},
-		{"phases", "phase", r.Phases}, {"plugins and modules of Lua", "module", r.Plugins},
-		{"innermost functions, by program and library", "library", r.Modules},
-	} {
-		if len(list.shares) != 1 {
-			evidence.ListShares(p, list.title+whose, list.shares)
-			continue
-		}
-		single = append(single, [2]string{ui.Percent(list.shares[0].Share), fmt.Sprintf("%-8s %s", list.one, ui.Clean(list.shares[0].Name))})
-	}
-	if len(single) == 0 {
+	if len(r.States)+len(r.Requests)+len(r.Phases)+len(r.Plugins)+len(r.Modules) == 0 {
 		return
 	}
-	p.Section("one of each" + whose) // a section for one row says little in many lines
-	for _, row := range single {
-		p.Line(p.Shorten(fmt.Sprintf("  %5s  %s", row[0], row[1]), p.Options.Width))
+	p.Section("parts" + whose)
+	for _, list := range []struct {
+		label  string
+		shares []evidence.Share
+	}{
+		{"states", r.States}, {"blocks", r.Machines}, {"requests", r.Requests}, {"phases", r.Phases}, {"plugins", r.Plugins}, {"code", r.Modules},
+	} {
+		p.Fact(list.label, evidence.Parts(list.shares))
 	}
 }
 

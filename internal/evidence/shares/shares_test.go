@@ -83,8 +83,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestTextFoldsSingleRows: a section of one row would be three lines for one figure.
-func TestTextFoldsSingleRows(t *testing.T) {
+// TestText: a section of one row would be three lines for one figure.
+func TestText(t *testing.T) {
 	r := &Result{
 		Lines:    []evidence.Share{{Name: "f@a.lua:3", Share: 0.8}},
 		States:   []evidence.Share{{Name: "compiled", Share: 0.6}, {Name: "interpreted", Share: 0.4}},
@@ -100,13 +100,10 @@ func TestTextFoldsSingleRows(t *testing.T) {
 Lua lines
    80 %  f@a.lua:3
 
-states of Lua
-   60 %  compiled
-   40 %  interpreted
-
-one of each
-   80 %  request  GET /busy
-  100 %  phase    content
+parts
+  states   60 % compiled; 40 % interpreted
+  requests 80 % GET /busy
+  phases   100 % content
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -24,7 +24,7 @@ import (
 // Kinds of evidence in the order in which a page has them: before the parts of samples, among these, and after. Others follow.
 var (
 	first     = []string{capture.Name, turns.Name, sleeps.Name, allocations.Name}
-	OfSamples = []string{locks.InSamples, regexes.Name, shares.Name}
+	OfSamples = []string{shares.Name, locks.InSamples, regexes.Name}
 	details   = []string{compiler.Name, locks.Name, resumes.Name}
 )
 
@@ -40,12 +40,31 @@ func Draw(w io.Writer, e *profile.Profile, file string, opt ui.Options) error {
 	slept, timed := e.Evidence[sleeps.Name].(*sleeps.Result)
 	_, allocated := e.Evidence[allocations.Name]
 	switch {
-	case !known:
-		p.counted(e)
-	case allocated:
-		p.missing(e)
 	case timed:
 		slept.Facts(p.Page, e.Duration)
+	case known && e.Samples == 0 && !allocated:
+		p.Fact("result", "nothing: no sample found a worker "+e.Mode)
+	}
+	set := e.Evidence
+	if set[shares.Name] == nil {
+		set = set.Merge(evidence.Set{shares.Name: shares.OfStacks(e)})
+	}
+	order := slices.Concat(first, OfSamples, details)
+	set.Text(p.Page, "", append(order, set.Others(order...)...)...)
+	p.Blank()
+	p.taken(e, known, timed || allocated)
+	if file != "" {
+		p.Fact("file", ui.Clean(file))
+	}
+	return p.Write(w)
+}
+
+// taken is how samples were taken, and what is missing of them. counted: their number says nothing.
+func (p *page) taken(e *profile.Profile, known, counted bool) {
+	switch {
+	case !known:
+		p.counted(e)
+	case counted:
 		p.missing(e)
 	case e.By == "ebpf":
 		p.ticks(e)
@@ -59,27 +78,12 @@ func Draw(w io.Writer, e *profile.Profile, file string, opt ui.Options) error {
 	if none > 0 {
 		p.Fact("no line", ui.Percent(none)+" of the samples: compiled code of which only the function is known")
 	}
-	if known {
-		if timed || allocated || e.By != "ebpf" { // else it stands beside the samples
-			p.Fact("CPU", cpu(e))
-		}
-		if e.Samples == 0 && !timed && !allocated {
-			p.Fact("result", "nothing: no sample found a worker "+e.Mode)
-		}
+	if known && (counted || e.By != "ebpf") { // else it stands beside the samples
+		p.Fact("CPU", cpu(e))
 	}
 	if e.Note != "" {
 		p.Fact("kernel", ui.Clean(e.Note))
 	}
-	if file != "" {
-		p.Fact("file", ui.Clean(file))
-	}
-	set := e.Evidence
-	if set[shares.Name] == nil {
-		set = set.Merge(evidence.Set{shares.Name: shares.OfStacks(e)})
-	}
-	order := slices.Concat(first, OfSamples, details)
-	set.Text(p.Page, "", append(order, set.Others(order...)...)...)
-	return p.Write(w)
 }
 
 type page struct{ *ui.Page }
