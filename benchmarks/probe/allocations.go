@@ -17,15 +17,20 @@ func allocations(moonlap string, pairs int, length time.Duration) error {
 		return err
 	}
 	defer s.stop()
+	return s.compared(moonlap, "--allocations", []string{"1%", "5%"}, loaded, pairs, length)
+}
+
+// compared prints for each load and budget what a profiler with a kind of evidence costs, once it is ready.
+func (s *server) compared(moonlap, kind string, budgets []string, ready func(profiler int) error, pairs int, length time.Duration) error {
 	fmt.Printf("twice %d pairs of %v\n\n", pairs, length)
 	fmt.Println("| load | budget | requests/s without | requests/s, ratio | CPU a request without | CPU a request, ratio |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
 	for _, path := range paths {
-		for _, budget := range []string{"1%", "5%"} {
+		for _, budget := range budgets {
 			var both [2]block
 			for i := range both {
 				for range pairs {
-					if err := s.inTurn(moonlap, path, []string{"--allocations", "--budget", budget}, loaded, length, &both[i]); err != nil {
+					if err := s.inTurn(moonlap, path, []string{kind, "--budget", budget}, ready, length, &both[i]); err != nil {
 						return err
 					}
 				}

@@ -22,28 +22,9 @@ func resumes(moonlap string, pairs int, length, whole time.Duration) error {
 			return err
 		}
 	}
-	fmt.Printf("\ntwice %d pairs of %v\n\n", pairs, length)
-	fmt.Println("| load | budget | requests/s without | requests/s, ratio | CPU a request without | CPU a request, ratio |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- |")
-	for _, path := range paths {
-		for _, budget := range []string{"1%", "100%"} {
-			var both [2]block
-			for i := range both {
-				for range pairs {
-					const programs = 4 // two that every profile has; at entries, and at returns
-					ready := func(profiler int) error { return hasPrograms(profiler, programs) }
-					if err := s.inTurn(moonlap, path, []string{"--resumes", "--budget", budget}, ready, length, &both[i]); err != nil {
-						return err
-					}
-				}
-			}
-			rate := func(x slice) float64 { return x.rate }
-			each := func(x slice) float64 { return x.each }
-			fmt.Printf("| %s | %s | %.0f | %s | %.1f µs | %s |\n", path, budget, without(both, rate), ratio(both, rate),
-				1e6*without(both, each), ratio(both, each))
-		}
-	}
-	return nil
+	fmt.Println()
+	const programs = 4 // two that every profile has; at entries, and at returns
+	return s.compared(moonlap, "--resumes", []string{"1%", "100%"}, func(profiler int) error { return hasPrograms(profiler, programs) }, pairs, length)
 }
 
 // known has requests compute for so long in their phase access, one at a time, while they are timed.

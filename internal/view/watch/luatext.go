@@ -99,18 +99,9 @@ func (p *page) watchPools(s Snapshot) {
 			all = append(all, one{r.PID, pool})
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	slices.SortStableFunc(all, func(a, b one) int {
+	listed(p, "cosocket pools", all, func(a, b one) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Busy, a.Busy), cmp.Compare(b.Idle, a.Idle))
-	})
-	p.Section("cosocket pools")
-	var table [][]string
-	for _, q := range all[:min(len(all), ui.MostListed)] {
-		table = append(table, []string{p.Shorten(ui.Clean(q.Name), 40), fmt.Sprint(q.Busy), fmt.Sprint(q.Idle), fmt.Sprint(q.Size),
-			fmt.Sprint(q.Waiting), fmt.Sprint(q.pid)})
-	}
-	p.Fitted([]string{"pool", "in use", "idle", "size", "waiting", "worker"}, table, 0)
-	p.More(len(all))
+	}, []string{"pool", "in use", "idle", "size", "waiting", "worker"}, func(q one) []string {
+		return []string{p.Shorten(ui.Clean(q.Name), 40), fmt.Sprint(q.Busy), fmt.Sprint(q.Idle), fmt.Sprint(q.Size), fmt.Sprint(q.Waiting), fmt.Sprint(q.pid)}
+	}, 0)
 }

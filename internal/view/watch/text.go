@@ -167,17 +167,25 @@ func (p *page) watchZones(s Snapshot) {
 			all = append(all, one{m.PID, z})
 		}
 	}
+	listed(p, "shared memory", all, func(a, b one) int { return cmp.Compare(b.Fill(), a.Fill()) },
+		[]string{"zone", "full", "free", "size", "pieces", "failed", "nginx", "of"}, func(z one) []string {
+			return []string{ui.Clean(z.Name), ui.Percent(z.Fill()), p.Size(float64(z.Free)), p.Size(float64(z.Size)),
+				fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), fmt.Sprint(z.master), z.Module}
+		}, 7)
+}
+
+// listed draws the first of a list in an order, as a table under a title, and says how many there are more.
+func listed[T any](p *page, title string, all []T, order func(a, b T) int, headers []string, row func(T) []string, left ...int) {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.Fill(), a.Fill()) })
-	p.Section("shared memory")
+	slices.SortStableFunc(all, order)
+	p.Section(title)
 	var table [][]string
-	for _, z := range all[:min(len(all), ui.MostListed)] {
-		table = append(table, []string{ui.Clean(z.Name), ui.Percent(z.Fill()), p.Size(float64(z.Free)), p.Size(float64(z.Size)),
-			fmt.Sprint(z.Pieces), fmt.Sprint(z.Failed), fmt.Sprint(z.master), z.Module})
+	for _, one := range all[:min(len(all), ui.MostListed)] {
+		table = append(table, row(one))
 	}
-	p.Fitted([]string{"zone", "full", "free", "size", "pieces", "failed", "nginx", "of"}, table, 7)
+	p.Fitted(headers, table, left...)
 	p.More(len(all))
 }
 
