@@ -28,7 +28,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 			}
 		}
 	}
-	if len(r.Causes) > 1 {
+	if len(r.Causes) > 1 && len(r.Roots) > len(r.Causes) { // else each stands above
 		var list []evidence.Share
 		for _, c := range r.Causes {
 			list = append(list, evidence.Share{Name: p.Join(causes[c.Cause], c.Reason), Share: c.Share})
