@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test simulate study modes fuzz test-static test-builds test-commands test-fleet test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
+.PHONY: help build test simulate study weights modes fuzz test-static test-builds test-commands test-fleet test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -17,6 +17,9 @@ simulate: ## how often comparisons of load err, in 1200 simulated runs (5 to 15 
 
 study: build ## how far figures of 40 runs in four hours lie apart, by each rule: a run of a minute every six
 	cd benchmarks/truth/quiet && go run . -moonlap ../../../bin/moonlap
+
+weights: ## how many pairs a verdict takes by each weight of quiet pairs, on the kept runs of the study (1 minute)
+	MOONLAP_KEPT=$(CURDIR)/benchmarks/truth/quiet/kept.jsonl go test -count=1 ./internal/stat/sequential -run TestWeightsOnKeptData -v
 
 modes: build ## how often levels of processes are found, and told where there are none: make modes RUNS=100 (15 s each)
 	cd benchmarks/truth/quiet && go run . -moonlap ../../../bin/moonlap -modes $(or $(RUNS),100)

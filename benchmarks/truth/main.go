@@ -3,6 +3,7 @@
 // Moonlap, benchstat and hyperfine get the same workloads in the same run:
 //
 //	go build -o ../../bin/moonlap ../../cmd/moonlap && go run . -equal 200 -each 40
+//	go run . -tools moonlap,blind -effects 0.02,0.05 -time 30s    # how long a verdict takes, with and without yardsticks
 //
 // Every outcome is appended to -out as it comes; -summary FILE prints the tables again.
 package main
@@ -17,6 +18,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -39,12 +42,26 @@ type outcome struct {
 
 var effects = []float64{0.01, 0.02, 0.05, 0.10}
 
+// effectsOf reads a list of shares.
+func effectsOf(list string) (shares []float64, err error) {
+	for _, text := range strings.Split(list, ",") {
+		share, err := strconv.ParseFloat(text, 64)
+		if err != nil || share <= 0 {
+			return nil, fmt.Errorf("-effects %s: %q is no share such as 0.02", list, text)
+		}
+		shares = append(shares, share)
+	}
+	return shares, nil
+}
+
 func main() {
 	log.SetFlags(0)
 	equal := flag.Int("equal", 200, "comparisons of equal sides")
 	each := flag.Int("each", 40, "comparisons for each injected slow-down")
 	budget := flag.String("time", "4s", "moonlap's --time")
 	moonlap := flag.String("moonlap", "../../bin/moonlap", "program to test")
+	asked := flag.String("tools", "moonlap,benchstat,hyperfine", "which of these, and of blind: moonlap without yardsticks")
+	shares := flag.String("effects", "0.01,0.02,0.05,0.1", "injected slow-downs")
 	out := flag.String("out", "outcomes.jsonl", "where outcomes are appended")
 	names := flag.String("works", "sum,words,branch", "workloads to draw from")
 	how := flag.String("how", "spin", "what makes a side slower: a calibrated spin, or that share more turns of the workload (more)")
@@ -61,6 +78,12 @@ func main() {
 		go burn(ctx)
 	}
 	t, err := newTools(*moonlap, *budget, *how)
+	if err == nil {
+		effects, err = effectsOf(*shares)
+	}
+	if err == nil {
+		err = t.choose(strings.Split(*asked, ","))
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +117,7 @@ func measure(ctx context.Context, t *tools, works []string, plan []float64, path
 	defer f.Close()
 	for i, effect := range plan {
 		work := works[rand.IntN(len(works))]
-		order := []func(context.Context, *outcome) error{t.moonlapSays, t.benchstatSays, t.hyperfineSays}
+		order := slices.Clone(t.asked)
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, ask := range order {
 			o := outcome{Work: work, Effect: effect, Load: outcomes.Load(), At: time.Now().UTC().Round(time.Second)}

@@ -17,6 +17,7 @@ type column struct {
 
 var columns = []column{
 	{"moonlap compare", "moonlap", saysDifferent},
+	{"moonlap compare without yardsticks", "blind", saysDifferent},
 	{"benchstat, 10×A then 10×B", "benchstat", saysDifferent},
 	{"hyperfine, as it reads", "hyperfine", saysDifferent},
 	{"hyperfine, Welch's test", "hyperfine", func(o outcome) bool { return o.Welch }},
@@ -44,8 +45,8 @@ func summarize(path string) {
 	fmt.Printf("%s to %s, load %.1f to %.1f (median %.1f)\n\n", first.Format("2006-01-02 15:04"),
 		last.Format("15:04 MST"), at(0), at(1), at(0.5))
 
-	fmt.Println("| slower by | tool | says different | 95 % interval | wrong way | largest error | s each |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| slower by | tool | says different | 95 % interval | wrong way | largest error | s each | median |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, effect := range append([]float64{0}, effects...) {
 		for _, c := range columns {
 			row(all, effect, c)
@@ -55,12 +56,14 @@ func summarize(path string) {
 
 func row(all []outcome, effect float64, c column) {
 	n, found, wrong, seconds, largest := 0, 0, 0, 0.0, 0.0
+	var each []float64
 	for _, o := range all {
 		if o.Tool != c.tool || o.Effect != effect {
 			continue
 		}
 		n++
 		seconds += o.Seconds
+		each = append(each, o.Seconds)
 		switch {
 		case c.found(o):
 			found++
@@ -75,6 +78,7 @@ func row(all []outcome, effect float64, c column) {
 		return
 	}
 	low, high := outcomes.Wilson(found, n)
-	fmt.Printf("| %g %% | %s | %d of %d: %.0f %% | %.0f–%.0f %% | %d | %.1f %% | %.1f |\n", 100*effect, c.name,
-		found, n, 100*float64(found)/float64(n), 100*low, 100*high, wrong, 100*largest, seconds/float64(n))
+	slices.Sort(each)
+	fmt.Printf("| %g %% | %s | %d of %d: %.0f %% | %.0f–%.0f %% | %d | %.1f %% | %.1f | %.1f |\n", 100*effect, c.name,
+		found, n, 100*float64(found)/float64(n), 100*low, 100*high, wrong, 100*largest, seconds/float64(n), each[n/2])
 }

@@ -17,6 +17,21 @@ import (
 type tools struct {
 	moonlap, budget, how, source, folder string
 	turns                                map[string]string // of the spin, as long as a call of each workload
+	asked                                []func(context.Context, *outcome) error
+}
+
+// choose says which tools are asked.
+func (t *tools) choose(names []string) error {
+	all := map[string]func(context.Context, *outcome) error{
+		"moonlap": t.moonlapSays, "blind": t.blindSays, "benchstat": t.benchstatSays, "hyperfine": t.hyperfineSays,
+	}
+	for _, name := range names {
+		if all[name] == nil {
+			return fmt.Errorf("-tools %s: there is no %q", strings.Join(names, ","), name)
+		}
+		t.asked = append(t.asked, all[name])
+	}
+	return nil
 }
 
 func newTools(moonlap, budget, how string) (*tools, error) {
@@ -57,7 +72,16 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // moonlapSays asks moonlap compare, with its defaults but for the time.
 func (t *tools) moonlapSays(ctx context.Context, o *outcome) error {
-	o.Tool = "moonlap"
+	return t.compare(ctx, o, "moonlap")
+}
+
+// blindSays asks it without yardsticks: there are none with this clock.
+func (t *tools) blindSays(ctx context.Context, o *outcome) error {
+	return t.compare(ctx, o, "blind", "--clock", "monotonic")
+}
+
+func (t *tools) compare(ctx context.Context, o *outcome, name string, flags ...string) error {
+	o.Tool = name
 	text, err := os.ReadFile("bench.lua")
 	if err != nil {
 		return err
@@ -71,8 +95,8 @@ func (t *tools) moonlapSays(ctx context.Context, o *outcome) error {
 		}
 		files = append(files, file)
 	}
-	out, err := t.run(ctx, o.Work, t.moonlap, "compare", "--runtime", "luajit", "--time", t.budget,
-		"--format", "json", files[0], files[1])
+	args := append([]string{"compare", "--runtime", "luajit", "--time", t.budget, "--format", "json"}, flags...)
+	out, err := t.run(ctx, o.Work, t.moonlap, append(args, files...)...)
 	if err != nil && len(out) == 0 {
 		return err
 	}

@@ -80,8 +80,9 @@ func TestCoverageOfSummaries(t *testing.T) {
 		{"two modes", 0.2, func(n int) []float64 { return stattest.Machines[0].Noise(rng, n) }},
 	} {
 		for _, n := range []int{8, 15, 30} {
+			const most = 200
 			hits, runs := 0, 0
-			for runs < 200 {
+			for runs < most {
 				rec := newRecord()
 				slow := 0
 				for range n {
@@ -114,7 +115,7 @@ func TestCoverageOfSummaries(t *testing.T) {
 			}
 			rate := float64(hits) / float64(runs)
 			t.Logf("%-25s %2d processes: %.1f %% covered", c.name, n, 100*rate)
-			if rate < 0.93 {
+			if rate < 0.93-math.Sqrt(0.93*0.07/most) { // a standard error of the simulation
 				t.Errorf("%s, %d processes: only %.1f %% covered", c.name, n, 100*rate)
 			}
 		}

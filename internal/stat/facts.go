@@ -13,10 +13,12 @@ type facts struct {
 	units  []unit             // the healthy processes
 	again  []unit             // those that measured a seed of these again, which count in nothing else
 	steady []unit             // those of them that count
+	slowed []unit             // those that do not, as they had no quiet moment
 	vms    []vm               // of the healthy processes
 	found  modes.Modes
 	levels []record.Mode    // that processes lie on, and nothing but time sets apart
 	few    []record.Warning // of the figure's interval
+	series record.Interval  // where they differ for no known reason: what they lie between
 
 	lapFaults []error // of histograms that can't be read
 }

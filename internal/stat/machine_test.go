@@ -250,3 +250,28 @@ func TestDisturbedWords(t *testing.T) {
 		}
 	}
 }
+
+// Series of one process that differ by half, as where a cache is shared with other guests, make an interval of their range and a
+// warning; those that differ by little, none.
+func TestSeriesDiffer(t *testing.T) {
+	for _, apart := range []float64{0.05, 1.5} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		rec := newRecord()
+		rec.Run.Yardsticks = map[string]float64{"core": 1430}
+		for range 6 {
+			var lines []record.Batches
+			for series := range 5 {
+				level := 20 * (1 + apart*rng.Float64())
+				b := batches(record.Measure, stattest.Each(40, func(int) float64 { return level * (1 + 0.002*rng.NormFloat64()) })...)
+				b.Series, b.Yardsticks = series+1, map[string][]float64{"core": slices.Repeat([]float64{1430}, 41)}
+				lines = append(lines, b)
+			}
+			add(rec, lines...)
+		}
+		r := Summarize(rec).Cases[0]
+		told := slices.Contains(stattest.Codes(r.Warnings), "series_differ")
+		if wide := r.NSPerCall != nil && r.NSPerCall.High > 1.5*r.NSPerCall.Low; told != (apart > 1) || wide != (apart > 1) {
+			t.Errorf("series up to %g apart: %+v, %v, steady %s", apart, r.NSPerCall, stattest.Codes(r.Warnings), r.Steady)
+		}
+	}
+}

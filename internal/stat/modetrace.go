@@ -83,21 +83,21 @@ func telling(in, out []map[signature]bool) string {
 		}
 		return float64(n) / float64(len(sets))
 	}
-	type mark struct {
+	type telltale struct {
 		signature
 		more float64 // share inside less share outside
 	}
-	var marks []mark
+	var marks []telltale
 	for s := range all {
 		if more := share(in, s) - share(out, s); max(more, -more) >= tellingShare {
-			marks = append(marks, mark{s, more})
+			marks = append(marks, telltale{s, more})
 		}
 	}
 	if len(marks) == 0 {
 		return ""
 	}
 	// What is there tells more than what is not, a root trace more than a side trace.
-	best := slices.MinFunc(marks, func(a, b mark) int {
+	best := slices.MinFunc(marks, func(a, b telltale) int {
 		return cmp.Or(before(a.more > 0, b.more > 0), before(!a.side, !b.side), cmp.Compare(abs(b.more), abs(a.more)),
 			cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.lines, b.lines), cmp.Compare(a.link, b.link))
 	})

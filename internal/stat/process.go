@@ -25,6 +25,7 @@ type Process struct {
 	Steadiness steady.Steadiness
 	Batches    record.BatchTally
 	Samples    []float64 // the batches that count, less the empty twin, in order of time
+	Series     []float64 // the median of each series of them, less the empty twin
 	// Polluted says that hardly any batch was clean, so that polluted ones count too.
 	Polluted bool
 	Machine  Machine
@@ -79,12 +80,16 @@ func locate(p *record.ProcessRecord, best quiet.Best) Process {
 	}
 	gross, _ := estimate.MedianInterval(samples, estimate.Level)
 	l.NS = gross.Estimate - twin.Estimate
-	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(sequence, counts)), halfWidth(twin))
+	l.Series = seriesOf(sequence, counts)
+	l.PM = math.Hypot(max(halfWidth(gross), betweenSeries(l.Series)), halfWidth(twin))
 	l.MinNS = slices.Min(samples) - twin.Estimate
 	l.FloorNS = estimate.Quantile(samples, 0.10) - twin.Estimate
 	l.Samples = make([]float64, len(samples))
 	for i, ns := range samples {
 		l.Samples[i] = ns - twin.Estimate
+	}
+	for i := range l.Series {
+		l.Series[i] -= twin.Estimate
 	}
 	l.Machine = machineOf(sequence, l.Steadiness, counts)
 	l.Machine.NS -= twin.Estimate
@@ -94,20 +99,24 @@ func locate(p *record.ProcessRecord, best quiet.Best) Process {
 	return l
 }
 
-// betweenSeries is ± of a process's location from what its series differ by: twice the
-// standard error over their medians. Batches of one series are not independent, as they
-// share where memory was dealt out.
-func betweenSeries(sequence []steady.Batch, counts []bool) float64 {
+// seriesOf are the medians of a process's series.
+func seriesOf(sequence []steady.Batch, counts []bool) (medians []float64) {
 	bySeries := map[int][]float64{}
 	for i, b := range sequence {
 		if counts[i] && b.Clean() {
 			bySeries[b.Series] = append(bySeries[b.Series], b.NS)
 		}
 	}
-	var medians []float64
 	for _, ns := range bySeries {
 		medians = append(medians, estimate.Median(ns))
 	}
+	return medians
+}
+
+// betweenSeries is ± of a process's location from what its series differ by: twice the
+// standard error over their medians. Batches of one series are not independent, as they
+// share where memory was dealt out.
+func betweenSeries(medians []float64) float64 {
 	if len(medians) < 2 {
 		return 0
 	}

@@ -81,6 +81,7 @@ func factsOf(rec *record.Record, c record.Case, best quiet.Best) *facts {
 	timed := measured(units)
 	carrying, enough := quietOf(timed)
 	f.steady = classify(&r, carrying)
+	f.slowed = besides(timed, carrying)
 	if len(timed) == 0 {
 		f.steady = nil
 		r.Processes = len(units)
@@ -94,7 +95,8 @@ func factsOf(rec *record.Record, c record.Case, best quiet.Best) *facts {
 		f.findModes()
 		r.NSPerCall, f.few = distributionOf(f.steady)
 		r.Quiet = machineWas(timed, enough)
-		widen(r.NSPerCall, r.Quiet)
+		widen(r.NSPerCall, r.Quiet, len(inMode(f.steady, 0)), len(f.slowed) > 0)
+		f.widenToSeries()
 		r.GCShare = gcShareOf(f.steady, r.BytesPerCall)
 	}
 	r.EmptyNS = emptyOf(timed)
@@ -136,6 +138,11 @@ func classify(r *record.CaseResult, units []unit) (steady []unit) {
 // makes of one: they are no modes.
 func (f *facts) findModes() {
 	f.found = modes.FindModes(located(f.steady))
+	if f.found.Count == 1 {
+		if marked := f.findByTraces(); marked.Count > 1 {
+			f.found = marked
+		}
+	}
 	for i := range f.steady {
 		f.steady[i].mode = f.found.Of[i]
 	}

@@ -1,6 +1,8 @@
 package stat
 
 import (
+	"slices"
+
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/modes"
@@ -110,6 +112,13 @@ func located(units []unit) []modes.Located {
 		ls[i] = modes.Located{NS: u.ns(), Floor: u.floor(), PM: u.pm()}
 	}
 	return ls
+}
+
+// besides are the units that are not among others.
+func besides(units, others []unit) []unit {
+	return slices.DeleteFunc(slices.Clone(units), func(u unit) bool {
+		return slices.ContainsFunc(others, func(o unit) bool { return o.process == u.process })
+	})
 }
 
 func valuesOf(units []unit, of func(unit) float64) []float64 {

@@ -16,7 +16,7 @@ var caseChecks = []func(*facts) *record.Warning{
 	warnFew, warnModes, warnLevels, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
 	warnWide, warnDeadCode, warnSunkAllocation, warnNoTwin,
 	warnInterpreted, warnBlacklisted, warnAborts, warnTraceInMeasurement,
-	warnPolluted, warnDisturbed, warnSaturated, warnOneSeed, warnGCStopped, warnLate, warnLapsSpoiled,
+	warnPolluted, warnDisturbed, warnSeries, warnSaturated, warnOneSeed, warnGCStopped, warnLate, warnLapsSpoiled,
 }
 
 func caseWarnings(f *facts) []record.Warning {

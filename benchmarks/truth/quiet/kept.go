@@ -44,6 +44,9 @@ type caseFigures struct {
 	Never     yes       `json:"never,omitempty"`
 	Quiet     []float64 `json:"quiet"` // each process that counts
 	Clean     []float64 `json:"clean"` // the median of the clean batches of each process
+	// All are the processes that were steady, in order of time, and Loud which of them had no quiet moment: what compare pairs.
+	All  []float64 `json:"all,omitempty"`
+	Loud []int     `json:"loud,omitempty"`
 
 	CoreQuiet   float64 `json:"core_quiet,omitempty"`
 	CleanMedian float64 `json:"clean_median,omitempty"`
@@ -175,7 +178,14 @@ func figuresOf(moonlap string, r run, best map[string]float64) (figures, error) 
 			c.Disturbed, c.Slower = s.Quiet.Disturbed, round(s.Quiet.SlowerHigh)
 		}
 		for _, p := range s.PerProcess {
-			if p.Steady != "none" && (!p.Disturbed || bool(c.Disturbed)) {
+			if p.Steady == "none" {
+				continue
+			}
+			if p.Disturbed {
+				c.Loud = append(c.Loud, len(c.All))
+			}
+			c.All = append(c.All, round(p.NS))
+			if !p.Disturbed || bool(c.Disturbed) {
 				c.Quiet = append(c.Quiet, round(p.NS))
 			}
 		}

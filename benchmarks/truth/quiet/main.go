@@ -32,12 +32,20 @@ func main() {
 	records := flag.String("records", "records", "folder of the records")
 	kept := flag.String("kept", "kept.jsonl", "file of the figures of all runs")
 	modes := flag.Int("modes", 0, "count how often levels of processes are found, in so many runs, and measure nothing else")
+	levels := flag.String("levels", "levels", "folder of the records of these runs")
+	again := flag.Bool("again", false, "judge the records in -levels again, and measure nothing")
 	summary := flag.Bool("summary", false, "print the tables, and measure nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	if *again {
+		if err := judgeModes(*moonlap, *levels); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *modes > 0 {
-		if err := countModes(ctx, *modes, *moonlap); err != nil {
+		if err := countModes(ctx, *modes, *moonlap, *levels); err != nil {
 			log.Fatal(err)
 		}
 		return

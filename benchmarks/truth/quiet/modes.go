@@ -7,50 +7,106 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// countModes runs modes.lua again and again, and counts where both levels were found, and where one level was told as two
-// or as never steady. 30 processes have two or more on the rare level in 97 % of runs.
-func countModes(ctx context.Context, runs int, moonlap string) error {
-	const processes = 30
-	found, falseModes, never, done := 0, 0, 0, 0
-	begun, load := time.Now(), []string{loadNow()}
+// processesOfLevels have two or more on the rare level in 97 % of runs.
+const processesOfLevels = 30
+
+// A levelCount is in how many runs both levels were found, and one level was told as two or as never steady.
+type levelCount struct {
+	found, falseModes, never, done int
+	loads                          []string
+}
+
+func (n *levelCount) add(text []byte) error {
+	var said report
+	if err := json.Unmarshal(text, &said); err != nil {
+		return err
+	}
+	n.done++
+	for _, c := range said.Cases {
+		if c.Name == "two levels" {
+			n.found += yes(len(c.Modes) > 1).count()
+			continue
+		}
+		n.falseModes += yes(len(c.Modes) > 1).count()
+		n.never += yes(c.Steady == "none").count()
+	}
+	return nil
+}
+
+func (n *levelCount) String() string {
+	return fmt.Sprintf("%d runs of %d processes: two levels found in %d, %s; one level told as several in %d, as never steady in %d",
+		n.done, processesOfLevels, n.found, share(n.found, n.done), n.falseModes, n.never)
+}
+
+// countModes runs modes.lua again and again. The records stay in the folder. The bench file is a copy: a run of an hour does not
+// end because somebody checks out another commit meanwhile.
+func countModes(ctx context.Context, runs int, moonlap, folder string) error {
+	text, err := os.ReadFile("modes.lua")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	file := filepath.Join(folder, "modes.lua")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	count, begun := levelCount{loads: []string{loadNow()}}, time.Now()
 	for range runs {
-		out, err := exec.CommandContext(ctx, moonlap, "bench", "--runtime", "luajit", "--processes", strconv.Itoa(processes),
-			"--time", "2s", "--format", "json", "modes.lua").Output()
+		path := filepath.Join(folder, time.Now().UTC().Format("20060102-150405")+".jsonl")
+		out, err := exec.CommandContext(ctx, moonlap, "bench", "--runtime", "luajit", "--processes", strconv.Itoa(processesOfLevels),
+			"--time", "2s", "--format", "json", "--out", path, file).Output()
 		if ctx.Err() != nil {
+			os.Remove(path)
 			break
 		}
 		if len(out) == 0 {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
-				return fmt.Errorf("moonlap bench: %w\n%s", err, exit.Stderr)
-			}
-			return fmt.Errorf("moonlap bench: %w", err)
+			return because(err)
 		}
-		var said report
-		if err := json.Unmarshal(out, &said); err != nil {
+		if err := errors.Join(count.add(out), pack(path)); err != nil {
 			return err
 		}
-		done++
-		for _, c := range said.Cases {
-			switch {
-			case c.Name == "two levels":
-				found += yes(len(c.Modes) > 1).count()
-			default:
-				falseModes += yes(len(c.Modes) > 1).count()
-				never += yes(c.Steady == "none").count()
-			}
-		}
-		load = append(load, loadNow())
-		fmt.Fprintf(os.Stderr, "%d of %d: two levels found in %d, one told as several in %d, never steady %d\n", done, runs, found, falseModes, never)
+		count.loads = append(count.loads, loadNow())
+		fmt.Fprintln(os.Stderr, &count)
 	}
-	fmt.Printf("%d runs of %d processes from %s, load %s: two levels found in %s, one level told as several in %s, as never steady in %s\n",
-		done, processes, begun.UTC().Format("2006-01-02 15:04"), strings.Join(load, " "), share(found, done), share(falseModes, done), share(never, done))
+	fmt.Printf("from %s, load %s\n%s\n", begun.UTC().Format("2006-01-02 15:04"), strings.Join(count.loads, " "), &count)
 	return nil
+}
+
+// judgeModes reads the records of such runs again.
+func judgeModes(moonlap, folder string) error {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.jsonl.gz"))
+	if err != nil {
+		return err
+	}
+	var count levelCount
+	for _, path := range paths {
+		out, err := exec.Command(moonlap, "report", "--format", "json", path).Output()
+		if len(out) == 0 {
+			return fmt.Errorf("%s: %w", path, because(err))
+		}
+		if err := count.add(out); err != nil {
+			return err
+		}
+	}
+	fmt.Println(&count)
+	return nil
+}
+
+// because is why a program ended, with what it said.
+func because(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("moonlap: %w\n%s", err, exit.Stderr)
+	}
+	return fmt.Errorf("moonlap: %w", err)
 }
 
 func loadNow() string {

@@ -41,10 +41,15 @@ const (
 	gapToNoise  = 4
 	// A lone process must be further away.
 	loneFactor = 2
-	// Modes are about equally tight; stragglers on a busy machine are not. A mode's
-	// relative spread is at most N times the largest one's, or this small.
-	looser    = 3
-	tightness = 0.015
+)
+
+// A rule is how tight modes are. They are about equally tight; stragglers on a busy machine are not. A mode's relative
+// spread is at most looser times the largest one's, or as small as tightness.
+type rule struct{ looser, tightness float64 }
+
+var (
+	byTimes = rule{3, 0.015}
+	loose   = rule{6, 0.06}
 )
 
 // FindModes groups processes by the level they settled on.
@@ -57,7 +62,13 @@ const (
 // the further out, and so fails the comparison with the gaps inside; one process far
 // out is reported as alone, unless there are so few that one can be all that was seen
 // of a mode.
-func FindModes(processes []Located) Modes {
+func FindModes(processes []Located) Modes { return find(processes, byTimes, true) }
+
+// FindCandidates groups them where a mode may be looser than [FindModes] has it, or a single process among many. It is for
+// who has other evidence of each, such as the traces that they compiled.
+func FindCandidates(processes []Located) Modes { return find(processes, loose, false) }
+
+func find(processes []Located, how rule, atLeastTwo bool) Modes {
 	n := len(processes)
 	m := Modes{Of: make([]int, n), Count: min(n, 1)}
 	if n < 3 {
@@ -73,9 +84,9 @@ func FindModes(processes []Located) Modes {
 		line[i] = processes[p]
 	}
 
-	cuts := bestCuts(line)
+	cuts := bestCuts(line, how)
 	clusters := split(cuts, n)
-	if n >= loneModeBelow {
+	if n >= loneModeBelow && atLeastTwo {
 		for i := 0; i < len(clusters); i++ {
 			if c := clusters[i]; c[1]-c[0] == 1 {
 				m.Alone = append(m.Alone, order[c[0]])
@@ -101,7 +112,7 @@ func FindModes(processes []Located) Modes {
 }
 
 // bestCuts returns the most cuts that all hold: the widest gaps of the sorted line.
-func bestCuts(line []Located) []int {
+func bestCuts(line []Located, how rule) []int {
 	gaps := make([]int, 0, len(line)-1) // cut before index i
 	for i := 1; i < len(line); i++ {
 		gaps = append(gaps, i)
@@ -110,7 +121,7 @@ func bestCuts(line []Located) []int {
 	for k := min(mostModes-1, len(gaps)); k > 0; k-- {
 		cuts := slices.Clone(gaps[:k])
 		slices.Sort(cuts)
-		if cutsHold(line, cuts) {
+		if cutsHold(line, cuts, how) {
 			return cuts
 		}
 	}
@@ -119,7 +130,7 @@ func bestCuts(line []Located) []int {
 
 func gapAt(line []Located, i int) float64 { return line[i].Floor - line[i-1].Floor }
 
-func cutsHold(line []Located, cuts []int) bool {
+func cutsHold(line []Located, cuts []int, how rule) bool {
 	clusters := split(cuts, len(line))
 	pooled, inside := 0.0, 0.0
 	for _, c := range clusters {
@@ -129,7 +140,7 @@ func cutsHold(line []Located, cuts []int) bool {
 		}
 	}
 	degrees := len(line) - len(clusters)
-	if degrees < 2 || !allTight(line, clusters) {
+	if degrees < 2 || !allTight(line, clusters, how) {
 		return false
 	}
 	spread := math.Sqrt(pooled/float64(degrees)) * smallSample(degrees)
@@ -152,7 +163,7 @@ func cutsHold(line []Located, cuts []int) bool {
 }
 
 // allTight reports whether each cluster is about as tight as the largest.
-func allTight(line []Located, clusters [][2]int) bool {
+func allTight(line []Located, clusters [][2]int, how rule) bool {
 	relative := func(c [2]int) float64 {
 		if c[1]-c[0] < 2 {
 			return 0
@@ -161,7 +172,7 @@ func allTight(line []Located, clusters [][2]int) bool {
 		return math.Sqrt(squares(part)/float64(len(part)-1)) / scale(part[0])
 	}
 	largest := slices.MaxFunc(clusters, func(a, b [2]int) int { return (a[1] - a[0]) - (b[1] - b[0]) })
-	bound := max(tightness, looser*relative(largest), 2*typicalNoise(line)/scale(line[largest[0]]))
+	bound := max(how.tightness, how.looser*relative(largest), 2*typicalNoise(line)/scale(line[largest[0]]))
 	for _, c := range clusters {
 		if relative(c) > bound {
 			return false

@@ -19,6 +19,10 @@ var near = map[string]float64{"core": 1.03, "cache": 1.06}
 // SameSpeed is how far the bests of a yardstick lie apart on one machine, as a share.
 const SameSpeed = 0.03
 
+// possible is how much of its best a yardstick takes at least, where a faster machine is not yet known. What takes less is an
+// error of the clock, as when a virtual machine is suspended and its counter set back: it says nothing good of the moment.
+const possible = 0.9
+
 // A Best is the time of each yardstick when nothing disturbs it, in ns, by kind. The zero value knows none.
 type Best map[string]float64
 
@@ -124,7 +128,7 @@ func (b Best) Slower(line record.Batches, i int) (by float64, quiet, ok bool) {
 		ok = true
 		ratio := max(times[i], times[i+1]) / b[kind]
 		by = max(by, ratio-1)
-		quiet = quiet && ratio <= allowed
+		quiet = quiet && ratio <= allowed && min(times[i], times[i+1])/b[kind] >= possible
 	}
 	return by, quiet, ok
 }
@@ -147,7 +151,7 @@ func (b Best) Moments(times map[string][]float64) (list []Moment) {
 				list = append(list, Moment{Quiet: true})
 			}
 			ratio := ns / b[kind]
-			list[i].Slower, list[i].Quiet = max(list[i].Slower, ratio-1), list[i].Quiet && ratio <= allowed
+			list[i].Slower, list[i].Quiet = max(list[i].Slower, ratio-1), list[i].Quiet && possible <= ratio && ratio <= allowed
 		}
 	}
 	return list

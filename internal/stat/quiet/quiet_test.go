@@ -36,6 +36,48 @@ func TestBestOf(t *testing.T) {
 	}
 }
 
+// A clock that was set back while a yardstick was timed, as by a suspended virtual machine, says nothing good of the moment, nor
+// of the machine's best.
+func TestSuspended(t *testing.T) {
+	best := Best{"core": 1000}
+	for _, wrong := range []float64{0, 3, 880} {
+		times := map[string][]float64{"core": {1000, wrong, 1000, 1010}}
+		for i, want := range []bool{false, false, true} {
+			if _, quiet, ok := best.Slower(record.Batches{Yardsticks: times}, i); !ok || quiet != want {
+				t.Errorf("a look of %g ns, batch %d: quiet %t", wrong, i, quiet)
+			}
+		}
+		if m := best.Moments(times); len(m) != 4 || m[1].Quiet || !m[0].Quiet || !m[3].Quiet {
+			t.Errorf("a look of %g ns: %+v", wrong, m)
+		}
+		p := steadily(1000, 1000)
+		p.Batches[0].Yardsticks["core"][7] = wrong
+		if seen := Seen(&record.Record{Processes: []*record.ProcessRecord{p}}); seen["core"] != 1000 {
+			t.Errorf("a look of %g ns is the best: %v", wrong, seen)
+		}
+	}
+	faster := steadily(700, 700) // a machine that became faster is no error
+	faster.Batches[0].NS, faster.Batches[0].Calls = []float64{1}, []int{1}
+	now := BestOf(&record.Record{Run: record.Run{Yardsticks: best}, Processes: []*record.ProcessRecord{faster}})
+	if _, quiet, _ := now.Slower(faster.Batches[0], 0); !quiet {
+		t.Errorf("on a machine that became faster nothing is quiet: %v", now)
+	}
+}
+
+// Moments of looks that are not around batches are quiet where each yardstick was near its best.
+func TestMoments(t *testing.T) {
+	m := Best{"core": 1000, "cache": 1000}.Moments(map[string][]float64{"core": {1010, 1500, 1000}, "cache": {1050, 1000, 1100}, "other": {1}})
+	if len(m) != 3 || !m[0].Quiet || m[1].Quiet || m[2].Quiet || m[1].Slower != 0.5 {
+		t.Errorf("%+v", m)
+	}
+	if Mostly(m) || !Mostly(m[:1]) || !Mostly(nil) || Mostly(m[:2]) {
+		t.Error("mostly")
+	}
+	if m := (Best{}).Moments(map[string][]float64{"core": {1}}); m != nil {
+		t.Errorf("without a best: %v", m)
+	}
+}
+
 func TestSlower(t *testing.T) {
 	best := Best{"core": 1000, "cache": 1000}
 	line := record.Batches{Yardsticks: map[string][]float64{

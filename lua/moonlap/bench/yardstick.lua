@@ -149,7 +149,8 @@ function _M:time(into, i)
         local kind = _M.KINDS[k]
         local work = WORK[kind]
         local ticks = self.run(self[kind][1], self[kind][2], work.untimed, work.turns)
-        into[kind][i] = ticks * self.ns_per_tick
+        -- Below 0 where the counter was set back, as by a virtual machine that was suspended.
+        into[kind][i] = ticks > 0 and ticks * self.ns_per_tick or 0
     end
     self.flush(self.ring, LINES)
 end
