@@ -69,11 +69,14 @@ func middle(prices []*Price) *Price {
 	slices.SortFunc(prices, func(a, b *Price) int { return compareFloats(a.Difference.Estimate, b.Difference.Estimate) })
 	middle := prices[len(prices)/2]
 	middle.Runs = runs
-	// Runs that do not agree leave the price undecided.
+	// Runs that do not agree leave the price undecided, between what any of them found.
+	low, high, agree := middle.Difference.Low, middle.Difference.High, true
 	for _, p := range prices {
-		if p.Verdict != middle.Verdict {
-			middle.Verdict = record.Undecided
-		}
+		agree = agree && p.Verdict == middle.Verdict
+		low, high = min(low, p.Difference.Low), max(high, p.Difference.High)
+	}
+	if !agree {
+		middle.Verdict, middle.Difference.Low, middle.Difference.High = record.Undecided, low, high
 	}
 	return middle
 }

@@ -71,6 +71,9 @@ func (p *Price) amount(g ui.Glyphs) (amount, sides string) {
 	case record.Faster:
 		return g.Time(-p.Difference.Estimate) + " less a " + cmp.Or(p.Per, "call") + " than what is advised", ""
 	case record.Undecided:
+		if d := p.Difference; d.Low > 0 || d.High < 0 {
+			return fmt.Sprintf("its runs do not agree: %s to %s", g.Time(d.Low), g.Time(d.High)), ""
+		}
 		return fmt.Sprintf("no difference was shown: %s to %s", g.Time(p.Difference.Low), g.Time(p.Difference.High)), ""
 	}
 	return g.Time(p.Difference.Estimate) + " more a " + cmp.Or(p.Per, "call"),

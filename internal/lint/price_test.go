@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // TestPricesOfAnotherVM: prices hold for the VM and machine that they were measured on; others get the shipped ones, which say where
@@ -53,5 +54,24 @@ func TestPricesOfAnotherVM(t *testing.T) {
 	}
 	if p, err := of("A", "m"); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "--measure") || !p.Shipped {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestMiddle: runs that do not agree are undecided, and the words do not contradict the interval.
+func TestMiddle(t *testing.T) {
+	price := func(verdict string, low, high float64) *Price {
+		return &Price{Verdict: verdict, Difference: record.Interval{Estimate: (low + high) / 2, Low: low, High: high}}
+	}
+	for _, tt := range []struct {
+		prices []*Price
+		want   string
+	}{
+		{[]*Price{price(record.Slower, 3, 5), price(record.Slower, 4, 8), price(record.Slower, 5, 9)}, "6.00 ns more a call"},
+		{[]*Price{price(record.Slower, 3, 5), price(record.Slower, 4, 8), price(record.Undecided, -9, 1)}, "no difference was shown: -9.00 ns to 8.00 ns"},
+		{[]*Price{price(record.Slower, 3, 5), price(record.NoDifference, 0.1, 0.2)}, "its runs do not agree: 0.10 ns to 5.00 ns"},
+	} {
+		if got, _ := middle(tt.prices).amount(ui.Glyphs{}); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
 	}
 }

@@ -112,7 +112,7 @@ func levelsOf(r *record.CaseResult) string {
 	}
 	texts := make([]string, len(r.Modes))
 	for i, m := range r.Modes {
-		texts[i] = fmt.Sprintf("%s at %.3g ns", percent(m.Share), m.NS)
+		texts[i] = percent(m.Share) + " at " + figure(m.NS)
 	}
 	return strings.Join(texts, ", ")
 }
