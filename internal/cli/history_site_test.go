@@ -10,8 +10,8 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 )
 
-// TestSite: commits lead to where the user says, steps stand in the index, and a case without a figure has a page all the same.
-func TestSite(t *testing.T) {
+// siteHistory has a case with a step in two settings, and one without a figure.
+func siteHistory() *record.History {
 	point := func(day, commit string, ns float64) record.Point {
 		p := record.Point{Started: "2026-11-" + day + "T02:00:00Z", Commit: commit, SavedAs: "main"}
 		if ns > 0 {
@@ -19,12 +19,17 @@ func TestSite(t *testing.T) {
 		}
 		return p
 	}
-	h := &record.History{Series: []record.Series{
+	return &record.History{Series: []record.Series{
 		{Case: "<add>/x", File: "app.lua", Points: []record.Point{point("01", "aaaaaaaaaa", 10), point("02", "bbbbbbbbbb", 20)},
 			Steps: []record.Step{{At: 1, Before: 10, After: 20, Ratio: record.Interval{Estimate: 2, Low: 1.9, High: 2.1}}}},
 		{Case: "<add>/x", File: "app.lua", Setting: []record.Fact{{What: "JIT", Value: "false"}}, Points: []record.Point{point("03", "", 90)}},
 		{Case: "empty", Points: []record.Point{point("01", "", 0)}},
 	}}
+}
+
+// TestSite: commits lead to where the user says, steps stand in the index, and a case without a figure has a page all the same.
+func TestSite(t *testing.T) {
+	h := siteHistory()
 	folder := filepath.Join(t.TempDir(), "new", "site")
 	var stderr bytes.Buffer
 	if err := writeSite(Sys{Stderr: &stderr}, h, folder, "https://example.org/{commit}"); err != nil {
