@@ -39,6 +39,7 @@ func TestSite(t *testing.T) {
 	if err != nil || len(pages) != 3 {
 		t.Fatalf("%v: %v", pages, err)
 	}
+	// A step has one form, at the chart as in the tables.
 	for i, wants := range [][]string{
 		{`"link":"https://example.org/bbbbbbbbbb"`, `2.00× slower (1.90–2.10) from bbbbbbbb`, `"note":"JIT false"`},
 		{`no run has a figure`, `"text":"no figure"`},
@@ -52,6 +53,9 @@ func TestSite(t *testing.T) {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s has no %s", filepath.Base(pages[i]), want)
 			}
+		}
+		if strings.Contains(string(text), "2.000×") {
+			t.Errorf("%s has another form of a step", filepath.Base(pages[i]))
 		}
 	}
 	if err := writeSite(Sys{}, &record.History{}, folder, ""); err == nil {

@@ -55,12 +55,12 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff([]string{"2026-11-01 02:00", "bbbbbbbb+", "cccccccc", "dddddddd", "eeeeeeee", "ffffffff"}, c.X.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"2.000× slower (1.900–2.100) from dddddddd", "1.333× faster (1.250–2.000) from ffffffff"}, c.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"2.00× slower (1.90–2.10) from dddddddd", "1.3× faster (1.2–2.0) from ffffffff"}, c.Notes); diff != "" {
 		t.Error(diff)
 	}
 	dots, steps := c.Series[0], c.Series[1]
 	if diff := cmp.Diff([]lapplot.Mark{
-		{X: 3, Kind: "slower from here", Label: "2.000× slower (1.900–2.100)"}, {X: 5, Kind: "faster from here", Label: "1.333× faster (1.250–2.000)"},
+		{X: 3, Kind: "slower from here", Label: "2.00× slower (1.90–2.10)"}, {X: 5, Kind: "faster from here", Label: "1.3× faster (1.2–2.0)"},
 	}, dots.Marks); diff != "" {
 		t.Error(diff)
 	}

@@ -83,7 +83,7 @@ func ExampleHistory() {
 	chart := lapplot.History(commits, parse)
 	chart.X.Title = "commit"
 	fmt.Println(chart.Notes[0])
-	// Output: 1.406× slower (1.380–1.430) from c4c4
+	// Output: 1.41× slower (1.38–1.43) from c4c4
 }
 
 // A plot is whole or not there.

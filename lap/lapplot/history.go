@@ -2,6 +2,7 @@ package lapplot
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -92,7 +93,7 @@ func (s Step) mark() Mark {
 	return m
 }
 
-// String is the step in words: "1.210× slower (1.201–1.219)".
+// String is the step in words: "1.21× slower (1.20–1.22)".
 func (s Step) String() string {
 	if !(s.Before > 0 && s.After > 0) {
 		return "another level"
@@ -102,9 +103,23 @@ func (s Step) String() string {
 		word, ratio, low, high = "faster", 1/ratio, 1/s.High, 1/s.Low
 	}
 	if !(s.Low > 0 && s.Low < s.High) {
-		return fmt.Sprintf("%.3f× %s", ratio, word)
+		return fmt.Sprintf("%.3g× %s", ratio, word)
 	}
-	return fmt.Sprintf("%.3f× %s (%.3f–%.3f)", ratio, word, low, high)
+	d := decimals(max(high-ratio, ratio-low))
+	for d < 3 && low > 1 && low < 1+math.Pow(10, -float64(d))/2 { // its lower end shows that it lies beyond 1
+		d++
+	}
+	return fmt.Sprintf("%.*f× %s (%.*f–%.*f)", d, ratio, word, d, low, d, high)
+}
+
+// decimals are those that an interval bears, as in Moonlap's reports: one digit of its longer arm, two where that begins with 1.
+func decimals(arm float64) int {
+	exponent := math.Floor(math.Log10(arm))
+	digits := 1.0
+	if arm/math.Pow(10, exponent) < 2 {
+		digits = 2
+	}
+	return int(min(3, max(0, digits-1-exponent)))
 }
 
 func labelAt(labels []string, i int) string {

@@ -16,15 +16,15 @@ func TestHistoryMarksSteps(t *testing.T) {
 		Steps:  []Step{{At: 3, Before: 10, After: 25, Low: 2, High: 3}, {At: 6, Before: 25, After: 5}},
 	}
 	c := History(labels, parse, Trend{Name: "flat", Points: []Point{At(2, 7)}}, Trend{Name: "never measured", Steps: parse.Steps[:0]})
-	if diff := cmp.Diff([]string{"parse: 2.500× slower (2.000–3.000) from d", "parse: 5.000× faster from g"}, c.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"parse: 2.5× slower (2.0–3.0) from d", "parse: 5× faster from g"}, c.Notes); diff != "" {
 		t.Error(diff)
 	}
 	if len(c.Series) != 3 || c.Series[2].Name != "flat" {
 		t.Fatalf("series %+v", c.Series)
 	}
 	if diff := cmp.Diff([]Mark{
-		{X: 3, Kind: "slower from here", Label: "2.500× slower (2.000–3.000)"},
-		{X: 6, Kind: "faster from here", Label: "5.000× faster"},
+		{X: 3, Kind: "slower from here", Label: "2.5× slower (2.0–3.0)"},
+		{X: 6, Kind: "faster from here", Label: "5× faster"},
 	}, c.Series[0].Marks); diff != "" {
 		t.Error(diff)
 	}
@@ -56,7 +56,7 @@ func TestOddHistories(t *testing.T) {
 			}
 		}
 	}
-	if notes := History(nil, many).Notes; len(notes) != mostSteps+1 || notes[0] != "earlier steps: 1" || notes[8] != "1.111× slower from 450" {
+	if notes := History(nil, many).Notes; len(notes) != mostSteps+1 || notes[0] != "earlier steps: 1" || notes[8] != "1.11× slower from 450" {
 		t.Errorf("notes of nine steps: %q", notes)
 	}
 }
