@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test simulate study weights modes fuzz test-static test-builds test-commands test-fleet test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
+.PHONY: help build test simulate study weights modes fuzz test-static test-builds test-commands test-releases test-fleet test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -35,6 +35,9 @@ test-builds: build ## the same on other builds of luajit and nginx: make test-bu
 
 test-commands: build ## each command once on other builds, as root: make test-commands PROGRAMS='/path/to/nginx …'
 	script/test-commands $(PROGRAMS)
+
+test-releases: build ## the same on nginx and LuaJIT of other releases of Debian and Ubuntu: make test-releases RELEASES='trixie noble'
+	script/test-releases $(RELEASES)
 
 test-kernels: build ## what works on Debian's kernels, in virtual machines (5 to 15 minutes each): make test-kernels KERNELS='6.1 6.12'
 	script/test-kernels $(KERNELS)

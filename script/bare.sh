@@ -10,12 +10,25 @@ bare_is_possible() {
     done
 }
 
-# make_bare RELEASE FOLDER: Debian's RELEASE, minimal, in FOLDER. It reaches package registries as this machine
-# does: proxies, registry addresses, and certificates as copies. Sets $bare.
+# bootstrapped RELEASE FOLDER: debootstrap for Debian's releases, and for Ubuntu's with the packages of its universe.
+# An older debootstrap does not know the names of newer releases: all Debians are made as sid is, all Ubuntus as gutsy.
+bootstrapped() {
+    case $1 in
+        jammy | noble | plucky | questing | resolute)
+            debootstrap --variant=minbase --components=main,universe \
+                --keyring="${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}" \
+                "$1" "$2" http://archive.ubuntu.com/ubuntu gutsy
+            ;;
+        *) debootstrap --variant=minbase "$1" "$2" http://deb.debian.org/debian sid ;;
+    esac
+}
+
+# make_bare RELEASE FOLDER: RELEASE of Debian or Ubuntu, minimal, in FOLDER. It reaches package registries as this
+# machine does: proxies, registry addresses, and certificates as copies. Sets $bare.
 make_bare() {
     bare=$2
-    say "making a minimal Debian ($1)"
-    debootstrap --variant=minbase "$1" "$bare" >"$bare.log" 2>&1 || {
+    say "making a minimal root ($1)"
+    bootstrapped "$1" "$bare" >"$bare.log" 2>&1 || {
         tail -n 20 "$bare.log" >&2
         fail "debootstrap failed"
     }
