@@ -80,7 +80,7 @@ func (n *Nginx) placed(node uint64, place, size int) bool {
 	return r.Err == nil && int(id>>1)&(size-1) == place
 }
 
-// nodes are the entries of an array of nodes; what lies behind its end has to be told apart.
+// nodes are the entries of an array of nodes; what lies behind its end has to be recognized.
 func (n *Nginx) nodes(array uint64) []uint64 {
 	r := n.reader()
 	all := words(r, array, mostLists)

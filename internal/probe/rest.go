@@ -11,7 +11,7 @@ type Rest struct {
 	Queued    time.Duration // it could have run, and waited for a processor
 	Halted    time.Duration // by a signal (SIGSTOP), or by another program that traces it
 	Sleeps    int
-	Unseen    int           // of these, without stacks: more in a second than are looked at
+	Unseen    int           // of these, without stacks: more in a second than are sampled
 	UnseenFor time.Duration // how long those took
 	Turns     Durations     // of the event loop
 

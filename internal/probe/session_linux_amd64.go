@@ -140,8 +140,8 @@ func (s *Session) dispatch(b []byte) {
 	}
 }
 
-// pass ends a look into the ring: sources that were detached before it have got all of theirs. It returns
-// whether another look should follow at once.
+// pass ends a reading of the ring: sources that were detached before it have got all of theirs. It returns
+// whether another one should follow at once.
 func (s *Session) pass(last bool) (again bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

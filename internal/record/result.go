@@ -88,7 +88,7 @@ type CaseResult struct {
 	Warnings []Warning  `json:"warnings"`
 	// Profile is where its time went; nil where that was not asked for.
 	Profile *Profile `json:"-"`
-	// Hot is what is told of that profile in JSON.
+	// Hot is what JSON has of that profile.
 	Hot *Hot `json:"profile,omitempty"`
 }
 

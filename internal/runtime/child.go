@@ -177,7 +177,7 @@ func (c *child) live(started chan<- error) {
 	for {
 		var about unix.Siginfo
 		err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, &about, unix.WEXITED|unix.WNOWAIT, nil)
-		// Where we trace our own child, in a profile, its stops are told here, too.
+		// Where we trace our own child, in a profile, its stops are reported here, too.
 		if stopped := err == nil && about.Code == trapped; stopped {
 			time.Sleep(time.Millisecond)
 		} else if !errors.Is(err, unix.EINTR) {

@@ -38,7 +38,7 @@ type Command struct {
 type Ran struct {
 	PID              int
 	Began            time.Time
-	WallNS           float64 // from before the fork until the kernel told of its end
+	WallNS           float64 // from before the fork until the kernel reported its end
 	SpawnNS          float64 // the part of it until the program was loaded: fork and exec
 	UserNS, SystemNS float64 // CPU time, its waited-for children's with it
 	// MaxRSS is the peak memory in bytes of its largest process; 0 where that is not

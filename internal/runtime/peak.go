@@ -16,7 +16,7 @@ import (
 // memory in bytes, read when it has done its last work and its memory is still there. It
 // must be called on the thread that started the child, and leaves the child to be waited
 // for. It is 0 where the child had children of its own, whose peak may be the larger: theirs
-// is not told apart from that of the process which forked it (see [Run]).
+// cannot be separated from that of the process which forked it (see [Run]).
 func watchPeak(pid int) (peak int64) {
 	set := false
 	for {

@@ -14,7 +14,7 @@ import (
 const (
 	OnCPU  = "on-cpu"  // the worker computed, or wanted to
 	OffCPU = "off-cpu" // it slept although Lua was on its stack: the event loop stood still
-	Wall   = "wall"    // all samples; without those that wait for events, where the kernel told of sleeps
+	Wall   = "wall"    // all samples; without those that wait for events, where the kernel reported sleeps
 	Stalls = "stalls"  // those inside turns of the event loop that took long
 )
 
@@ -177,7 +177,7 @@ var queued = profile.Frame{Function: "(waiting for a processor)", Kind: profile.
 // cause is what it slept for, and in which system call: "a program (wait4)".
 func (s *Sleep) cause() string { return string(s.Cause) + " (" + s.Call + ")" }
 
-// Period is the mean time between two looks, of the worker's CPU time where that is what counts.
+// Period is the mean time between two samples, of the worker's CPU time where that is what counts.
 func (l Series) Period() time.Duration {
 	if l.Every > 0 {
 		return l.Every

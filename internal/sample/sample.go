@@ -71,7 +71,7 @@ const maxLua = 200
 // DefaultHold is how long a sample may stop a worker, unless another time is set.
 const DefaultHold = 2 * time.Millisecond
 
-// Sample stops the worker for a moment, Hold at most, and looks at its stack.
+// Sample stops the worker for Hold at most, and reads its stack.
 func (w *Worker) Sample() (Sample, error) {
 	stat, err := w.untraced()
 	if err != nil {

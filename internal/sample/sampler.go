@@ -37,7 +37,7 @@ func (s *Sampler) Close() error { return s.session.Close() }
 
 // attach has the kernel begin to tell what is wanted of the worker.
 func (w *Worker) attach(s *Sampler, wants Wants) (*probe.Source, *diary, error) {
-	w.LearnRequests() // else the first look that sees a request tells
+	w.LearnRequests() // else the first sample that sees a request tells
 	w.followCompilers()
 	phase, _ := w.Phase()
 	source, err := s.session.Attach(probe.Target{
@@ -72,7 +72,7 @@ func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time
 }
 
 // keepFor is how long prototypes, traces and names that were read of a worker are taken for what they were. A
-// snapshot of the kernel is as old when it is looked at.
+// snapshot of the kernel is as old when it is read.
 const keepFor = 200 * time.Millisecond
 
 // copied is the VM whose Lua the kernel has copied at a snapshot.

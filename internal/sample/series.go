@@ -15,15 +15,15 @@ import (
 // Series is what was seen of a worker over some time.
 type Series struct {
 	Samples []Sample
-	Start   time.Time     // of the looks; that of the first worker, where there are several
+	Start   time.Time     // of the sampling; that of the first worker, where there are several
 	Elapsed time.Duration // of all workers together
 	Used    time.Duration // CPU time of the worker meanwhile, with all its threads
 	CPU     float64       // that as a share of one processor
-	Pause   time.Duration // mean time that a look stopped the worker for, at most
+	Pause   time.Duration // mean time that a sample stopped the worker for, at most
 	Paused  time.Duration // all of that
-	Failed  int           // looks that came to nothing
+	Failed  int           // samples that came to nothing
 	Lost    int           // samples of the kernel that were not taken from it in time
-	Every   time.Duration // CPU time between two looks, where the kernel looks at each so much; else 0
+	Every   time.Duration // CPU time between two samples, where the kernel takes one in so much; else 0
 	LastErr error         // why the last of those did
 
 	// Where the kernel told when the worker slept:
@@ -36,14 +36,14 @@ type Series struct {
 }
 
 const (
-	least     = 20 // times as long as a look stopped the worker passes until the next: at most 5 % of its time
+	least     = 20 // times as long as a sample stopped the worker passes until the next: at most 5 % of its time
 	clockTick = 10 * time.Millisecond
 )
 
 // Poll samples the worker hz times a second for a while, and reports to tick the time that has
-// passed. The looks are a little irregular, so that they never keep step with what the worker does,
+// passed. The samples are a little irregular, so that they never keep step with what the worker does,
 // and fewer where the worker would have to stand still for too long.
-// Single looks may fail, as when one hits the middle of a change; an error means that the rest of
+// Single samples may fail, as when one hits the middle of a change; an error means that the rest of
 // them did not happen, and Series holds what was seen until then.
 func (w *Worker) Poll(ctx context.Context, duration time.Duration, hz float64, tick func(time.Duration)) (Series, error) {
 	var l Series
@@ -67,7 +67,7 @@ func (w *Worker) Poll(ctx context.Context, duration time.Duration, hz float64, t
 		}
 		return l, err
 	}
-	for n := 0; n == 0 || time.Since(start) < duration; n++ { // one look at least
+	for n := 0; n == 0 || time.Since(start) < duration; n++ { // one sample at least
 		began := time.Now()
 		if err := w.Changed(); err != nil {
 			return finish(err)
@@ -101,7 +101,7 @@ func errEnded(start time.Time) error {
 	return fmt.Errorf("%w after %.1f s: was it reloaded, or did it crash?", worker.ErrEnded, time.Since(start).Seconds())
 }
 
-// And returns both looks together; shares and pauses are then those of a worker on average.
+// And returns both series together; shares and pauses are then those of a worker on average.
 func (l Series) And(other Series) Series {
 	l.Samples = append(l.Samples, other.Samples...)
 	l.Failed += other.Failed
@@ -161,14 +161,14 @@ func (s Sample) light() Sample {
 	return s
 }
 
-// pause is how long to wait after a look that took so long and stopped the worker for a part of it.
-// From one look to the next it is a period on average, from half of one to one and a half.
+// pause is how long to wait after a sample that took so long and stopped the worker for a part of it.
+// From one sample to the next it is a period on average, from half of one to one and a half.
 func pause(hz float64, took, stopped time.Duration) time.Duration {
 	period := float64(time.Second) / hz * (0.5 + rand.Float64())
 	return max(time.Duration(period)-took, least*stopped)
 }
 
-// Weight is what a sample of the looks counts: the time that it stands for, in ns, where that is known; or the bytes.
+// Weight is what a sample of the series counts: the time that it means, in ns, where that is known; or the bytes.
 func (l Series) Weight(s Sample) float64 {
 	switch {
 	case s.Bytes > 0:
@@ -181,7 +181,7 @@ func (l Series) Weight(s Sample) float64 {
 	return float64(l.Every)
 }
 
-// Total is what samples of the looks count together.
+// Total is what samples of the series count together.
 func (l Series) Total(samples []Sample) (sum float64) {
 	for _, s := range samples {
 		sum += l.Weight(s)

@@ -28,7 +28,7 @@ type diary struct {
 	asleep *Sample // that began, and has not ended
 }
 
-// note puts a snapshot into the looks.
+// note puts a snapshot into the series.
 func (w *Worker) note(s *Sampler, m *probe.Snapshot, l *Series, d *diary) {
 	switch m.Kind {
 	case probe.Back:
@@ -58,7 +58,7 @@ func (w *Worker) note(s *Sampler, m *probe.Snapshot, l *Series, d *diary) {
 	l.Samples = append(l.Samples, sample)
 }
 
-// sample makes a sample of a snapshot; ok is false where that came to nothing, which the looks count.
+// sample makes a sample of a snapshot; ok is false where that came to nothing, which the series counts.
 func (w *Worker) sample(s *Sampler, m *probe.Snapshot, l *Series) (sample Sample, ok bool) {
 	sample, err := w.snapshot(s, m)
 	if err != nil {

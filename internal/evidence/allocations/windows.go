@@ -202,10 +202,10 @@ func (a *observer) each() time.Duration {
 	return probe.InPrograms(a.probe.Each())
 }
 
-// distance is how many bytes from one look to the next make as many looks in a second of all the worker's CPU time as were
-// asked for; and in a window no more than one in so much time, some times what a look takes.
+// distance is how many bytes from one sample to the next make as many samples in a second of all the worker's CPU time as were
+// asked for; and in a window no more than one in so much time, some times what a sample takes.
 func (a *observer) distance(p plan) float64 {
-	const first = 4 << 10 // in a window that is as short as the first one, few enough looks
+	const first = 4 << 10 // in a window that is as short as the first one, few enough samples
 	const each = 50 * time.Microsecond
 	bytes, of := 0.0, 0.0
 	for _, w := range a.windows {

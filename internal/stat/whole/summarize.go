@@ -15,7 +15,7 @@ import (
 // all have a twin, and whole, and by CPU time. All these intervals hold together.
 func Summarize(rec *record.Record) *record.CommandResults {
 	res := &record.CommandResults{Results: stat.Summarize(rec), Commands: []record.CommandResult{}}
-	res.VMs = nil // no VM told of itself
+	res.VMs = nil // no VM described itself
 	for i := range res.Cases {
 		c := &res.Cases[i]
 		runs := carrying(c, measured(rec.Of(c.Case.Case)))

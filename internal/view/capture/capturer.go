@@ -28,10 +28,10 @@ type Options struct {
 	Room        int           // for captures in Folder, those of earlier runs included; 0: no end of it
 	Duration    time.Duration // 0: until the context ends
 	Hz          float64       // samples a second of CPU time
-	JSON        bool          // each capture is told as a line of JSON
+	JSON        bool          // each capture is a line of JSON
 
 	Stdout, Stderr io.Writer
-	Drawn          func() ui.Options // how it is told to people
+	Drawn          func() ui.Options // how it is drawn for people
 	Now            func() time.Time
 }
 

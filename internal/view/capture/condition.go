@@ -17,7 +17,7 @@ type What string
 // What conditions are about.
 const (
 	Turn    What = "turn"    // of the event loop, each timed by the kernel
-	Held    What = "held"    // the loop by a run of Lua, as looks tell
+	Held    What = "held"    // the loop by a run of Lua, as samples find
 	Sleep   What = "sleep"   // the worker is put to, by anything but its wait for events
 	Request What = "request" // in flight, since it began
 	CPU     What = "cpu"     // share of a processor that the worker's main thread uses

@@ -18,7 +18,7 @@ type lookout struct {
 	// What is asked of the worker.
 	Heap     func() (uint64, error)            // bytes of Lua's heap
 	InFlight func() ([]ngxlua.InFlight, error) // requests, the oldest first
-	Noticed  func(event)                       // is told of an event that will be captured
+	Noticed  func(event)                       // is called with an event that will be captured
 	Captured func(pending, *sample.Tail)       // takes what is due, and may keep it
 
 	waits    []*wait
@@ -65,7 +65,7 @@ func newLookout(conditions []Condition) *lookout {
 	return o
 }
 
-// Wants is what has to be told of the worker for the conditions, with that many samples a second at least.
+// Wants is what has to be reported of the worker for the conditions, with that many samples a second at least.
 func (o *lookout) Wants(hz float64) sample.Wants {
 	w := sample.Wants{Hz: hz}
 	for _, c := range o.waits {

@@ -14,7 +14,7 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// A Progress is told how far the sampling is; left is 0 where that is not known.
+// A Progress is called with how far the sampling is; left is 0 where that is not known.
 type Progress func(what string, elapsed, left time.Duration)
 
 // A following is processes that are sampled side by side, and what became of each.

@@ -42,7 +42,7 @@ type turn struct {
 // wait is how long the loop's turn has lasted at a moment, 0 while it waits for events. nginx sets its
 // clock when it wakes up, so that tells when the turn began. But a worker that was just woken, and has
 // not come to run yet, still shows the clock of the turn before: then its wait is counted from the last
-// moment at which it was seen to wait for events, or from the first look.
+// moment at which it was seen to wait for events, or from the first reading.
 func (t *turn) wait(now, clock uint64, does doing, lua bool) time.Duration {
 	if !t.known || clock != t.clock {
 		t.since = clock

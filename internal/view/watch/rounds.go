@@ -176,7 +176,7 @@ func (a *Watching) rows(ctx context.Context, pids []int) []Row {
 	return slices.DeleteFunc(rows, func(r Row) bool { return r.PID == 0 })
 }
 
-// opens reports whether a process is being opened. One that has ended is not told of where others are expected in its place.
+// opens reports whether a process is being opened. One that has ended is not reported where others are expected in its place.
 func (a *Watching) opens(pid int) bool {
 	return a.open[pid] == nil && a.failed[pid] == nil && (!(&process.Process{PID: pid}).Ended() || !a.Expects())
 }
