@@ -1,7 +1,7 @@
 # The daily targets; all of them stand on script/, which needs no make.
 .DEFAULT_GOAL := help
 
-.PHONY: help build test simulate study weights modes fuzz test-static test-builds test-commands test-releases test-fleet test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
+.PHONY: help build test simulate study weights modes fuzz test-static test-builds test-commands test-releases test-fleet fleet-figures test-harm test-kernels test-uv test-uv-newer test-uv-programs uv-exits lint bench release prove-packages prove clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 25
@@ -44,6 +44,10 @@ test-kernels: build ## what works on Debian's kernels, in virtual machines (5 to
 
 test-fleet: ## what befalls runs on hosts by ssh, at random: make test-fleet N=50 (8 s each)
 	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_ACCIDENTS=$(or $(N),50) go test -count=1 -v -timeout 1h ./internal/cli -run TestScripts/on_accidents
+
+fleet-figures: build ## what runs on hosts cost, and how often verdicts over hosts err: see benchmarks/fleet (5 minutes)
+	MOONLAP_FLEET_FIGURES=1 go test -count=1 -v ./internal/cli -run TestFleetFigures
+	MOONLAP_TEST_LONG=1 go test -count=1 -v ./internal/stat/hosts -run TestPlanted
 
 test-harm: ## accidents to moonlap and to workers, each N times (as root): make test-harm N=30
 	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_HARM=$(or $(N),30) go test -count=1 -v -timeout 3h ./internal/harm

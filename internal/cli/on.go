@@ -355,11 +355,16 @@ func readHost(ctx context.Context, sys Sys, name, path string) (*hosts.Found, er
 	if rec == nil || len(rec.Cases) == 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s holds no case", path))
 	}
+	return foundIn(rec, name, path), err
+}
+
+// foundIn is what a host's record says.
+func foundIn(rec *record.Record, name, path string) *hosts.Found {
 	results := summarize(rec)
 	if rec.Run.Kind != record.KindTime && rec.Run.Kind != record.KindLoad {
 		results.Comparisons = stat.CompareTurns(rec, results)
 	}
-	return &hosts.Found{Host: record.Host{Name: name, File: path}, Results: results, Rule: rec.Run.Comparing}, err
+	return &hosts.Found{Host: record.Host{Name: name, File: path}, Results: results, Rule: rec.Run.Comparing}
 }
 
 func writeHosts(sys Sys, res *record.HostsResult, format string) error {

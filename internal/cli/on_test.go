@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,25 +117,34 @@ func haveSlurm(t *testing.T) (bool, error) {
 	return missing == nil, missing
 }
 
-// slurmCluster starts a cluster of the script's own: two nodes, both this machine.
+// slurmCluster starts a cluster of the script's own: slurm [N], two nodes or N, all this machine.
 func slurmCluster(ts *testscript.TestScript, neg bool, args []string) {
 	folder, err := os.MkdirTemp("", "slurm") // a socket's path is short
 	ts.Check(err)
 	ts.Check(os.Chmod(folder, 0o755))
 	ts.Defer(func() { os.RemoveAll(folder) })
 	ts.Check(os.WriteFile(filepath.Join(folder, "key"), []byte(rand.Text()+rand.Text()), 0o400))
-	ports := make([]string, 3)
+	nodes := 2
+	if len(args) > 0 {
+		nodes, err = strconv.Atoi(args[0])
+		ts.Check(err)
+	}
+	ports := make([]string, 1+nodes)
 	for i := range ports {
 		freePort(ts, false, []string{"SLURMPORT"})
 		ports[i] = ts.Getenv("SLURMPORT")
 	}
 	hostname, err := os.Hostname()
 	ts.Check(err)
+	lines := ""
+	for i, port := range ports[1:] {
+		lines += fmt.Sprintf("NodeName=n%d NodeAddr=127.0.0.1 NodeHostname=%s Port=%s CPUs=1\n", i+1, hostname, port)
+	}
 	conf := filepath.Join(folder, "slurm.conf")
-	ts.Check(os.WriteFile(conf, []byte(strings.NewReplacer("FOLDER", folder, "HOST", hostname, "PORT0", ports[0], "PORT1", ports[1], "PORT2", ports[2]).Replace(`
+	ts.Check(os.WriteFile(conf, []byte(strings.NewReplacer("FOLDER", folder, "NODELINES", lines, "NODES", fmt.Sprintf("n[1-%d]", nodes), "PORT", ports[0]).Replace(`
 ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort=PORT0
+SlurmctldPort=PORT
 SlurmUser=root
 AuthInfo=socket=FOLDER/munge.sock
 StateSaveLocation=FOLDER/state
@@ -148,12 +158,11 @@ TaskPlugin=task/none
 SwitchType=switch/none
 MpiDefault=none
 SelectType=select/cons_tres
-NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT1 CPUs=1
-NodeName=n2 NodeAddr=127.0.0.1 NodeHostname=HOST Port=PORT2 CPUs=1
+NODELINES
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
-PartitionName=main Nodes=n1,n2 Default=YES MaxTime=10 PriorityTier=1 State=UP
-PartitionName=urgent Nodes=n1,n2 MaxTime=10 PriorityTier=9 State=UP
+PartitionName=main Nodes=NODES Default=YES MaxTime=10 PriorityTier=1 State=UP
+PartitionName=urgent Nodes=NODES MaxTime=10 PriorityTier=9 State=UP
 `)), 0o644))
 	ts.Setenv("SLURM_CONF", conf)
 	start := func(program string, args ...string) {
@@ -173,12 +182,13 @@ PartitionName=urgent Nodes=n1,n2 MaxTime=10 PriorityTier=9 State=UP
 	start("/usr/sbin/munged", "--foreground", "--force", "--key-file="+folder+"/key", "--socket="+folder+"/munge.sock",
 		"--pid-file="+folder+"/munged.pid", "--log-file="+folder+"/munged.log", "--seed-file="+folder+"/seed")
 	start("/usr/sbin/slurmctld", "-D", "-f", conf)
-	start("/usr/sbin/slurmd", "-D", "-f", conf, "-N", "n1")
-	start("/usr/sbin/slurmd", "-D", "-f", conf, "-N", "n2")
+	for i := range nodes {
+		start("/usr/sbin/slurmd", "-D", "-f", conf, "-N", fmt.Sprintf("n%d", i+1))
+	}
 	for range 600 {
 		cmd := exec.Command("sinfo", "-h", "-o", "%T %D")
 		cmd.Env = append(os.Environ(), "SLURM_CONF="+conf)
-		if out, err := cmd.Output(); err == nil && strings.TrimSpace(string(out)) == "idle 2" {
+		if out, err := cmd.Output(); err == nil && strings.TrimSpace(string(out)) == fmt.Sprintf("idle %d", nodes) {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -18,6 +18,7 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/stat/hosts"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
@@ -41,6 +42,8 @@ func newPlotCommand(sys Sys) *cobra.Command {
   density      how often which times occur
   percentiles  the tail, on a scale where each further nine takes the same room
   heatmap      of each case, which times its batches had over time
+  forest       where the records are those of several hosts ('moonlap compare
+               --on'): the ratio on each host, and on hosts like these
 
 Batches and single calls (bench --laps) have charts of their own. The cases of all
 records are drawn over each other. Above them stand the verdicts, the table of the
@@ -50,6 +53,7 @@ off, and works offline.`,
 		Example: `  moonlap bench --out today.jsonl app.lua
   moonlap plot today.jsonl --out today.html
   moonlap plot today.jsonl --kind timeline --case '^router' --out router.svg
+  moonlap plot today.web1.jsonl today.web2.jsonl --kind forest --out hosts.html
   moonlap plot before.jsonl after.jsonl --kind percentiles --out both.png
   moonlap plot today.jsonl --out - --format svg | rsvg-convert > today.png`,
 		Args: someRecord,
@@ -60,7 +64,7 @@ off, and works offline.`,
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "write the plot to `FILE`; - is stdout")
 	f.StringVar(&o.format, "format", "", "html, svg or png, where the file's ending does not say")
-	f.StringSliceVar(&o.kinds, "kind", nil, "timeline, density, percentiles or heatmap; several with commas (default all)")
+	f.StringSliceVar(&o.kinds, "kind", nil, "timeline, density, percentiles, heatmap or forest; several with\ncommas (default all)")
 	f.StringVar(&o.only, "case", "", "only cases whose name matches `RE`")
 	f.StringVar(&o.title, "title", "", "title of the plot (default the records' names)")
 	return cmd
@@ -119,7 +123,7 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 		if err != nil {
 			return nil, err
 		}
-		options.Report = above
+		options.Report, options.Hosts = above, onHosts(sources)
 		return plot.Figure(sources, options)
 	case len(sources) > 1:
 		return nil, errors.New("a run of load is drawn alone: 'moonlap load --join' merges several into one page")
@@ -127,6 +131,24 @@ func figureOf(sources []plot.Source, options plot.Options) (*lapplot.Figure, err
 		return nil, usageErrorf("--case is not for a run of load, whose sides are drawn together")
 	}
 	return loadFigure(load.Summarize(sources[0].Record), sources[0].Record.Run, options.Kinds...)
+}
+
+// onHosts is what several records say together where each is a host's: all have a comparison in common.
+func onHosts(sources []plot.Source) *record.HostsResult {
+	if len(sources) < 2 {
+		return nil
+	}
+	paths := make([]string, len(sources))
+	for i, s := range sources {
+		paths[i] = s.Name
+	}
+	var found []hosts.Found
+	for i, name := range hostNames(paths) {
+		found = append(found, *foundIn(sources[i].Record, name, paths[i]))
+	}
+	res := hosts.Merge(found, minEffectOf(found))
+	res.Comparisons = slices.DeleteFunc(res.Comparisons, func(c record.HostComparison) bool { return len(c.Hosts) < len(sources) })
+	return res
 }
 
 // above is what stands above the plots: of each record its verdicts, and the table of the cases that are drawn.

@@ -106,6 +106,7 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"fits":       fits,
 			"freeport":   freePort,
 			"kept":       kept,
+			"overhead":   overhead,
 			"signal":     sendSignal,
 			"slurm":      slurmCluster,
 			"sshd":       sshServer,

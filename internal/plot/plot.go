@@ -21,10 +21,11 @@ const (
 	Density     = "density"
 	Percentiles = "percentiles"
 	Heatmap     = "heatmap"
+	Forest      = "forest" // of records of several hosts
 )
 
 // Kinds are all of them, in the order in which they are drawn.
-var Kinds = []string{Timeline, Density, Percentiles, Heatmap}
+var Kinds = []string{Forest, Timeline, Density, Percentiles, Heatmap}
 
 // A Source is a record, and what it is called beside others.
 type Source struct {
@@ -35,9 +36,10 @@ type Source struct {
 // Options say what is drawn of the records.
 type Options struct {
 	Title  string
-	Report string         // stands above the charts
-	Kinds  []string       // none: all
-	Case   *regexp.Regexp // only cases whose name matches; nil: all
+	Report string              // stands above the charts
+	Kinds  []string            // none: all
+	Hosts  *record.HostsResult // what the records say as those of several hosts; nil: they are none
+	Case   *regexp.Regexp      // only cases whose name matches; nil: all
 }
 
 // ErrNoCase says that no case is to be drawn; the error that wraps it names those there are.
@@ -59,6 +61,9 @@ func Figure(sources []Source, o Options) (*lapplot.Figure, error) {
 		lines = append(lines, l)
 	}
 	wanted := func(kind string) bool { return len(o.Kinds) == 0 || slices.Contains(o.Kinds, kind) }
+	if wanted(Forest) {
+		f.Charts = append(f.Charts, forests(o.Hosts)...)
+	}
 	if wanted(Timeline) {
 		f.Charts = append(f.Charts, timelines(lines)...)
 	}

@@ -142,7 +142,7 @@ func (p *page) whisker(iv record.Interval, at func(float64) int, axis int) strin
 	return string(cells)
 }
 
-// hostCases is the time of each case on each host.
+// hostCases is the time of each case on each host: a column a host, or a row where that is too wide.
 func (p *page) hostCases(res *record.HostsResult) {
 	if len(res.Cases) == 0 {
 		return
@@ -164,5 +164,16 @@ func (p *page) hostCases(res *record.HostsResult) {
 		}
 		rows = append(rows, row)
 	}
-	p.Table(headers, rows)
+	if ui.TableWidth(headers, rows) <= p.Options.Width {
+		p.Table(headers, rows)
+		return
+	}
+	var long [][]string
+	for _, row := range rows {
+		for i, text := range row[1:] {
+			long = append(long, []string{row[0], p.Shorten(headers[i+1], nameWidth), text})
+			row[0] = ""
+		}
+	}
+	p.Table([]string{"case", "host", "time"}, long, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/aclements/go-moremath/stats"
@@ -69,21 +70,25 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+func ratioOf(shift record.Interval) record.Interval {
+	return record.Interval{Estimate: math.Exp(shift.Estimate), Low: math.Exp(shift.Low), High: math.Exp(shift.High)}
+}
+
 // TestPlanted has hosts whose true ratios differ by a planted standard deviation, and pairs of processes with noise of
 // 3 % on each. The interval over hosts holds the true mean as often as it says, and cries wolf no more often than it
 // may; all pairs in one heap, as they are pooled without the model, do neither.
 func TestPlanted(t *testing.T) {
 	const pairs, noise = 12, 0.03
 	runs := 400
-	if testing.Short() {
-		runs = 100
+	if os.Getenv("MOONLAP_TEST_LONG") != "" {
+		runs = 4000
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	reach := stats.InvCDF(stats.TDist{V: pairs - 1})((1 + estimate.Level) / 2)
 	for _, count := range []int{2, 3, 4, 8} {
 		for _, planted := range []float64{0, 0.05, 0.1, 0.3} {
 			t.Run(fmt.Sprintf("%d hosts, %g", count, planted), func(t *testing.T) {
-				held, heap := 0, 0
+				held, heap, alarms, heapAlarms := 0, 0, 0, 0
 				for range runs {
 					found := make([]record.OnHost, count)
 					var all []float64
@@ -97,14 +102,26 @@ func TestPlanted(t *testing.T) {
 						mean, arm := estimate.Mean(xs), reach*estimate.Deviation(xs)/math.Sqrt(pairs)
 						found[i] = on(fmt.Sprint(i), math.Exp(mean-arm), math.Exp(mean), math.Exp(mean+arm), record.Undecided)
 					}
-					if r := Compare(found, 0.01).Ratio; r.Low <= 1 && 1 <= r.High {
+					c := Compare(found, 0.01)
+					if c.Ratio.Low <= 1 && 1 <= c.Ratio.High {
 						held++
+					}
+					if c.Verdict == record.Faster || c.Verdict == record.Slower {
+						alarms++
 					}
 					if iv := estimate.MeanInterval(all); iv.Low <= 0 && 0 <= iv.High {
 						heap++
 					}
+					if v := judge(ratioOf(estimate.MeanInterval(all)), 0.01); v == record.Faster || v == record.Slower {
+						heapAlarms++
+					}
 				}
-				t.Logf("holds the truth in %.1f %%, all pairs in one heap in %.1f %%", 100*float64(held)/float64(runs), 100*float64(heap)/float64(runs))
+				share := func(n int) float64 { return 100 * float64(n) / float64(runs) }
+				t.Logf("holds the truth in %.1f %%, all pairs in one heap in %.1f %%; false alarms %.1f %%, in one heap %.1f %%",
+					share(held), share(heap), share(alarms), share(heapAlarms))
+				if low := estimate.Share(alarms, runs).Low; low > 0.05 {
+					t.Errorf("%d false alarms in %d runs, more than 5 %%", alarms, runs)
+				}
 				if low := estimate.Share(held, runs).High; low < 0.95 {
 					t.Errorf("the interval holds the truth in %d of %d runs, fewer than 95 %%", held, runs)
 				}
