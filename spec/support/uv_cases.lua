@@ -336,6 +336,19 @@ for _, case in ipairs {
         .. case[2]:match "_?([^_]*)$" .. "()", "=call"), handle))
     handle:close()
 end
+local udp = uv.new_udp()
+try("udp_connect", udp, nil)
+for _, host in ipairs { "x", true, 1 } do
+    try("udp_connect", udp, host)
+    try("udp_connect", udp, host, nil)
+    try("udp_connect", udp, host, "y")
+    try("udp_connect", udp, nil, host)
+    try("udp_set_membership", udp, host)
+    try("udp_set_membership", udp, "x", host)
+    try("udp_set_membership", udp, "x", host, "z")
+    try("udp_set_source_membership", udp, "x", host, 1, "z")
+end
+udp:close()
 uv.run()
 
 -- The loop's options.

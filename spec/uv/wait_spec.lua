@@ -23,4 +23,34 @@ describe("uv.run", support.with_uv(function()
         end)
         assert.equal(0, done.status, done.stderr)
     end)
+
+    it("brings what its own thread sends to an async with the next poll", function()
+        assert.same({ timeout = 0, seen = { "b", "again", "here" }, alive = false }, child.answer [[
+            local uv = require "moonlap.uv"
+            local seen = {}
+            local async
+            async = uv.new_async(function(text)
+                seen[#seen + 1] = text
+                if text == "b" then
+                    async:send "again" -- comes in the next turn
+                end
+            end)
+            async:send "a"
+            async:send "b"
+            local timeout = uv.backend_timeout()
+            uv.run "nowait"
+            uv.run "once"
+            -- What is closed, and what keeps nothing alive, hears nothing.
+            local closed, idle = uv.new_async(function() seen[#seen + 1] = "closed" end), nil
+            closed:send()
+            closed:close()
+            async:send "here"
+            async:unref()
+            idle = uv.new_idle()
+            idle:start(function() idle:close() end)
+            uv.run()
+            async:send "never"
+            answer { timeout = timeout, seen = seen, alive = uv.run() }
+        ]])
+    end)
 end))

@@ -213,12 +213,13 @@ function api.udp_set_ttl(userdata, ttl)
     return errors.result(ptr and C.uv_udp_set_ttl(ptr, ttl) or EBADF)
 end
 
--- Where to send to: nil, nil for a connected handle.
+-- Where to send to: nil, nil for a connected handle. To luv what was left out is no nil.
 local function destination(position, ...)
     local host, port = select(position, ...)
-    if host == nil and port == nil then
+    local n = select("#", ...)
+    if host == nil and port == nil and n > position then
         return nil
-    elseif host == nil or port == nil then
+    elseif (host == nil and n >= position) or (port == nil and n > position) then
         check.argument_error(host == nil and position + 1 or position,
             "Both host and port must be nil if one is nil")
     elseif type(host) ~= "string" then
@@ -367,9 +368,9 @@ end
 -- @tparam[opt] string host nil, as the port, to undo it
 -- @tparam[opt] number port
 -- @treturn number 0, or nil, message and name of the error
-function api.udp_connect(userdata, host, port)
-    local _, ptr = open_udp(userdata)
-    local sockaddr = destination(2, userdata, host, port)
+function api.udp_connect(...)
+    local _, ptr = open_udp((...))
+    local sockaddr = destination(2, ...)
     return errors.result(ptr and C.uvshim_udp_connect(ptr, sockaddr) or EBADF)
 end
 

@@ -34,7 +34,9 @@ end
 
 local function interface(position, ...)
     local name = (select(position, ...))
-    if name ~= nil and type(name) ~= "string" then
+    if type(name) == "number" then
+        return tostring(name)
+    elseif (name ~= nil and type(name) ~= "string") or select("#", ...) < position then
         check.argument_error(position, "expected string or nil")
     end
     return name
@@ -46,11 +48,10 @@ end
 -- @tparam[opt] string interface_addr
 -- @tparam string how `"join"` or `"leave"`
 -- @treturn number 0, or nil, message and name of the error
-function api.udp_set_membership(userdata, group, interface_addr, how)
-    local _, ptr = open_udp(userdata)
-    group = check.string(2, userdata, group, interface_addr, how)
-    interface_addr = interface(3, userdata, group, interface_addr, how)
-    how = membership(4, userdata, group, interface_addr, how)
+function api.udp_set_membership(...)
+    local _, ptr = open_udp((...))
+    local group, interface_addr = check.string(2, ...), interface(3, ...)
+    local how = membership(4, ...)
     return errors.result(ptr and C.uv_udp_set_membership(ptr, group, interface_addr, how) or EBADF)
 end
 
@@ -61,12 +62,10 @@ end
 -- @tparam string source_addr
 -- @tparam string how `"join"` or `"leave"`
 -- @treturn number 0, or nil, message and name of the error
-function api.udp_set_source_membership(userdata, group, interface_addr, source_addr, how)
-    local _, ptr = open_udp(userdata)
-    group = check.string(2, userdata, group, interface_addr, source_addr, how)
-    interface_addr = interface(3, userdata, group, interface_addr, source_addr, how)
-    source_addr = check.string(4, userdata, group, interface_addr, source_addr, how)
-    how = membership(5, userdata, group, interface_addr, source_addr, how)
+function api.udp_set_source_membership(...)
+    local _, ptr = open_udp((...))
+    local group, interface_addr = check.string(2, ...), interface(3, ...)
+    local source_addr, how = check.string(4, ...), membership(5, ...)
     return errors.result(ptr
         and C.uv_udp_set_source_membership(ptr, group, interface_addr, source_addr, how) or EBADF)
 end
