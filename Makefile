@@ -18,7 +18,7 @@ simulate: ## how often comparisons of load err, in 1200 simulated runs (5 to 15 
 study: build ## how far figures of 40 runs in four hours lie apart, by each rule: a run of a minute every six
 	cd benchmarks/truth/quiet && go run . -moonlap ../../../bin/moonlap
 
-weights: ## how many pairs a verdict takes by each weight of quiet pairs, on the kept runs of the study (1 minute)
+weights: ## how many pairs a verdict takes by each weight of quiet pairs, on the kept runs of the study (2 minutes)
 	MOONLAP_KEPT=$(CURDIR)/benchmarks/truth/quiet/kept.jsonl go test -count=1 ./internal/stat/sequential -run TestWeightsOnKeptData -v
 
 modes: build ## how often levels of processes are found, and told where there are none: make modes RUNS=100 (15 s each)
