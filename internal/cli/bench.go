@@ -130,7 +130,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 	f.IntVar(&o.Concurrency, "concurrency", 0, "code that yields (cosockets, ngx.sleep): `N` light threads\ncall at once")
 	f.Float64Var(&o.Rate, "rate", 0, "code that yields: `N` calls a second at fixed times, open loop")
 
-	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
+	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown, benchfmt, bencher or\ngithub-benchmark")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
 	f.BoolVar(&o.Keep, "keep", false, "leave the temporary folders behind")
 	f.Lookup("keep").Hidden = true

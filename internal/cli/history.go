@@ -155,7 +155,7 @@ func addRecords(ctx context.Context, sys Sys, s *store.Store, name string, paths
 			return err
 		}
 	}
-	note(sys, fmt.Sprintf("saved %s as %s in %s", counted(len(drafts), "run"), name, s.Path))
+	note(sys, fmt.Sprintf("saved %s as %s in %s", counted(len(drafts), "run"), name, s.Place))
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (p *pastFlags) addFlags(f *pflag.FlagSet) {
 }
 
 func addHistoryFlag(f *pflag.FlagSet, file *string) {
-	f.StringVar(file, "history", "", "`FILE` of the history\n(default: moonlap/history.db in $XDG_DATA_HOME)")
+	f.StringVar(file, "history", "", "`FILE` of the history; FOLDER/ or git:URL#BRANCH\nis one that several share\n(default: moonlap/history.db in $XDG_DATA_HOME)")
 }
 
 const longestName = 100
@@ -57,7 +57,12 @@ func openStore(sys Sys, file string) (*store.Store, error) {
 			return nil, err
 		}
 	}
-	return &store.Store{Path: file, Summarize: summarize, Note: noting(sys)}, nil
+	s, err := store.At(file, sys.Getenv)
+	if err != nil {
+		return nil, usageErrorf("--history %w", err)
+	}
+	s.Summarize, s.Note = summarize, noting(sys)
+	return s, nil
 }
 
 // noting is note for rooms that know no Sys.
@@ -237,7 +242,7 @@ func (p *past) keep(ctx context.Context, results *record.Results, failed error) 
 	if _, err := p.store.Keep(ctx, p.draft); err != nil {
 		return err
 	}
-	note(p.sys, fmt.Sprintf("saved as %s in %s", p.save, p.store.Path))
+	note(p.sys, fmt.Sprintf("saved as %s in %s", p.save, p.store.Place))
 	return nil
 }
 

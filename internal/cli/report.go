@@ -19,7 +19,7 @@ import (
 )
 
 // formats of results, for --format.
-var formats = []string{"text", "json", "csv", "markdown", "benchfmt"}
+var formats = []string{"text", "json", "csv", "markdown", "benchfmt", "bencher", "github-benchmark"}
 
 func newReportCommand(sys Sys) *cobra.Command {
 	var format string
@@ -49,7 +49,7 @@ stand side by side, and each comparison has a verdict over all hosts.`,
 			return runReport(cmd.Context(), sys, args[0], format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown or benchfmt; of load ndjson, too")
+	cmd.Flags().StringVar(&format, "format", "text", "text, json, csv, markdown, benchfmt, bencher or\ngithub-benchmark; of load ndjson, too")
 	return cmd
 }
 
@@ -132,6 +132,10 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 	case "benchfmt":
 		tellMissing(sys.Stderr, results)
 		return record.WriteBenchfmt(sys.Stdout, results)
+	case "bencher":
+		return record.WriteBencher(sys.Stdout, results)
+	case "github-benchmark":
+		return record.WriteGitHubBenchmark(sys.Stdout, results)
 	}
 	return report.Terminal(sys.Stdout, results, optionsIn(sys, format))
 }

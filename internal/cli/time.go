@@ -82,7 +82,7 @@ command's stdin is empty, or --input; its output is read, counted and not shown.
 	o.rule.addFlags(f, "a command")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "a run that has not ended by then is killed")
 	f.Uint64Var(&o.plan.Seed, "seed", 0, "every random choice follows from it (default: random)")
-	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown or benchfmt")
+	f.StringVar(&o.format, "format", "text", "text, json, csv, markdown, benchfmt, bencher or\ngithub-benchmark")
 	f.StringVar(&o.out, "out", "", "keep the record in `FILE`; - is stdout, without a report")
 	return measuredOnHosts(sys, cmd)
 }

@@ -237,6 +237,16 @@ func (s *Store) Delete(ctx context.Context, name string) (runs int, err error) {
 			}
 			return unknown("name", name, keys(names))
 		}
+		if s.Remote != nil {
+			release, err := s.await()
+			if err != nil {
+				return err
+			}
+			defer release()
+			if err := s.Remote.Send(ctx, nil, keys(records)); err != nil {
+				return fmt.Errorf("nothing is deleted: %w", err)
+			}
+		}
 		for r := range records {
 			if err := os.Remove(filepath.Join(s.folder(), r)); err != nil && !os.IsNotExist(err) {
 				return err

@@ -59,6 +59,14 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
+	release, err := s.await()
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	defer release()
+	if err := s.exchange(ctx); err != nil {
+		return nil, s.fault(err)
+	}
 	db, err := s.connect()
 	if err != nil {
 		return nil, s.fault(err)

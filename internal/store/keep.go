@@ -53,6 +53,9 @@ func (s *Store) Keep(ctx context.Context, d *Draft) (path string, err error) {
 	packed := d.packed.Bytes()
 	name := started[:len("2006-01-02")] + "-" + hash(packed) + recordSuffix
 	path = filepath.Join(s.folder(), name)
+	if s.Remote != nil { // which gets it when the index is opened, now or later
+		path = filepath.Join(s.unsent(), name)
+	}
 	if err := s.write(path, packed); err != nil {
 		return s.rescue(packed, err)
 	}

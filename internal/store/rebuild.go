@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // Rebuild makes the index again from the records, their figures computed anew, and tells
@@ -13,6 +14,17 @@ import (
 func (s *Store) Rebuild(ctx context.Context) (runs int, err error) {
 	if err := s.exists(); err != nil {
 		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
+		return 0, s.fault(err)
+	}
+	release, err := s.await()
+	if err != nil {
+		return 0, s.fault(err)
+	}
+	defer release()
+	if err := s.exchange(ctx); err != nil {
+		return 0, s.fault(err)
 	}
 	db, err := s.connect()
 	var fault *Fault

@@ -6,6 +6,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,11 @@ import (
 // nothing stays open after.
 type Store struct {
 	Path string // of the index
+	// Place is what people call it by; Records is the folder of the records, and "" is records/ beside the index; Remote has them where
+	// the folder is a copy, and is nil where it is not.
+	Place   string
+	Records string
+	Remote  Remote
 	// Summarize makes the figures of a record.
 	Summarize func(*record.Record) *record.Results
 	// Patience is how long to wait for another moonlap that writes; 0 is 5 s.
@@ -49,7 +55,12 @@ func Place(getenv func(string) string) (string, error) {
 var ErrEmpty = errors.New("there is no history yet")
 
 // folder is where the records are.
-func (s *Store) folder() string { return filepath.Join(filepath.Dir(s.Path), "records") }
+func (s *Store) folder() string {
+	if s.Records != "" {
+		return s.Records
+	}
+	return filepath.Join(filepath.Dir(s.Path), "records")
+}
 
 func (s *Store) note(format string, args ...any) {
 	if s.Note != nil {
@@ -59,10 +70,13 @@ func (s *Store) note(format string, args ...any) {
 
 // exists is [ErrEmpty] when neither an index nor a record is there.
 func (s *Store) exists() error {
+	if s.Remote != nil {
+		return nil // it is asked
+	}
 	_, noIndex := os.Stat(s.Path)
 	_, noRecords := os.Stat(s.folder())
 	if errors.Is(noIndex, os.ErrNotExist) && errors.Is(noRecords, os.ErrNotExist) {
-		return fmt.Errorf("%w: no %s; 'moonlap bench --save NAME' begins one", ErrEmpty, s.Path)
+		return fmt.Errorf("%w: no %s; 'moonlap bench --save NAME' begins one", ErrEmpty, cmp.Or(s.Place, s.Path))
 	}
 	return nil
 }
