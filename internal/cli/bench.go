@@ -286,14 +286,8 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	if err != nil {
 		return err
 	}
-	line := newProgress(sys)
 	begun := past.sign(opening(sys, kind, gitPlace(m.Sides[0].Options)))
-	yardsticks := store.ReadYardsticks(begun.Environment, sys.Now())
-	begun.Yardsticks = yardsticks.Best()
-	rec, err := bench.Run(ctx, m, begun, past.watch(sink.write), func(p bench.Progress) {
-		line.Update(fmt.Sprintf("round %d, %s", p.Round, p.Case), p.Elapsed, p.Left)
-	})
-	line.Clear()
+	rec, err := runMeasured(ctx, sys, m, begun, past.watch(sink.write), atRound)
 	if closeErr := sink.close(); err == nil {
 		err = closeErr
 	}
@@ -305,7 +299,6 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
 	}
-	keepBest(sys, yardsticks, rec)
 	results := stat.Summarize(rec)
 	results.Comparisons = stat.CompareTurns(rec, results)
 	past.compare(results)
@@ -322,6 +315,26 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 		return errors.Join(failed, err)
 	}
 	return outcome(results)
+}
+
+// runMeasured runs a measurement beside the best that this machine is known for, shows what it is at, and keeps the best that it saw.
+func runMeasured(ctx context.Context, sys Sys, m bench.Measurement, begun record.Run, write func(record.Line) error, at func(bench.Progress) string) (*record.Record, error) {
+	known := store.ReadYardsticks(begun.Environment, sys.Now())
+	begun.Yardsticks = known.Best()
+	line := newProgress(sys)
+	rec, err := bench.Run(ctx, m, begun, write, func(p bench.Progress) { line.Update(at(p), p.Elapsed, p.Left) })
+	line.Clear()
+	if len(rec.Processes) > 0 && !refused(err) {
+		keepBest(sys, known, rec)
+	}
+	return rec, err
+}
+
+func atRound(p bench.Progress) string {
+	if p.Round == 0 {
+		return "warming up, " + p.Case
+	}
+	return fmt.Sprintf("round %d, %s", p.Round, p.Case)
 }
 
 // keepBest keeps the best that a run saw of the yardsticks. Where that fails, the run does not.

@@ -189,12 +189,7 @@ func writeChecks(sys Sys, checks []doctor.Check) error {
 	return err
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func counted(n int, what string) string { return ui.Plural(n, what, what+"s") }
 
 func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) error {
 	say := func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }

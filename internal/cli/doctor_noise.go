@@ -15,7 +15,6 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/quiet"
-	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -41,13 +40,8 @@ func runNoise(ctx context.Context, sys Sys, o doctorOptions) error {
 		Code: []string{"1"}, Runtime: luajit, Workers: []int{1}, GC: "natural", Clock: "auto", MemoryBytes: 1 << 30,
 		Time: o.noise, Precision: 1e-9, Timeout: 30 * time.Second,
 	}
-	begun := opening(sys, "bench", "")
-	seen := store.ReadYardsticks(begun.Environment, sys.Now())
-	begun.Yardsticks = seen.Best()
-	line := newProgress(sys)
-	rec, err := bench.Run(ctx, bench.Measurement{Sides: []bench.Side{{Options: options}}}, begun, func(record.Line) error { return nil },
-		func(p bench.Progress) { line.Update("listening", p.Elapsed, p.Left) })
-	line.Clear()
+	rec, err := runMeasured(ctx, sys, bench.Measurement{Sides: []bench.Side{{Options: options}}}, opening(sys, "bench", ""),
+		func(record.Line) error { return nil }, func(bench.Progress) string { return "listening" })
 	if err != nil {
 		return err
 	}
@@ -55,7 +49,6 @@ func runNoise(ctx context.Context, sys Sys, o doctorOptions) error {
 	if !ok {
 		return fmt.Errorf("there are no yardsticks here: they take x86-64 and a kernel that trusts the time-stamp counter (moonlap doctor: clock)")
 	}
-	keepBest(sys, seen, rec)
 	if o.json {
 		return jsontext.Write(sys.Stdout, noised{record.Schema, "noise", n.NS, n.Share, append([]float64{}, n.Stretches...), n.SlowerLow, n.SlowerHigh, n.Course})
 	}

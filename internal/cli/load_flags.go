@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonlap/moonlap/internal/doctor"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
@@ -43,23 +44,9 @@ func (s *secondsFlag) Type() string { return "DURATION" }
 // cpusFlag is a list of CPUs: 1,3 or 2-5.
 type cpusFlag []int
 
-func (c *cpusFlag) Set(text string) error {
-	*c = nil
-	for part := range strings.SplitSeq(text, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		first, err := strconv.Atoi(from)
-		last := first
-		if err == nil && isRange {
-			last, err = strconv.Atoi(to)
-		}
-		if err != nil || first < 0 || last < first || last > 1023 {
-			return fmt.Errorf("CPUs such as 1,3 or 2-5, not %q", text)
-		}
-		for cpu := first; cpu <= last; cpu++ {
-			*c = append(*c, cpu)
-		}
-	}
-	return nil
+func (c *cpusFlag) Set(text string) (err error) {
+	*c, err = doctor.ParseCPUs(text)
+	return err
 }
 
 func (c *cpusFlag) String() string {

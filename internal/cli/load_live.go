@@ -15,9 +15,12 @@ import (
 type loadLive struct {
 	line *progress
 	last time.Time
+	time func(ns float64) string
 }
 
-func newLoadLive(sys Sys) *loadLive { return &loadLive{line: newProgress(sys)} }
+func newLoadLive(sys Sys) *loadLive {
+	return &loadLive{line: newProgress(sys), time: ui.NewPage(ui.Options{}).Time}
+}
 
 // liveEvery is how often the figures of the line are computed: they cost CPU time that the client may need.
 const liveEvery = 250 * time.Millisecond
@@ -37,9 +40,9 @@ func (l *loadLive) update(p load.Progress) {
 		if s.Rate == 0 && s.Errors == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s/s p50 %s p99 %s max %s", ui.Count(int64(s.Rate)), shortTime(s.P50), shortTime(s.P99), shortTime(s.Max))
+		text := fmt.Sprintf("%s/s p50 %s p99 %s max %s", ui.Count(int64(s.Rate)), l.time(s.P50), l.time(s.P99), l.time(s.Max))
 		if len(sides) > 1 {
-			text = fmt.Sprintf("%s %s/s p99 %s", cut(s.Name, 16), ui.Count(int64(s.Rate)), shortTime(s.P99))
+			text = fmt.Sprintf("%s %s/s p99 %s", cut(s.Name, 16), ui.Count(int64(s.Rate)), l.time(s.P99))
 		}
 		if s.Errors > 0 {
 			text += fmt.Sprintf(" %d errors", s.Errors)
@@ -58,14 +61,3 @@ func (l *loadLive) update(p load.Progress) {
 }
 
 func (l *loadLive) clear() { l.line.Clear() }
-
-// shortTime is ns with three digits.
-func shortTime(ns float64) string {
-	switch {
-	case ns >= 1e9:
-		return fmt.Sprintf("%.2f s", ns/1e9)
-	case ns >= 1e6:
-		return fmt.Sprintf("%.2f ms", ns/1e6)
-	}
-	return fmt.Sprintf("%.0f µs", ns/1e3)
-}

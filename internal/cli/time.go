@@ -17,7 +17,6 @@ import (
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
 	"github.com/moonlap/moonlap/internal/stat/whole"
-	"github.com/moonlap/moonlap/internal/store"
 )
 
 type timeOptions struct {
@@ -196,25 +195,13 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 		return err
 	}
 	m := bench.Measurement{Sides: []bench.Side{{Options: o.plan}}, Comparing: o.comparing}
-	line := newProgress(sys)
-	begun := opening(sys, record.KindTime, "")
-	yardsticks := store.ReadYardsticks(begun.Environment, sys.Now())
-	begun.Yardsticks = yardsticks.Best()
-	rec, err := bench.Run(ctx, m, begun, sink.write, func(p bench.Progress) {
-		what := "warming up, " + p.Case
-		if p.Round > 0 {
-			what = fmt.Sprintf("round %d, %s", p.Round, p.Case)
-		}
-		line.Update(what, p.Elapsed, p.Left)
-	})
-	line.Clear()
+	rec, err := runMeasured(ctx, sys, m, opening(sys, record.KindTime, ""), sink.write, atRound)
 	if closeErr := sink.close(); err == nil {
 		err = closeErr
 	}
 	if len(rec.Processes) == 0 && err != nil {
 		return err
 	}
-	keepBest(sys, yardsticks, rec)
 	res := whole.Summarize(rec)
 	if o.out != "-" {
 		reportErr := writeTimeReport(sys, res, o.format)

@@ -51,15 +51,6 @@ type Error struct {
 
 func (e Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Text) }
 
-// Words are the texts of the arguments.
-func (d *Directive) Words() []string {
-	words := make([]string, len(d.Args))
-	for i, a := range d.Args {
-		words[i] = a.Text
-	}
-	return words
-}
-
 // Each calls f with every directive, those of blocks behind the one that has them.
 func (c *Config) Each(f func(*Directive)) { each(c.Directives, f) }
 

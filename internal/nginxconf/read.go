@@ -26,13 +26,6 @@ func Read(path string) *Config {
 	return r.config
 }
 
-// Parse reads a configuration from text, without what it includes.
-func Parse(path string, text []byte) *Config {
-	r := &reader{config: &Config{Files: []string{path}}}
-	r.config.Directives = r.parse(newLexer(text, 0), nil, 0)
-	return r.config
-}
-
 type reader struct {
 	config *Config
 	prefix string // "": includes are not followed

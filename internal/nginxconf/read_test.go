@@ -14,7 +14,7 @@ import (
 func draw(list []*Directive, indent string) string {
 	var b strings.Builder
 	for _, d := range list {
-		fmt.Fprintf(&b, "%s%d:%d:%d %s %q", indent, d.File, d.Line, d.Column, d.Name, d.Words())
+		fmt.Fprintf(&b, "%s%d:%d:%d %s %q", indent, d.File, d.Line, d.Column, d.Name, d.words())
 		if d.Lua != nil {
 			fmt.Fprintf(&b, " Lua %d:%d %q", d.Lua.Line, d.Lua.Column, d.Lua.Text)
 		}
@@ -116,7 +116,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(c))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := Parse("x", text)
+		c := parsed("x", text)
 		lines := strings.Split(string(text), "\n")
 		inside := func(p Place) {
 			if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+2 {
@@ -149,4 +149,20 @@ func offset(lines []string, p Place) (n int) {
 		n += len(line) + 1
 	}
 	return n + p.Column - 1
+}
+
+// parsed reads a configuration from text, without what it includes.
+func parsed(path string, text []byte) *Config {
+	r := &reader{config: &Config{Files: []string{path}}}
+	r.config.Directives = r.parse(newLexer(text, 0), nil, 0)
+	return r.config
+}
+
+// words are the texts of the arguments.
+func (d *Directive) words() []string {
+	words := make([]string, len(d.Args))
+	for i, a := range d.Args {
+		words[i] = a.Text
+	}
+	return words
 }
