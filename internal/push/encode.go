@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonlap/moonlap/internal/jsontext"
 	"github.com/moonlap/moonlap/internal/profile"
 )
 
@@ -49,7 +50,7 @@ func (s *Server) pyroscope(p *profile.Profile) (r Request, err error) {
 		if text, ok := content.([]byte); ok {
 			_, err = part.Write(text)
 		} else {
-			err = json.NewEncoder(part).Encode(content)
+			err = jsontext.NewEncoder(part).Encode(content)
 		}
 		if err != nil {
 			return r, err
