@@ -15,7 +15,9 @@ type family struct {
 	name  string
 	setup string // before the function
 	once  string // on x, in the function work, with i; K is another number each time
+	each  string // once in a line, before that
 	start string // of x
+	stops bool   // its traces end in its lines, where the interpreter goes on: its samples count, too
 	calls bool   // it calls functions of Lua, whose lines are the innermost ones
 	loops bool   // it has loops in its lines
 }
@@ -48,7 +50,7 @@ var families = []family{
 	{name: "predicted branches", setup: "local t = {} for n = 1, 64 do t[n] = n ~= 17 end", once: "if t[(i + K) % 64 + 1] then x = 1 / (x + 0.1) else x = x * 0.5 + 1 end", start: "1"},
 	{name: "predicted branches on data", once: "if x > K * 1e-3 then x = 1 / (x + 0.1) else x = x + 0.31 end", start: "1"},
 	{name: "side traces", once: "if (i + K) % 3 == 0 then x = x / 1.1 elseif (i + K) % 3 == 1 then x = 1 / (x + 0.1) else x = x * 0.9 + 1 end", start: "1"},
-	{name: "stitched traces", setup: "local frexp = math.frexp", once: "x = 1 / (frexp(x) + 0.1)", start: "1"},
+	{name: "stitched traces", setup: "local frexp = math.frexp", each: "x = frexp(x) ", once: "x = 1 / (x + 0.1)", start: "1", stops: true},
 	{name: "loops in lines", once: "for j = 1, 40 do x = 1 / (x + j) end", start: "1", loops: true},
 	{name: "ipairs", setup: "local t = {} for n = 1, 40 do t[n] = n end", once: "for j, v in ipairs(t) do x = v / (x + j) end", start: "1", loops: true},
 	{name: "inlined calls", setup: "local function f(v) return 1 / (v + 0.3) end", once: "x = f(x)", start: "1", calls: true},
@@ -79,6 +81,9 @@ func (f family) program(costs []int, without int, coroutine bool) string {
 	fmt.Fprintf(&b, "%s\nlocal function work(n)\nlocal x = %s\nfor i = 1, n do\n", f.setup, f.start)
 	k := 0
 	for n, cost := range costs {
+		if n != without && without != empty {
+			b.WriteString(f.each)
+		}
 		for range cost {
 			k++
 			if n != without && without != empty {

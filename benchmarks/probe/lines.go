@@ -62,13 +62,13 @@ func lines(moonlap, before, kinds string, length time.Duration) error {
 			rest = append(rest, fmt.Sprintf("%+.0f %%", 100*truth.rest))
 			run := []string{"luajit", filepath.Join(folder, "driver.lua"), filepath.Join(folder, "whole.lua"),
 				strconv.Itoa(max(1, int(float64(length.Nanoseconds())/truth.ns)))}
-			s, err := sampled(folder, moonlap, run, truth)
+			s, err := sampled(folder, moonlap, f, run, truth)
 			if err != nil {
 				return err
 			}
 			sum.add(s)
 			if before != "" {
-				if s, err = sampled(folder, before, run, truth); err != nil {
+				if s, err = sampled(folder, before, f, run, truth); err != nil {
 					return err
 				}
 				old.add(s)
@@ -166,7 +166,7 @@ func ablate(folder, moonlap string, f family, cost []int, coroutine bool) (truth
 }
 
 // sampled has moonlap profile a program and compares the lines of work, also where those of a function that it has called are innermost.
-func sampled(folder, moonlap string, run []string, truth lineTruth) (s lineScore, err error) {
+func sampled(folder, moonlap string, of family, run []string, truth lineTruth) (s lineScore, err error) {
 	out := filepath.Join(folder, "profile.json")
 	cmd := exec.Command(moonlap, append([]string{"profile", "--hz", "997", "--out", out, "--"}, run...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -194,7 +194,7 @@ func sampled(folder, moonlap string, run []string, truth lineTruth) (s lineScore
 	spans := map[[2]int]float64{}
 	for _, stack := range p.Stacks {
 		for _, f := range stack.Frames {
-			if f.Function != "work" || !f.Compiled {
+			if f.Function != "work" || !f.Compiled && !of.stops {
 				continue
 			}
 			s.samples += stack.Count

@@ -208,6 +208,6 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	code.check(t, "machine instructions", 0.003, 0.1)
-	heads.check(t, "lines before loops", 0.0025, 0.075)
+	heads.check(t, "lines before loops", 0.0025, 0.065)
 	loops.check(t, "lines in loops", 0.005, 0.08)
 }

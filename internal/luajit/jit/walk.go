@@ -106,6 +106,9 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 		w.cursor = min(max(First, t.Snapshots[0].Ref), w.end)
 		w.passed = w.cursor
 	}
+	if c, ok := t.Constants[t.Snapshots[0].Slots[0]]; ok && root == 0 && c.Op == KGC { // the trace before has made sure of it
+		root = c.Value & pointerMask
+	}
 	outermost := &activation{function: root, base: 2}
 	if root != 0 {
 		outermost.proto = source.Proto(source.Lua(root))
