@@ -243,7 +243,7 @@ func (w *hostWatcher) Ended(o fleet.Outcome) {
 // tell says why a host has nothing, or not all.
 func (w *hostWatcher) tell(o fleet.Outcome) {
 	if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
-		note(w.sys, fmt.Sprintf("%s: %v", o.Host.Name, o.Err))
+		note(w.sys, fmt.Sprintf("%s: %v", o.Name(), o.Err))
 	}
 }
 
@@ -312,7 +312,7 @@ func (w *hostWatcher) report(ctx context.Context, outcomes []fleet.Outcome, form
 		if h.size == 0 {
 			continue
 		}
-		one, err := readHost(context.WithoutCancel(ctx), w.sys, h.Name, h.path)
+		one, err := readHost(context.WithoutCancel(ctx), w.sys, o.Name(), h.path)
 		if err != nil && (one != nil || o.Err == nil && o.Code == ExitOK) { // else it has been said why
 			note(w.sys, fmt.Sprintf("%s: %v", h.Name, err))
 		}

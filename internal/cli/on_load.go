@@ -230,7 +230,7 @@ func (w *loadWatcher) report(ctx context.Context, o loadOptions, outcomes []flee
 		if err != nil && out.Err == nil {
 			note(w.sys, fmt.Sprintf("%s: %v", h.Name, err))
 		}
-		one := load.Machine{LoadHost: record.LoadHost{Name: h.Name}, Record: rec}
+		one := load.Machine{LoadHost: record.LoadHost{Name: out.Name()}, Record: rec}
 		if w.folder == "" {
 			one.File = h.path
 		}

@@ -21,7 +21,7 @@ type Host struct {
 	Shell func(script string) []string
 	// Patience is how long the host may take until it is ready: to log in, or to get a node of a queue.
 	Patience time.Duration
-	// Why says why the host is not ready yet, as far as that is known; nil: it is not.
+	// Why says why a node has not come yet, as far as that is known; nil: the host is no node of a queue.
 	Why func() string
 }
 

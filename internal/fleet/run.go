@@ -40,6 +40,15 @@ type Outcome struct {
 	Code  int           // exit status of the run there; 0 where Err says that there was none
 	Err   error         // it did not run, or was lost
 	Ready time.Duration // until the host could begin
+	Node  string        // what it calls itself; "" where it was never ready
+}
+
+// Name is what a report calls the host: a node of a queue has a number, and a name once it has come.
+func (o Outcome) Name() string {
+	if o.Host.Why == nil || o.Node == "" {
+		return o.Host.Name
+	}
+	return o.Host.Name + " (" + o.Node + ")"
 }
 
 // A Watcher hears of a run while it goes on. Its methods are called by several goroutines.
@@ -83,7 +92,7 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 			if err == nil {
 				err = c.run(ctx, len(program), io.MultiReader(bytes.NewReader(program), bytes.NewReader(append(order, '\n')), bytes.NewReader(files.Bytes())))
 			}
-			outcomes[i] = Outcome{Host: h, Code: c.code, Err: err, Ready: c.took}
+			outcomes[i] = Outcome{Host: h, Code: c.code, Err: err, Ready: c.took, Node: c.node}
 			to.Ended(outcomes[i])
 		})
 	}
@@ -117,6 +126,7 @@ type connection struct {
 	took time.Duration
 	code int
 	why  string // it was not ready in time
+	node string
 }
 
 func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
@@ -157,12 +167,16 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	done := make(chan struct{})
 	var talk sync.WaitGroup
 	talk.Go(func() { c.talk(ctx, in, sent, done, kill) })
-	stopAwaiting := context.AfterFunc(ctx, kill) // until it is ready there is nothing to keep
+	giveUp := func() { // nothing is to be kept yet: a host that is about to receive sees the end and cleans up, a job that waits is killed
+		in.Close()
+		time.AfterFunc(toCleanUp, kill)
+	}
+	stopAwaiting := context.AfterFunc(ctx, giveUp)
 	late := time.AfterFunc(c.host.Patience, func() {
 		if c.host.Why != nil {
 			c.why = c.host.Why()
 		}
-		kill()
+		giveUp()
 	})
 	record := bufio.NewReader(out)
 	answered, err := c.await(record, func() { c.took = time.Since(started); stopAwaiting() }, late)
@@ -188,12 +202,14 @@ func (c *connection) await(record *bufio.Reader, answered func(), late *time.Tim
 		}
 		return false, fmt.Errorf("not ready after %v", c.host.Patience)
 	}
-	if line != ready {
+	node, isReady := strings.CutPrefix(strings.TrimSuffix(line, "\n"), ready)
+	if !isReady {
 		if err == nil {
 			return false, fmt.Errorf("it answers %q where moonlap should: a shell that prints at login?", strings.TrimSpace(line))
 		}
 		return false, nil
 	}
+	c.node = node
 	answered()
 	c.atReady()
 	return true, nil
@@ -282,6 +298,9 @@ func (c *connection) listen(said io.Reader) {
 		}
 	}
 }
+
+// toCleanUp is how long a host may take to remove its folder, that was called off before it was ready. Slurm kills at once.
+const toCleanUp = 5 * time.Second
 
 // told reports whether moonlap ended with this status. Others are those of ssh, of srun, or of a signal.
 func told(status int) bool { return status >= 0 && status <= 4 || status == 130 }

@@ -27,10 +27,10 @@ const Command = "serve-host"
 // What goes over the wire, after the program: an order as a line of JSON, the files, then single bytes; back comes
 // [ready], then what the run writes.
 const (
-	ready     = "moonlap is ready\n"
-	begin     = 'b' // all hosts are ready
-	start     = 's' // of a [Meeting]: all runs are ready; the run gets a line on its stdin
-	enough    = 'e' // of a [Meeting]: the run's stdin ends
+	ready     = "moonlap is ready on " // and what the host calls itself
+	begin     = 'b'                    // all hosts are ready
+	start     = 's'                    // of a [Meeting]: all runs are ready; the run gets a line on its stdin
+	enough    = 'e'                    // of a [Meeting]: the run's stdin ends
 	interrupt = 'i'
 	alive     = '.' // every beat
 )
@@ -71,6 +71,7 @@ func script(size int, silence time.Duration) string {
 	wanted := processors[goruntime.GOARCH]
 	return fmt.Sprintf(`umask 077; [ "$(uname -m)" = %[1]s ] || { echo "this host is $(uname -sm): the moonlap that travels is for Linux on %[1]s" >&2; exit 1; }
 d=$(mktemp -d "${TMPDIR:-/tmp}/%[2]sXXXXXXXX") || exit 1
+trap "rm -rf \"$d\"; exit 143" TERM HUP
 t=; command -v timeout >/dev/null && t="timeout %[3]d"
 $t head -c %[4]d | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && "$d/moonlap" %[5]s "$d"
 s=$?; rm -rf "$d"; exit $s`, wanted, prefix, int(math.Ceil((arrival * silence).Seconds())), size, Command)
@@ -92,7 +93,7 @@ func Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, folde
 	if err != nil {
 		return 0, fmt.Errorf("the files did not arrive: %w", err)
 	}
-	if _, err := io.WriteString(stdout, ready); err != nil {
+	if _, err := io.WriteString(stdout, ready+nodeName()+"\n"); err != nil {
 		return 0, err
 	}
 	calls := listen(in, o.Silence)
@@ -106,6 +107,15 @@ func Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, folde
 		}
 	}
 	return run(ctx, o, folder, calls, stdout, stderr)
+}
+
+// nodeName is what Slurm calls this host, or it itself.
+func nodeName() string {
+	if name := os.Getenv("SLURMD_NODENAME"); name != "" {
+		return name
+	}
+	name, _ := os.Hostname()
+	return name
 }
 
 // own locks a host's folder, for [removeStale] to know that it is in use.
