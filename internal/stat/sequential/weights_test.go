@@ -26,12 +26,12 @@ type keptRun struct {
 const noYardsticks = 0
 
 // TestWeightsOnKeptData prints how many pairs a verdict takes with each weight of quiet pairs, by the processes that
-// benchmarks/truth/quiet has kept (make weights). They stand in order of time; of two in a row it is drawn which is A. Of
+// benchmarks/truth/quiet has kept: that of the weight in use from few draws, of all from many (make weights). They stand in order of time; of two in a row it is drawn which is A. Of
 // equal sides at most 5 % may be called different. Weight 0 is the rule without yardsticks.
 func TestWeightsOnKeptData(t *testing.T) {
-	path := os.Getenv("MOONLAP_KEPT")
+	path, weights, draws := os.Getenv("MOONLAP_KEPT"), []int{noYardsticks, 1, 2, 3, 5}, 100
 	if path == "" {
-		t.Skip("no file of kept runs in MOONLAP_KEPT: this is a table, make weights")
+		path, weights, draws = "../../../benchmarks/truth/quiet/kept.jsonl", []int{quietWeight}, 5
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -47,15 +47,15 @@ func TestWeightsOnKeptData(t *testing.T) {
 	}
 	slices.SortFunc(runs, func(a, b keptRun) int { return strings.Compare(a.Started, b.Started) })
 	t.Log("weight: pairs to a verdict (found within 40), mean over cases: 2 % idle, 5 % idle, 2 % busy, 5 % busy; false alarms idle, busy")
-	for _, weight := range []int{noYardsticks, 1, 2, 3, 5} {
+	for _, weight := range weights {
 		var took, found [4]float64
 		var alarms [2]float64
 		for busy := range 2 {
 			for i, effect := range []float64{0.02, 0.05} {
-				took[2*busy+i], found[2*busy+i] = overCases(runs, busy == 1, effect, weight)
+				took[2*busy+i], found[2*busy+i] = overCases(runs, busy == 1, effect, weight, draws)
 			}
-			_, alarms[busy] = overCases(runs, busy == 1, 0, weight)
-			if alarms[busy] > 0.07 {
+			_, alarms[busy] = overCases(runs, busy == 1, 0, weight, draws)
+			if alarms[busy] > 0.05+3*math.Sqrt(0.05*0.95/float64(10*draws)) { // three standard errors of ten cases or more
 				t.Errorf("weight %d: %.1f %% false alarms", weight, 100*alarms[busy])
 			}
 		}
@@ -65,8 +65,8 @@ func TestWeightsOnKeptData(t *testing.T) {
 }
 
 // overCases is the mean over the cases of how many pairs a verdict took and how often there was one.
-func overCases(runs []keptRun, busy bool, effect float64, weight int) (took, found float64) {
-	const most, draws = 40, 100
+func overCases(runs []keptRun, busy bool, effect float64, weight, draws int) (took, found float64) {
+	const most = 40
 	cases := 0.0
 	for name := range runs[0].Cases {
 		var ns []float64
@@ -96,9 +96,9 @@ func overCases(runs []keptRun, busy bool, effect float64, weight int) (took, fou
 				return ns[at%len(ns)], loud[at%len(ns)]
 			}
 			pairs, differs := verdictAfter(process, rng, effect, weight, most)
-			took += float64(pairs) / draws
+			took += float64(pairs) / float64(draws)
 			if differs {
-				found += 1.0 / draws
+				found += 1 / float64(draws)
 			}
 		}
 	}
