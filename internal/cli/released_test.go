@@ -19,7 +19,7 @@ func TestReleased(t *testing.T) {
 	for _, version := range versions {
 		for file, want := range map[string]string{
 			"bench.jsonl":       `local t = {}.* ns `,
-			"bench-nginx.jsonl": `runtime +nginx 1\.`,
+			"bench-nginx.jsonl": `with +nginx 1\.`,
 			"compare.jsonl":     `return 1 \+ 1 against local t = {}`,
 			"gobench.jsonl":     `(?m)^ +Work .* ns `,
 			"time.jsonl":        `luajit -v`,
