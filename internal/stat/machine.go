@@ -129,8 +129,8 @@ func warnSeries(f *facts) *record.Warning {
 	}
 	return &record.Warning{
 		Code: "series_differ",
-		Text: fmt.Sprintf("within one process the case takes %.3g to %.3g ns a call, and no yardstick shows when: as where it lives in a cache that "+
-			"other guests of the host use, too; the interval is of that range", f.series.Low, f.series.High),
+		Text: fmt.Sprintf("within one process the case takes %s to %s a call, and no yardstick shows when: as where it lives in a cache that "+
+			"other guests of the host use, too; the interval is of that range", figure(f.series.Low), figure(f.series.High)),
 		Advice: "compare interleaved sides; a figure of one run is true of its time alone",
 	}
 }
