@@ -182,8 +182,12 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	victim := wires[[]string{"web1", "web2"}[rand.IntN(2)]]
-	when := time.Duration(rand.Float64() * float64(4*time.Second))
+	name := []string{"web1", "web2"}[rand.IntN(2)]
+	victim := wires[name]
+	when := time.Duration(rand.Float64() * float64(3*time.Second))
+	if number%4 > 0 { // else it may befall the start
+		await(ts.MkAbs(fmt.Sprintf("kept/%d.%s.jsonl", number, name)), ended)
+	}
 	select {
 	case err = <-ended:
 		ended <- err
@@ -228,6 +232,21 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 	}
 	if runs, _ := filepath.Glob(filepath.Join(ledger, "*")); len(runs) > begun && !what.onWire {
 		fail("%d hosts have written a record, and %d have arrived", len(runs), begun)
+	}
+}
+
+// await waits until there is something in a file, or the run has ended.
+func await(path string, ended chan error) {
+	for {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 

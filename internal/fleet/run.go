@@ -156,10 +156,7 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	if release, err := runtime.Guard(cmd.Process.Pid); err == nil { // the host notices, should we be killed
 		defer release()
 	}
-	kill := sync.OnceFunc(func() { // srun cancels its job when it is asked to end
-		cmd.Process.Signal(syscall.SIGTERM)
-		time.AfterFunc(grace, func() { cmd.Process.Kill() })
-	})
+	kill := killer(cmd)
 	defer kill()
 	var notes sync.WaitGroup
 	c.heard = make(chan struct{}, 1)
@@ -191,6 +188,14 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	talk.Wait()
 	ended := cmd.Wait()
 	return c.outcome(ctx, cmd, answered, err, ended)
+}
+
+// killer ends the command that leads to a host. srun cancels its job when it is asked to end.
+func killer(cmd *exec.Cmd) func() {
+	return sync.OnceFunc(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		time.AfterFunc(grace, func() { cmd.Process.Kill() })
+	})
 }
 
 // await reads the host's answer that it is ready.
