@@ -212,19 +212,7 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 		}
 		return strange, false
 	case i.Op == SLOAD && (s.main[m.Op] || s.other[m.Op]):
-		if mem, ok := m.memory(); ok {
-			const below = 2 // slots below the base
-			if mem.Base != x86asm.RSP && mem.Index == 0 && mem.Disp>>3 == int64(i.Op1)-below {
-				return fits, true
-			}
-			if !own || moves[m.Op] {
-				return moved, false
-			}
-		}
-		if own || s.other[m.Op] {
-			return near, false
-		}
-		return moved, false
+		return weighSlot(m, i, own || s.other[m.Op], !own || moves[m.Op])
 	case compares[m.Op] && (s.main[m.Op] || s.other[m.Op]):
 		return t.weighCompare(m, i, s)
 	case (i.Op == LOOP || i.Op == BASE) && moves[m.Op]:
@@ -232,42 +220,70 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 	case s.call && moves[m.Op] && arguments&(1<<(target&31)) != 0 && target != noReg:
 		return near + 1, false
 	case s.main[m.Op]:
-		switch {
-		case m.Op == x86asm.CALL:
-			return fits, true
-		case storing(i.Op):
-			if mem, ok := m.memory(); ok && m.stores() && mem.Base != x86asm.RSP {
-				return fits, true
-			}
-			return moved, false
-		case own:
-			return fits, true
-		case i.guard() && i.Reg&noReg != 0: // the value is not needed
-			return near, true
-		case moves[m.Op]:
-			return moved, false
-		case i.Reg&noReg == 0 && target != noReg: // it may have been renamed
-			return near + 2, true
-		}
-		return strange, false
+		return weighMain(m, i, own)
 	case s.other[m.Op]:
 		return near, false
 	case moves[m.Op]:
-		if spill, ok := m.Args[0].(x86asm.Mem); ok {
-			if spill.Base == x86asm.RSP && i.Spill != 0 && spill.Disp == 4*int64(i.Spill) {
-				return fits, false
-			}
-			if spill.Base != x86asm.RSP && !s.call {
-				return moved + near, false
-			}
+		return weighMove(m, i, s, own)
+	}
+	return strange, false
+}
+
+// weighSlot is weigh of what may load a slot of the stack: known where the register or the shape says so, elsewhere where
+// it is a move, or into another register.
+func weighSlot(m machine, i Instruction, known, elsewhere bool) (cost int, main bool) {
+	if mem, ok := m.memory(); ok {
+		const below = 2 // slots below the base
+		if mem.Base != x86asm.RSP && mem.Index == 0 && mem.Disp>>3 == int64(i.Op1)-below {
+			return fits, true
+		}
+		if elsewhere {
 			return moved, false
 		}
-		if own {
-			return near, false
+	}
+	if known {
+		return near, false
+	}
+	return moved, false
+}
+
+// weighMain is weigh of an instruction that the shape has as the main one; own: it has the result in the register.
+func weighMain(m machine, i Instruction, own bool) (cost int, main bool) {
+	switch {
+	case m.Op == x86asm.CALL:
+		return fits, true
+	case storing(i.Op):
+		if mem, ok := m.memory(); ok && m.stores() && mem.Base != x86asm.RSP {
+			return fits, true
+		}
+		return moved, false
+	case own:
+		return fits, true
+	case i.guard() && i.Reg&noReg != 0: // the value is not needed
+		return near, true
+	case moves[m.Op]:
+		return moved, false
+	case i.Reg&noReg == 0 && m.target() != noReg: // it may have been renamed
+		return near + 2, true
+	}
+	return strange, false
+}
+
+// weighMove is weigh of a move that the shape does not name: a spill, or a copy of the result.
+func weighMove(m machine, i Instruction, s shape, own bool) (cost int, main bool) {
+	if spill, ok := m.Args[0].(x86asm.Mem); ok {
+		if spill.Base == x86asm.RSP && i.Spill != 0 && spill.Disp == 4*int64(i.Spill) {
+			return fits, false
+		}
+		if spill.Base != x86asm.RSP && !s.call {
+			return moved + near, false
 		}
 		return moved, false
 	}
-	return strange, false
+	if own {
+		return near, false
+	}
+	return moved, false
 }
 
 // looksElsewhere reports that a machine instruction looks into another table than the one in which an instruction looks for a key.

@@ -4,7 +4,6 @@ package jit
 // loop's second pass is made from the first one in its order, with each operand replaced by its copy; what does not change is left
 // out.
 func (t *Trace) copies(loop Ref) map[Ref]Span {
-	from := map[Ref]Span{}
 	copied := map[Ref]Ref{} // to what; 0: it is not known
 	cursor := loop + 1
 	snaps := t.copiedSnapshots(loop)
@@ -21,31 +20,17 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 			continue
 		}
 		if i.Op == SLOAD { // it has what the slot holds at the end of the first pass
-			copied[r] = r
-			if ref, ok := end.Slots[int(i.Op1)]; ok {
-				copied[r] = ref
-				if last, ok := t.At(ref); ok && last.number() != i.number() {
-					if to := fold.findCopy(Instruction{Op: CONV, Op1: ref}, [2]bool{true, false}, cursor, t.end()); to != 0 {
-						copied[r], sure[to] = to, r
-						cursor = to + 1
-						continue
-					}
-				}
+			at, converted := fold.slotAtEnd(i, r, end, cursor)
+			copied[r] = at
+			if converted {
+				sure[at], cursor = r, at+1
+				continue
 			}
 			if copied[r] != r || fold.findCopy(i, [2]bool{true, true}, cursor, cursor+1) == 0 {
 				continue
 			}
 		}
-		want, known, changed := i, [2]bool{true, true}, false
-		for n, operand := range []*Ref{&want.Op1, &want.Op2} {
-			if !definitions[i.Op].refs[n] || operand.constant() || *operand == Bias {
-				continue
-			}
-			to, ok := copied[*operand]
-			known[n] = ok && to != 0
-			changed = changed || to != *operand
-			*operand = to
-		}
+		want, known, changed := replaced(i, copied)
 		const kinds = 0x60
 		if definitions[i.Op].mode&kinds == 0 && !changed {
 			copied[r] = r
@@ -76,7 +61,43 @@ func (t *Trace) copies(loop Ref) map[Ref]Span {
 			copied[r] = fold.earlierCopy(want, known, cursor)
 		}
 	}
-	// What stands between two copies comes from between their originals.
+	return t.betweenCopies(loop, sure)
+}
+
+// slotAtEnd is what a slot that the loop begins with, by the load at r, holds at the end of the first pass: itself where nothing
+// was stored there; converted: the copy has another kind of number, made from cursor on.
+func (f *folder) slotAtEnd(load Instruction, r Ref, end Snapshot, cursor Ref) (at Ref, converted bool) {
+	ref, ok := end.Slots[int(load.Op1)]
+	if !ok {
+		return r, false
+	}
+	if last, ok := f.t.At(ref); ok && last.number() != load.number() {
+		if to := f.findCopy(Instruction{Op: CONV, Op1: ref}, [2]bool{true, false}, cursor, f.t.end()); to != 0 {
+			return to, true
+		}
+	}
+	return ref, false
+}
+
+// replaced is an instruction with its operands' copies; known of which operands, changed whether any is another one.
+func replaced(i Instruction, copied map[Ref]Ref) (want Instruction, known [2]bool, changed bool) {
+	want, known = i, [2]bool{true, true}
+	for n, operand := range []*Ref{&want.Op1, &want.Op2} {
+		if !definitions[i.Op].refs[n] || operand.constant() || *operand == Bias {
+			continue
+		}
+		to, ok := copied[*operand]
+		known[n] = ok && to != 0
+		changed = changed || to != *operand
+		*operand = to
+	}
+	return want, known, changed
+}
+
+// betweenCopies says of each instruction behind LOOP which one it is a copy of. What stands between two copies comes from
+// between their originals.
+func (t *Trace) betweenCopies(loop Ref, sure map[Ref]Ref) map[Ref]Span {
+	from := map[Ref]Span{}
 	last, next := First, loop-1
 	for r := loop + 1; r < t.end(); r++ {
 		if original, ok := sure[r]; ok {
