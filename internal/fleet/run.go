@@ -135,15 +135,7 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	}
 	command := c.host.Shell(script(size, c.silence))
 	cmd := exec.Command(command[0], command[1:]...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	said, err := cmd.StderrPipe()
+	in, out, said, err := pipes(cmd)
 	if err != nil {
 		return err
 	}
@@ -196,6 +188,18 @@ func killer(cmd *exec.Cmd) func() {
 		cmd.Process.Signal(syscall.SIGTERM)
 		time.AfterFunc(grace, func() { cmd.Process.Kill() })
 	})
+}
+
+// pipes are those of all three streams of a command.
+func pipes(cmd *exec.Cmd) (in io.WriteCloser, out, said io.ReadCloser, err error) {
+	if in, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	if out, err = cmd.StdoutPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	said, err = cmd.StderrPipe()
+	return in, out, said, err
 }
 
 // await reads the host's answer that it is ready.
