@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -62,23 +63,33 @@ func (p *prediction) add(list []finding) {
 // times is how many times faster it is without a share of the time.
 func times(share float64) float64 { return 1 / (1 - share) }
 
-// gains holds what lint predicts against what fixing it gained, for the gateways that have fixes.
+// gains holds what lint predicts against what fixing it gained, for the gateways whose fixes lie beside the projects as
+// NAME.patch: they consist of other people's code, so none is here.
 func gains(moonlap, corpus, names, seconds string) error {
 	list, err := readGateways(names)
 	if err != nil {
 		return err
 	}
 	fmt.Println("| gateway | fixed | predicted at most | measured: old against new, server CPU a request |\n| --- | ---: | ---: | ---: |")
+	missing := 0
 	for _, g := range list {
-		if g.fixes == "" {
+		fixes, err := os.ReadFile(filepath.Join(corpus, g.name+".patch"))
+		if errors.Is(err, os.ErrNotExist) {
+			missing++
 			continue
 		}
-		p, r, err := g.gained(moonlap, corpus, seconds)
+		if err != nil {
+			return err
+		}
+		p, r, err := g.gained(moonlap, corpus, string(fixes), seconds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		fmt.Printf("| %s | %d findings | %.2f µs: %.2f times faster (%.2f–%.2f) | %s: %.2f times (%.2f–%.2f) |\n", g.about, p.findings, p.ns/1000,
 			times(p.share), times(p.low), times(p.high), r.Verdict, r.Ratio.Estimate, r.Ratio.Low, r.Ratio.High)
+	}
+	if missing == len(list) {
+		return fmt.Errorf("%s has no fixes: write a unified diff for one of the gateways, as lor.patch", corpus)
 	}
 	return nil
 }
@@ -90,7 +101,7 @@ type comparison struct {
 }
 
 // gained fixes a copy of the projects, and compares both copies under load.
-func (g gateway) gained(moonlap, corpus, seconds string) (p prediction, c comparison, err error) {
+func (g gateway) gained(moonlap, corpus, fixes, seconds string) (p prediction, c comparison, err error) {
 	folder, err := folderFor("gains")
 	if err != nil {
 		return p, c, err
@@ -107,7 +118,7 @@ func (g gateway) gained(moonlap, corpus, seconds string) (p prediction, c compar
 			return p, c, err
 		}
 		if side == "new" {
-			if err := patch(root, g.fixes); err != nil {
+			if err := patch(root, fixes); err != nil {
 				return p, c, err
 			}
 		}
@@ -126,7 +137,7 @@ func (g gateway) gained(moonlap, corpus, seconds string) (p prediction, c compar
 	if err != nil {
 		return p, c, err
 	}
-	gone := removed(g.fixes)
+	gone := removed(fixes)
 	p.add(slices.DeleteFunc(found, func(f finding) bool { return !gone[fmt.Sprintf("%s:%d", f.File, f.Line)] }))
 	c, err = compareConfs(moonlap, folder, confs["new"], confs["old"], url, seconds)
 	return p, c, err

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// gateways are configurations of nginx that put public projects behind a URL, and the fixes of what lint finds in them.
+// gateways are configurations of nginx that put public projects behind a URL.
 //
 //go:embed gateways
 var gateways embed.FS
@@ -28,7 +28,7 @@ var gateways embed.FS
 type gateway struct {
 	name, about, url string
 	projects         []string // with their folder in the project, as lint reads them: "lor/lib"
-	text, fixes      string
+	text             string
 }
 
 // readGateways are those whose names are asked for, or all.
@@ -56,9 +56,6 @@ func readGateways(names string) (list []gateway, err error) {
 			} else if of, ok := strings.CutPrefix(line, "# "); ok && g.about == "" {
 				g.about = of
 			}
-		}
-		if fixes, err := gateways.ReadFile(strings.TrimSuffix(file, ".conf") + ".patch"); err == nil {
-			g.fixes = string(fixes)
 		}
 		list = append(list, g)
 	}
