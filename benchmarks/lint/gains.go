@@ -70,7 +70,7 @@ func gains(moonlap, corpus, names, seconds string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| gateway | fixed | predicted at most | measured: old against new, server CPU a request |\n| --- | ---: | ---: | ---: |")
+	fmt.Println("| gateway | fixed | predicted | measured: old against new, server CPU a request |\n| --- | ---: | ---: | ---: |")
 	missing := 0
 	for _, g := range list {
 		fixes, err := os.ReadFile(filepath.Join(corpus, g.name+".patch"))

@@ -183,7 +183,7 @@ func (w *loadWatcher) run(ctx context.Context, sys Sys, list []fleet.Host, out s
 	return outcomes, err
 }
 
-// follow reads a host's record as it comes. What cannot be read is told when the whole of it is read again.
+// follow reads a host's record as it comes. What cannot be read is reported when the whole of it is read again.
 func (w *loadWatcher) follow(i int, from *io.PipeReader) {
 	whole := false
 	lines := record.NewReader(from, w.hosts[i].path)

@@ -164,7 +164,7 @@ func runContinuous(ctx context.Context, sys Sys, o *profileOptions, way *profile
 // errEnough is why profiling ends after --duration.
 var errEnough = errors.New("enough")
 
-// each sends and writes what an interval has seen. What cannot be done is told once, and does not end the next ones.
+// each sends and writes what an interval has seen. What cannot be done is reported once, and does not end the next ones.
 func (s *stream) each(all []profiles.Sampled) {
 	p, errs := s.way.Document(all, nil)
 	for _, err := range errs {

@@ -85,8 +85,8 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// A Gain is what a change may spare at most: of the line's time the part that the bad side of the rule's pair takes more. Low and High
-// are how far it may be off, as the samples are few and the runs of the pair differ. That the line does more than the pair is not in them.
+// A Gain is an estimate of what a change spares: of the line's time the part that the bad side of the rule's pair takes more. Low and High
+// are how far it may be off, as the samples are few and the runs of the pair differ. What the line does beside the pair, and what else a change spares, is not in them.
 type Gain struct {
 	Share float64 `json:"share"` // of all CPU time in the profile
 	Low   float64 `json:"low"`

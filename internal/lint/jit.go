@@ -142,13 +142,13 @@ func (h Heat) text(g ui.Glyphs) string {
 	return cmp.Or(strings.Join(parts, g.Dot), "cold in the profile")
 }
 
-// text is the gain in words: "at most 9.8 µs (7.1–12) of a request's 31 µs to gain".
+// text is the gain in words: "about 9.8 µs (7.1–12) of a request's 31 µs to gain".
 func (g *Gain) text(of ui.Glyphs) string {
 	share := record.Interval{Estimate: g.Share, Low: g.Low, High: g.High}
 	if g.NS == 0 {
-		return fmt.Sprintf("at most %s of the time to gain", of.ShareRange(share))
+		return fmt.Sprintf("about %s of the time to gain", of.ShareRange(share))
 	}
 	total := g.NS / g.Share
-	return fmt.Sprintf("at most %s (%s) of a request's %s to gain", of.Time(g.NS),
+	return fmt.Sprintf("about %s (%s) of a request's %s to gain", of.Time(g.NS),
 		of.TimeRange(record.Interval{Estimate: g.NS, Low: g.Low * total, High: g.High * total}), of.Time(total))
 }

@@ -17,7 +17,7 @@ type watcher struct {
 	zero    time.Time     // when the first slice began
 }
 
-// begin is told when the first slice began, in ns by CLOCK_MONOTONIC.
+// begin notes when the first slice began, in ns by CLOCK_MONOTONIC.
 func (w *watcher) begin(atNS float64) {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) == nil {

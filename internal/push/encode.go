@@ -62,7 +62,7 @@ func (s *Server) pyroscope(p *profile.Profile) (r Request, err error) {
 	return r, err
 }
 
-// A sampleType is what Pyroscope is told of a kind of values. None of ours goes on from the profile before, as Go's of the heap do.
+// A sampleType describes a kind of values to Pyroscope. None of ours goes on from the profile before, as Go's of the heap do.
 type sampleType struct {
 	Units   string `json:"units"`
 	Display string `json:"display-name,omitempty"`

@@ -34,7 +34,7 @@ func sampled(mode string, unit profile.Unit) *profile.Profile {
 	return p
 }
 
-// A desk is a server that answers as it is told, and keeps what it got.
+// A desk is a server that answers as the test wants, and keeps what it got.
 type desk struct {
 	lock   sync.Mutex
 	status int

@@ -128,7 +128,7 @@ func cells(of, truth []outcome, alone bool) (text string) {
 			}
 		}
 		if len(values) == 0 {
-			text += " not told |"
+			text += " not reported |"
 			continue
 		}
 		text += fmt.Sprintf(" %.3f", estimate.Median(values)/1e6)

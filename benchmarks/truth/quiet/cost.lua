@@ -55,7 +55,7 @@ local function spin(turns)
     return x
 end
 
--- How many steps of a function take so many ns where nothing disturbs.
+-- How many steps of a function take that many ns where nothing disturbs.
 local function steps_in(ns, run)
     local most = 0
     for _ = 1, 30 do

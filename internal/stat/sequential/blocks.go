@@ -35,7 +35,7 @@ type Block struct {
 	Disturbed bool
 }
 
-// times is a half that counts so many times as much.
+// times is a half that counts by a weight.
 func (h Half) times(weight float64) Half {
 	h.NS, h.Responses, h.SumNS, h.CPUNS = h.NS*weight, h.Responses*weight, h.SumNS*weight, h.CPUNS*weight
 	below := make([]float64, len(h.Latency.below))
