@@ -39,6 +39,25 @@ type traceMap struct {
 	code *jit.Map
 }
 
+// lasts reports whether the trace that ran at the moment of vm's memory is there still, so that what was read of it since is its own.
+func (vm *VM) lasts(t *trace, function uint64) bool {
+	past, ok := vm.Memory.(Past)
+	if !ok {
+		return true // it is of one moment
+	}
+	then, now := vm.reader(), vm.traceReader()
+	head := jit.ReadHead(then, t.address)
+	if head != jit.ReadHead(now, t.address) || then.Err != nil || now.Err != nil {
+		return false
+	}
+	if past.Copied(t.address) {
+		return true
+	}
+	// The collector hid which trace ran. A root trace at least begins in the function that the stack then had.
+	proto := then.U64(function+functionPC) - protoSize
+	return le16(head[traceRoot:]) != 0 || le64(head[traceStart:])&pointerMask == proto && then.Err == nil
+}
+
 // mapOf is what is known of a trace's lines. A trace that has taken another's place has another head.
 func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 	if !vm.Layout.SnapshotPC || !vm.Layout.KnownIR || vm.maps == nil {
@@ -58,11 +77,16 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 		clear(vm.maps.traces)
 	}
 	one := traceMap{head: head}
-	switch read, err := jit.Read(vm.Memory, t.address); {
+	now := vm.At(vm.now())
+	read, err := jit.Read(now.Memory, t.address)
+	if jit.ReadHead(now.reader(), t.address) != head {
+		return &jit.Map{Unfit: true} // another one has taken its place
+	}
+	switch {
 	case err == nil:
-		vm.findParent(r, read, mostParents)
-		one.code = jit.NewMap(read, &bytecodeSource{vm: vm, protos: map[uint64]*jit.Proto{}}, function)
-	case errors.Is(err, jit.ErrTrace): // it was damaged, or another one takes its place
+		now.findParent(read, mostParents)
+		one.code = jit.NewMap(read, now.Bytecode(), function)
+	case errors.Is(err, jit.ErrTrace): // it was damaged
 		one.code = &jit.Map{Unfit: true}
 	}
 	vm.maps.traces[t.address] = one
@@ -73,10 +97,11 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 const mostParents = 8
 
 // findParent notes from which trace a side trace goes on that makes objects for it. No trace says so, but the branch of its parent does.
-func (vm *VM) findParent(r *process.Reader, t *jit.Trace, deep int) {
+func (vm *VM) findParent(t *jit.Trace, deep int) {
 	if deep == 0 || !t.Replays() {
 		return
 	}
+	r := vm.reader()
 	for _, one := range vm.traces(r) {
 		if one.number != t.Root && int(r.U16(one.address+traceRoot)) != t.Root {
 			continue
@@ -87,7 +112,7 @@ func (vm *VM) findParent(r *process.Reader, t *jit.Trace, deep int) {
 		}
 		if exit, ok := parent.ExitTo(t.Address); ok {
 			t.Parent, t.Exit = parent, exit
-			vm.findParent(r, parent, deep-1)
+			vm.findParent(parent, deep-1)
 			return
 		}
 	}
@@ -232,7 +257,7 @@ func (vm *VM) placeFrames(r *process.Reader, t *trace, machine uint64, place jit
 // many calls deep in the trace was, or which of its calls had not returned. A way between two snapshots only goes forward, as each
 // jump that depends on anything has a guard, and so a snapshot.
 func (vm *VM) between(t *trace, machine uint64, depth int, proto uint64) (from, to uint64, ok bool) {
-	r := vm.reader()
+	r := vm.traceReader()
 	n, ok := vm.snapshotIndex(r, t, machine)
 	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
 		return 0, 0, false

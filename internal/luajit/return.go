@@ -23,7 +23,7 @@ const (
 // inlined function in which the snapshot before is: that has returned, and the C function may have been
 // called there.
 func (vm *VM) snapshotReturned(t *trace, back uint64, function uint64) (snapshot, bool) {
-	r := vm.reader() // what is missing spoils nothing: there is the snapshot before
+	r := vm.traceReader() // what is missing spoils nothing: there is the snapshot before
 	n, ok := vm.snapshotIndex(r, t, back-1)
 	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
 		return snapshot{}, false

@@ -1,6 +1,7 @@
 package luajit
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/process"
@@ -79,5 +80,91 @@ func TestOld(t *testing.T) {
 	vm.Memory = &zeroed{image, process.Interval{From: count, To: count + 4}}
 	if s, err := vm.Stack(image.Registers); err == nil && !s.Unknown {
 		t.Errorf("a trace that is not there: %+v", s.Frames)
+	}
+}
+
+// whole is an image in which the bytes that nobody has read, next to those that somebody has, are zero.
+type whole struct{ process.Memory }
+
+func (w whole) ReadAt(b []byte, address uint64) (err error) {
+	any := false
+	for i := range b {
+		one := w.Memory.ReadAt(b[i:i+1], address+uint64(i))
+		if any = any || one == nil; one != nil {
+			b[i], err = 0, one
+		}
+	}
+	if any {
+		return nil
+	}
+	return err
+}
+
+// word is memory in which one word is another one.
+type word struct {
+	process.Memory
+	at, value uint64
+}
+
+func (w *word) ReadAt(b []byte, address uint64) error {
+	err := w.Memory.ReadAt(b, address)
+	for i := range b {
+		if n := address + uint64(i) - w.at; n < 8 {
+			b[i] = byte(w.value >> (8 * n))
+		}
+	}
+	return err
+}
+
+// a past is the memory of a moment, and what has become of it.
+type past struct {
+	process.Memory
+	now    process.Memory
+	hidden bool // which trace ran was not copied
+}
+
+func (p *past) Copied(uint64) bool  { return !p.hidden }
+func (p *past) Now() process.Memory { return p.now }
+
+// TestReplaced: the lines of a trace are read later than its stack was copied. Where another trace is at its place by then, or nothing,
+// they are not taken for those of the one that ran.
+func TestReplaced(t *testing.T) {
+	for _, file := range []string{"testdata/compiled.image", "testdata/inlined.image", "testdata/called.image"} {
+		vm, image := load(t, file)
+		want, err := vm.Stack(image.Registers)
+		if err != nil || !want.Frames[0].Compiled || want.Frames[0].Line == 0 {
+			t.Fatal(want, err)
+		}
+		cframe := vm.reader().U64(want.Current+vm.Layout.CFrame) &^ 3
+		begin := vm.begin(vm.reader(), image.Registers, want.Status, cframe)[0]
+		running := begin.trace.address
+		start := process.Interval{From: running + traceStart, To: running + traceStart + 8}
+		then := &word{whole{image}, start.From, vm.reader().U64(vm.reader().U64(begin.base-16)&pointerMask+functionPC) - protoSize}
+		for _, c := range []struct {
+			name   string
+			past   past
+			stands bool
+		}{
+			{"as it was", past{now: then}, true},
+			{"as it was, hidden by the collector", past{now: then, hidden: true}, true},
+			{"hidden, of another function", past{Memory: &zeroed{then, start}, now: &zeroed{then, start}, hidden: true}, false},
+			{"other constants", past{now: &zeroed{then, process.Interval{From: running + traceIR, To: running + traceIR + 16}}}, false},
+			{"another prototype", past{now: &zeroed{then, start}}, false},
+			{"gone", past{now: &filled{word: 0}}, false},
+		} {
+			c.past.Memory = cmp.Or(c.past.Memory, process.Memory(then))
+			got, err := vm.At(&c.past).Stack(image.Registers)
+			if err != nil {
+				t.Errorf("%s, %s: %v", file, c.name, err)
+				continue
+			}
+			f := got.Frames[0]
+			if c.stands && f != want.Frames[0] {
+				t.Errorf("%s, %s: %+v, not %+v", file, c.name, f, want.Frames[0])
+			}
+			if !c.stands && (!f.Compiled || f.Line != 0 && f.Line != f.FirstLn) {
+				t.Errorf("%s, %s: a line of what is not there: %+v", file, c.name, f)
+			}
+		}
 	}
 }

@@ -3,7 +3,9 @@ package luajit
 import (
 	"cmp"
 	"slices"
+	"sort"
 
+	"github.com/moonlap/moonlap/internal/luajit/jit"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -69,13 +71,26 @@ func (vm *VM) traces(r *process.Reader) []trace {
 // the machine code's address. Of a C function that the trace has called, returns reports that machine is right before the address that
 // it returns to. Where the trace's own instructions do not tell the line, its snapshots tell between which lines it is.
 func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
-	var frames []Frame
 	code := vm.mapOf(t, function)
-	if code != nil && code.Unfit { // then its snapshots may be as wrong
-		f := vm.frame(r, function, 0)
-		f.Compiled = true
-		return []Frame{f}
+	var frames []Frame
+	trial := vm.reader()            // another trace's would have to make no sense
+	if code == nil || !code.Unfit { // else its snapshots may be as wrong
+		frames = vm.framesAt(trial, t, code, machine, function, returns)
 	}
+	if len(frames) == 0 || !vm.lasts(t, function) {
+		frames = []Frame{vm.frame(r, function, 0)}
+	} else {
+		r.Err = cmp.Or(r.Err, trial.Err)
+	}
+	for i := range frames {
+		frames[i].Compiled = true
+	}
+	return frames
+}
+
+// framesAt describes them by what is known of the trace's code, and by its snapshots.
+func (vm *VM) framesAt(r *process.Reader, t *trace, code *jit.Map, machine, function uint64, returns bool) []Frame {
+	var frames []Frame
 	if code != nil {
 		at := code.Sampled
 		if returns {
@@ -103,9 +118,6 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 	if frames == nil {
 		frames = vm.snapshotFrames(r, t, machine, function, returns)
 	}
-	for i := range frames {
-		frames[i].Compiled = true
-	}
 	return frames
 }
 
@@ -121,7 +133,7 @@ func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint
 		pc, ok = snap.pc, exact
 	}
 	if !ok {
-		if snap, ok = vm.snapshotAt(r, t, machine); ok {
+		if snap, ok = vm.snapshotAt(vm.traceReader(), t, machine); ok {
 			pc = snap.pc + 4 // frames name the instruction after
 		}
 	}
@@ -167,7 +179,7 @@ func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Fram
 	if !returns && machine > t.code.From {
 		machine--
 	}
-	r := vm.reader()
+	r := vm.traceReader()
 	n, ok := vm.snapshotIndex(r, t, machine)
 	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
 		return nil
@@ -213,7 +225,7 @@ func closer(a, b []Frame) bool {
 // widen makes a range of a frame's line: from the snapshots around the address to those around them, whose bytecode may be on the way
 // that was not taken. Where the next one is in another function, it is all of the function.
 func (vm *VM) widen(f *Frame, t *trace, machine uint64) {
-	r := vm.reader()
+	r := vm.traceReader()
 	n, ok := vm.snapshotIndex(r, t, machine)
 	if f.Kind != Lua || f.Line == 0 || !ok {
 		return
@@ -279,12 +291,10 @@ func (vm *VM) snapshotIndex(r *process.Reader, t *trace, machine uint64) (n int,
 	count := int(r.U16(t.address + traceSnapshots))
 	snaps := r.U64(t.address + traceSnaps)
 	offset := machine - t.code.From
-	for i := range count {
-		if uint64(r.U16(snaps+uint64(i)*snapshotSize+snapshotOffset)) <= offset {
-			n = i
-		}
-	}
-	return n, count > 0 && r.Err == nil
+	n = sort.Search(count, func(i int) bool { // the first one behind the address
+		return uint64(r.U16(snaps+uint64(i)*snapshotSize+snapshotOffset)) > offset
+	})
+	return max(n-1, 0), count > 0 && r.Err == nil
 }
 
 // readSnapshot reads the trace's snapshot of a number.
@@ -326,7 +336,7 @@ func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, b
 // guardedProto finds the prototype that a trace has made sure a computed function is of: it loads the
 // address of the function's bytecode and compares it with a constant. 0: there is none.
 func (vm *VM) guardedProto(t *trace, ir, function uint64) uint64 {
-	r := vm.reader() // a guess that fails spoils nothing
+	r := vm.traceReader() // a guess that fails spoils nothing
 	end := uint64(r.U32(t.address + traceInstructions))
 	if function == 0 || end <= irBias || end > 1<<16 {
 		return 0

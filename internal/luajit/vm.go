@@ -55,6 +55,24 @@ func (vm *VM) At(memory process.Memory) *VM {
 
 func (vm *VM) reader() *process.Reader { return &process.Reader{Memory: vm.Memory} }
 
+// A Past is the memory of a moment that is over. What was not copied then is as it was read at some time since, or shortly before.
+type Past interface {
+	process.Memory
+	Copied(address uint64) bool // then
+	Now() process.Memory        // as it is now
+}
+
+// now is the memory in which the rest of a trace is read whose head is known. LuaJIT may have flushed the trace since: see lasts.
+func (vm *VM) now() process.Memory {
+	if past, ok := vm.Memory.(Past); ok {
+		return past.Now()
+	}
+	return vm.Memory
+}
+
+// traceReader reads now.
+func (vm *VM) traceReader() *process.Reader { return &process.Reader{Memory: vm.now()} }
+
 // interpreter finds the interpreter's code, which is written in assembly: its unwinding rules are by
 // far the longest of those with the interpreter's constant frame.
 func interpreter(library *process.Object) (process.Interval, error) {

@@ -36,6 +36,7 @@ struct worker {
     u64 phase;            /* offset of the phase in it; 0: not known */
     u64 other;            /* another global_State, of the same layout; 0: there is none */
     u64 exit;             /* of J.parent and J.exitno behind global_State; 0: not known yet */
+    u64 traces;           /* of J.trace and its size behind global_State */
 };
 
 /* A worker's number, and the period in ns of the clock that it is sampled by. */

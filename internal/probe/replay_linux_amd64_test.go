@@ -173,7 +173,22 @@ func (p *passing) ReadAt(b []byte, address uint64) error {
 			return fmt.Errorf("%d bytes at %#x are read from the running worker: %#x", len(b), address, a)
 		}
 	}
-	return p.image.ReadAt(b, address)
+	if p.image.ReadAt(b, address) == nil {
+		return nil
+	}
+	// As in replay.c, bytes that the walk in Go has not read are zero, next to those that it has.
+	var err error
+	any := false
+	for i := range b {
+		one := p.image.ReadAt(b[i:i+1], address+uint64(i))
+		if any = any || one == nil; one != nil {
+			b[i], err = 0, one
+		}
+	}
+	if any {
+		return nil
+	}
+	return err
 }
 
 // lasting is what user space may read later.
@@ -197,7 +212,12 @@ func (r *replay) lasting(m *Snapshot) *passing {
 		frame += size
 		away(read.U64(frame+runs), coroutine)
 	}
+	const number, head = 0x68, 0x70 // of a trace
+	state := uint64(read.U32(r.vm.Global + r.vm.Layout.VMState))
 	for _, c := range m.chunks {
+		if len(c.bytes) == head && uint64(binary.LittleEndian.Uint16(c.bytes[number:])) == state && state != 0 {
+			continue // whether the trace is there still is found out later
+		}
 		away(c.address, uint64(len(c.bytes)))
 		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(c.bytes[at:]) }
 		switch len(c.bytes) {

@@ -46,6 +46,7 @@ type sampleWorker struct {
 	Phase       uint64
 	Other       uint64
 	Exit        uint64
+	Traces      uint64
 }
 
 // Names of all BPF objects in the ELF.

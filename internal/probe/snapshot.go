@@ -185,6 +185,25 @@ type overlay struct {
 	live process.Memory
 }
 
+// Now is the memory as it is now, not as it was then; where the process has ended, as it was read last.
+func (o *overlay) Now() process.Memory {
+	if p, ok := o.live.(interface{ Fresh() process.Memory }); ok {
+		return latest{p.Fresh(), o.live}
+	}
+	return o.live
+}
+
+// latest is memory as it is now, or else as it was kept.
+type latest struct{ now, kept process.Memory }
+
+// ReadAt implements process.Memory.
+func (l latest) ReadAt(b []byte, address uint64) error {
+	if l.now.ReadAt(b, address) == nil {
+		return nil
+	}
+	return l.kept.ReadAt(b, address)
+}
+
 // ReadAt implements process.Memory.
 func (o *overlay) ReadAt(b []byte, address uint64) error {
 	i, found := slices.BinarySearchFunc(o.chunks, address, func(c chunk, a uint64) int { return cmp.Compare(c.address, a) })

@@ -76,7 +76,7 @@ func describe(t Target, stackEnd uint64) sampleWorker {
 		Global: t.VM.Global, AsmFrom: t.VM.Asm.From, AsmTo: t.VM.Asm.To, StackEnd: stackEnd, Clock: t.Clock,
 		VmState: l.VMState, Current: l.CurrentL, JitBase: l.JITBase,
 		GlobalState: l.GlobalState, Base: l.Base, Top: l.Top, Stack: l.Stack, Cframe: l.CFrame,
-		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase, Other: other, Exit: t.Exit,
+		Request: l.ExtraData, Uri: t.URI, Context: t.Context, Phase: t.Phase, Other: other, Exit: t.Exit, Traces: l.Traces,
 	}
 }
 
@@ -99,6 +99,15 @@ func (s *Source) SetExit(distance uint64) error {
 		return nil
 	}
 	s.worker.Exit = distance
+	return s.put()
+}
+
+// Settled tells where the machine's traces are, once there were some to tell it by, in the same way.
+func (s *Source) Settled() error {
+	if s.worker.Traces == s.vm.Layout.Traces {
+		return nil
+	}
+	s.worker.Traces = s.vm.Layout.Traces
 	return s.put()
 }
 

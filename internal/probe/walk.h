@@ -33,6 +33,8 @@
 #define GC_TOTAL 0x10
 #define STATE_INTERPRETED (~0)
 #define STATE_EXIT (~3)
+#define TRACES_COUNT 1 /* sizetrace: in the word behind the array's address, its upper half */
+#define TRACE_HEAD 0x70 /* of a GCtrace: what tells it from others */
 
 #define REQUEST_SIGNATURE 0x50545448 /* "HTTP" */
 #define REQUEST_CONTEXTS 0x10        /* ctx: pointers to the contexts of modules */
@@ -292,6 +294,20 @@ inlined void keep_far(struct scratch *s, const struct worker *w, u64 cframe) {
     loop(FAR_BLOCKS, far_block, &f);
 }
 
+/* keep_trace copies where the running trace lies, and its head: when user space reads the rest of it, another one may be there. */
+inlined void keep_trace(struct scratch *s, const struct worker *w, u64 global, s32 number) {
+    u64 *array, *entry;
+
+    if (number <= 0)
+        return;
+    array = keep(s, MEMORY, global + w->traces, 16);
+    if (array == 0 || (u32)number >= array[TRACES_COUNT] >> 32)
+        return;
+    entry = keep(s, MEMORY, array[0] + 8 * (u64)(u32)number, 8);
+    if (entry && *entry & POINTER_MASK)
+        keep(s, MEMORY, *entry & POINTER_MASK, TRACE_HEAD);
+}
+
 /* keep_lua copies what the frames of the running coroutine, and of those that resumed it, consist of. */
 inlined void keep_lua(struct scratch *s, const struct worker *w) {
     struct walk k = {.s = s, .w = w, .global = machine(w)};
@@ -312,6 +328,8 @@ inlined void keep_lua(struct scratch *s, const struct worker *w) {
         return;
     }
     keep_far(s, w, k.cframe);
+    if (base)
+        keep_trace(s, w, k.global, (s32)*state);
     k.base = base;
     if (runs_interpreter(&k, (s32)*state)) {
         k.second = word(k.coroutine + w->base);

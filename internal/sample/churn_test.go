@@ -107,7 +107,7 @@ jit.off(call)
 jit.opt.start("hotloop=2")
 local x = 1
 while true do
-    for _ = 1, 40 do x = call(math.random(0, 39), x) end
+    for _ = 1, math.random(10, 400) do x = call(math.random(0, 39), x) end
     jit.flush()
 end
 `)
@@ -120,7 +120,7 @@ func TestFlushed(t *testing.T) {
 	s := sampler(t)
 	w := awaitMachine(t, luajittest.Script(t, flushing()).Process.Pid)
 	compiled, named, right, other, lineless, failed := 0, 0, 0, 0, 0, 0
-	for end := time.Now().Add(time.Minute); compiled < 200 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); compiled < 1000 && time.Now().Before(end); {
 		series, err := w.Ticks(t.Context(), s, time.Second, 997, noTick)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestFlushed(t *testing.T) {
 		}
 	}
 	t.Logf("%d samples in compiled code: %d with a line, %d of them the one that divides, %d without; %d failed", compiled, named, right, lineless, failed)
-	if compiled < 200 || other > 0 || right*10 < named*8 {
+	if compiled < 1000 || other > 0 || right*10 < named*8 {
 		t.Errorf("%d samples in compiled code: %d of other chunks; %d with a line, %d of them the one that divides", compiled, other, named, right)
 	}
 }

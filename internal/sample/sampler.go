@@ -63,7 +63,7 @@ func (w *Worker) attach(s *Sampler, wants Wants) (*probe.Source, *diary, error) 
 // in its requests, its end.
 func (w *Worker) follow(source *probe.Source, last process.Stat, start time.Time) (process.Stat, error) {
 	w.followCompilers()
-	err := errors.Join(source.Threads(), source.SetURI(w.URI()), source.SetExit(w.exitAt()))
+	err := errors.Join(source.Threads(), source.SetURI(w.URI()), source.SetExit(w.exitAt()), source.Settled())
 	stat, gone := w.Stat()
 	if gone != nil || stat.Ended() {
 		return last, errEnded(start)
