@@ -3,9 +3,9 @@ package load
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 const (
@@ -38,11 +38,11 @@ func (s *side) client(side record.LoadSide) record.LoadClient {
 	case p99 > 0 && c.LoopLagP99NS >= lagOfTail*p99:
 		c.Saturated = true
 		c.Verdict = fmt.Sprintf("the client made the tail: its event loop was up to %s late in 99 of 100 events, of a p99 of %s",
-			short(c.LoopLagP99NS), short(p99))
+			ui.Time(c.LoopLagP99NS), ui.Time(p99))
 	case s.waited(lagOfTail*side.LatencyNS.P99) >= lagOfTail*tail:
 		c.Saturated = true
 		c.Verdict = fmt.Sprintf("the client made the tail: it stood still %s, for up to %s, together %.2g %% of the time, of a p99 of %s",
-			times(len(s.stops)), short(slices.Max(s.stops)), 100*s.waited(0), short(side.LatencyNS.P99))
+			times(len(s.stops)), ui.Time(slices.Max(s.stops)), 100*s.waited(0), ui.Time(side.LatencyNS.P99))
 	case c.CPUShare >= saturatedShare:
 		c.Saturated = true
 		c.Verdict = fmt.Sprintf("the client had no CPU time left (%.0f %% used): a faster client may see more answers a second", 100*c.CPUShare)
@@ -67,18 +67,4 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// short is a time as people read it.
-func short(ns float64) string {
-	d := time.Duration(ns)
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d >= 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond).String()
-	case d >= 10*time.Microsecond:
-		return d.Round(100 * time.Nanosecond).String()
-	}
-	return d.String()
 }

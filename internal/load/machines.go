@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // A Machine is one of several that made a load together.
@@ -126,7 +127,7 @@ func apart(joined *record.Record, machines []record.LoadHost) *record.LoadProble
 		return nil
 	}
 	return &record.LoadProblem{Code: record.LoadHostsApart,
-		Text:   fmt.Sprintf("hosts began slices up to %s apart, of %s: they loaded different sides at a time", short(most), short(slice)),
+		Text:   fmt.Sprintf("hosts began slices up to %s apart, of %s: they loaded different sides at a time", ui.Time(most), ui.Time(slice)),
 		Advice: "use a longer --slice, or hosts nearer to each other"}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // shortOfRate is the share of the offered requests that may be missing.
@@ -82,6 +83,7 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 	}
 	e := s.Errors
 	said := saidOf(rec, slices.IndexFunc(res.Sides, func(o record.LoadSide) bool { return o.Name == s.Name }))
+	errors := withErrors(e, said)
 	if len(rec.Load.Scripts) > 0 { // it ended the run, and is named: what else would be said follows from that
 		if e.Script = 0; e.Total() == 0 {
 			return nil
@@ -89,13 +91,13 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 	}
 	switch {
 	case s.Responses == 0 && len(rec.Load.Slices) > 0 && len(rec.Load.Scripts) == 0:
-		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "no request was answered" + withErrors(e) + said,
+		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "no request was answered" + errors,
 			Advice: adviceOf(e), Decides: true})
 	case s.Responses > 0 && e.Status == s.Responses:
-		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "every answer has a status of 400 or above" + said,
+		add(record.LoadProblem{Code: record.LoadNoAnswer, Text: "every answer has a status of 400 or above",
 			Advice: "see with curl what the URL answers", Decides: true})
 	case e.Total() > 0:
-		add(record.LoadProblem{Code: record.LoadErrorsSeen, Text: strings.TrimPrefix(withErrors(e), ": ") + said, Advice: adviceOf(e)})
+		add(record.LoadProblem{Code: record.LoadErrorsSeen, Text: strings.TrimPrefix(errors, ": "), Advice: adviceOf(e)})
 	}
 	if missed(s) && !res.Load.Searching {
 		sent := float64(s.Requests) / s.ElapsedNS * 1e9
@@ -120,30 +122,39 @@ func ofSide(rec *record.Record, res *record.LoadResults, s record.LoadSide) []re
 	return list
 }
 
-// saidOf is the most frequent error of a side in words.
-func saidOf(rec *record.Record, side int) string {
-	counts := map[string]int64{}
+// saidOf is the most frequent error of a side in words, by the kind of error.
+func saidOf(rec *record.Record, side int) map[string]string {
+	counts := map[string]map[string]int64{}
 	for _, e := range rec.Load.Errors {
-		if e.Side == side {
-			counts[e.Text] += max(1, e.Count)
+		if e.Side == side && e.Text != "" {
+			if counts[e.Kind] == nil {
+				counts[e.Kind] = map[string]int64{}
+			}
+			counts[e.Kind][e.Text] += max(1, e.Count)
 		}
 	}
-	most := ""
-	for _, text := range sortedKeys(counts) {
-		if most == "" || counts[text] > counts[most] {
-			most = text
+	said := map[string]string{}
+	for kind, texts := range counts {
+		most := ""
+		for _, text := range sortedKeys(texts) {
+			if most == "" || texts[text] > texts[most] {
+				most = text
+			}
 		}
+		said[kind] = most
 	}
-	if most == "" {
-		return ""
-	}
-	return " (" + most + ")"
+	return said
 }
 
-func withErrors(e record.LoadErrors) string {
+// withErrors lists the errors of each kind, with what said has of it.
+func withErrors(e record.LoadErrors, said map[string]string) string {
 	var parts []string
 	for _, k := range errorKinds(e) {
-		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.Name))
+		part := fmt.Sprintf("%d %s", k.count, k.name)
+		if text := said[k.kind]; text != "" {
+			part += " (" + text + ")"
+		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -151,21 +162,22 @@ func withErrors(e record.LoadErrors) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// An ErrorKind is how many errors of one kind there were.
-type ErrorKind struct {
-	Name  string
-	Count int64
+// An errorKind is how many errors of one kind there were.
+type errorKind struct {
+	kind  string // as records have it
+	name  string
+	count int64
 }
 
 // errorKinds are those that there were, in words.
-func errorKinds(e record.LoadErrors) []ErrorKind {
-	all := []ErrorKind{
-		{"connections refused", e.Refused}, {"connections failed", e.Connect}, {"connections reset", e.Reset},
-		{"timeouts", e.Timeout}, {"TLS errors", e.TLS}, {"answers that are no HTTP", e.Protocol},
-		{"read errors", e.Read}, {"write errors", e.Write}, {"failed checks", e.Check},
-		{"answers with status 400 or above", e.Status}, {"requests that the script failed to make", e.Script},
+func errorKinds(e record.LoadErrors) []errorKind {
+	all := []errorKind{
+		{"refused", "connections refused", e.Refused}, {"connect", "connections failed", e.Connect}, {"reset", "connections reset", e.Reset},
+		{"timeout", "timeouts", e.Timeout}, {"tls", "TLS errors", e.TLS}, {"protocol", "answers that are no HTTP", e.Protocol},
+		{"read", "read errors", e.Read}, {"write", "write errors", e.Write}, {"check", "failed checks", e.Check},
+		{"status", "answers with status 400 or above", e.Status}, {"script", "requests that the script failed to make", e.Script},
 	}
-	return slices.DeleteFunc(all, func(k ErrorKind) bool { return k.Count == 0 })
+	return slices.DeleteFunc(all, func(k errorKind) bool { return k.count == 0 })
 }
 
 func adviceOf(e record.LoadErrors) string {
@@ -194,5 +206,5 @@ func limitValue(l record.LoadLimit) string {
 	case parsed.metric == "errors" || parsed.metric == "rate":
 		return fmt.Sprintf("%.0f", math.Round(l.Value))
 	}
-	return short(l.Value)
+	return ui.Time(l.Value)
 }

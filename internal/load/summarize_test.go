@@ -151,7 +151,7 @@ func TestSummarize(t *testing.T) {
 		"busy with a limit of errors": {run: func(f *fakeRun) { f.busy, f.limits = 0.98, []string{"errors>0", "cpu>1s"} },
 			outcome: record.LoadOK, says: "no CPU time left"},
 		"late":                       {run: func(f *fakeRun) { f.lag = 1e6 }, outcome: record.LoadOK, says: "the client made the tail"},
-		"stood still":                {run: func(f *fakeRun) { f.stop = 200e6 }, outcome: record.LoadOK, says: "stood still once, for up to 200ms"},
+		"stood still":                {run: func(f *fakeRun) { f.stop = 200e6 }, outcome: record.LoadOK, says: "stood still once, for up to 200 ms"},
 		"still, with limits":         {run: func(f *fakeRun) { f.stop, f.limits = 200e6, []string{"p99>1s"} }, outcome: record.LoadClientSaturated},
 		"still for too short a time": {run: func(f *fakeRun) { f.stop = 5e6 }, outcome: record.LoadOK},
 		"script": {spoil: func(r *record.Record) {

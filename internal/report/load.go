@@ -376,11 +376,15 @@ func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 	if s.OfferedRate > 0 {
 		offered = fmt.Sprintf("offered %s/s, achieved %s/s", ui.Count(int64(math.Round(s.OfferedRate))), ui.Count(int64(math.Round(s.Rate.Estimate))))
 	}
+	cpu := "client CPU " + ui.Percent(c.CPUShare)
+	if s.Responses > 0 {
+		cpu += fmt.Sprintf(", %s an answer", p.Time(c.CPUPerRequestNS))
+	}
 	return p.Join(verdict,
 		fmt.Sprintf("X·R/N %.2f", c.XROverN),
 		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
 		offered,
-		fmt.Sprintf("client CPU %s, %s an answer", ui.Percent(c.CPUShare), p.Time(c.CPUPerRequestNS)),
+		cpu,
 		quietFor(s.Quiet))
 }
 

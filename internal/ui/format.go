@@ -61,6 +61,9 @@ func (g Glyphs) Time(ns float64) string {
 	return g.unitOf(threeDigits(ns/s.per), s)
 }
 
+// Time shows ns in a text that is kept; a page that is drawn in ASCII replaces its signs.
+func Time(ns float64) string { return unicodeGlyphs.Time(ns) }
+
 // threeDigits shows at most two decimals, so that nothing below 0.01 pretends to be
 // known.
 func threeDigits(x float64) string {
