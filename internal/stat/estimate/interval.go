@@ -121,7 +121,7 @@ func fewForMedian(n int, level float64) record.Warning {
 	text := "nothing to estimate from"
 	switch {
 	case n == 1:
-		text = "a single value has no interval"
+		text = "a single value does not show how values differ"
 	case n > 1:
 		text = fmt.Sprintf("an interval over %d values covers the median with %.3g %% at most, not %g %%",
 			n, 100*signCoverage(n, 1), 100*level)
