@@ -1,11 +1,12 @@
 package load
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/moonlap/moonlap/internal/nginxconf"
 )
 
 const someConf = `# daemon on; listen 1;
@@ -29,7 +30,11 @@ http {
 
 func TestListens(t *testing.T) {
 	want := []string{"127.0.0.1:8080", "[::]:8080", "unix:/tmp/x.sock", "80"}
-	if d := cmp.Diff(want, listens(someConf)); d != "" {
+	var got []string
+	for _, address := range listens(nginxconf.Parse([]byte(someConf))) {
+		got = append(got, address.Text)
+	}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	for address, want := range map[string]string{"8080": "8080", "*:81": "81", "[::]:82": "82", "unix:/x": "", "localhost": "80", "127.0.0.1": "80"} {
@@ -60,20 +65,30 @@ func TestForeground(t *testing.T) {
 	}
 }
 
-// FuzzConf: whatever a configuration holds, it is read to its end, and no statement lies outside it.
+// FuzzConf: whatever a configuration holds, it is read to its end, and all that is not changed stays.
 func FuzzConf(f *testing.F) {
 	for _, seed := range []string{someConf, "", "a", "{", "}", `"`, "'\\", "${", "x_by_lua_block {", "x_by_lua_block { [[", "listen", "#"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, s := range statements(text) {
-			if s.from < 0 || s.to > len(text) || s.from > s.to || len(s.words) != len(s.at) {
-				t.Fatalf("%q: %+v", text, s)
+		conf := nginxconf.Parse([]byte(text))
+		conf.Each(func(d *nginxconf.Directive) {
+			for _, a := range append(d.Args, nginxconf.Arg{Span: d.Span}) {
+				if a.From < d.From || a.To > d.To || a.From >= a.To || d.To > len(text) {
+					t.Fatalf("%q: %+v", text, d)
+				}
 			}
-			if slices.ContainsFunc(s.at, func(at [2]int) bool { return at[0] < s.from || at[1] > s.to || at[0] >= at[1] }) {
-				t.Fatalf("%q: a word outside its statement: %+v", text, s)
+		})
+		same := func(a string) string {
+			for _, address := range listens(conf) {
+				if address.Text == a {
+					return text[address.From:address.To]
+				}
 			}
+			return a
 		}
-		foreground(text, "p", func(a string) string { return a })
+		if got, want := foreground(text, "p", same), foreground(text, "p", nil); got != want && !strings.Contains(text, `\`) && !strings.ContainsAny(text, `"'`) {
+			t.Fatalf("%q: %q, want %q", text, got, want)
+		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/nginxconf"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -250,7 +251,10 @@ func mirror(from, to, inner string) error {
 func (s *Server) mover(plan ServerPlan, text string) (func(string) string, error) {
 	wanted, places := portOf(plan.URL), map[string]string{}
 	found := false
-	for _, address := range listens(text) {
+	var all []string
+	for _, at := range listens(nginxconf.Parse([]byte(text))) {
+		address := at.Text
+		all = append(all, address)
 		port := portOfListen(address)
 		if port == "" {
 			places[address] = "unix:" + filepath.Join(s.folder, fmt.Sprintf("%d.sock", len(places)))
@@ -280,7 +284,7 @@ func (s *Server) mover(plan ServerPlan, text string) (func(string) string, error
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s does not listen at port %s of %s; it has %s", plan.Conf, wanted, plan.URL, strings.Join(listens(text), ", "))
+		return nil, fmt.Errorf("%s does not listen at port %s of %s; it has %s", plan.Conf, wanted, plan.URL, strings.Join(all, ", "))
 	}
 	return func(address string) string { return places[address] }, nil
 }

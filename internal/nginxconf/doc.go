@@ -14,6 +14,7 @@ type Directive struct {
 	Braces bool         // it has braces, and Lua where it is nil
 	Lua    *Lua         // what stands in the braces of *_by_lua_block
 	Place
+	Span // from its name to its ';' or '{'
 }
 
 // An Arg is an argument, without quotes and escapes.
@@ -22,6 +23,7 @@ type Arg struct {
 	Quoted bool
 	Plain  bool // Text is what stands in the file, byte for byte, from Place on
 	Place
+	Span // with its quotes
 }
 
 // Lua is a piece of it between braces.
@@ -34,6 +36,9 @@ type Lua struct {
 type Place struct {
 	File, Line, Column int
 }
+
+// A Span is a part of a file in bytes: From is its first one, To the first behind it.
+type Span struct{ From, To int }
 
 // A Config is a configuration with all that it includes.
 type Config struct {

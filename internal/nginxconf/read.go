@@ -26,6 +26,13 @@ func Read(path string) *Config {
 	return r.config
 }
 
+// Parse reads the text of a configuration, without what it includes.
+func Parse(text []byte) *Config {
+	r := &reader{config: &Config{Files: []string{""}}}
+	r.config.Directives = r.parse(newLexer(text, 0), nil, 0)
+	return r.config
+}
+
 type reader struct {
 	config *Config
 	prefix string // "": includes are not followed
@@ -125,7 +132,7 @@ func (r *reader) block(l *lexer, open []string, depth int) (list []*Directive, c
 		if len(words) == 0 {
 			return fail(arg.Place, fmt.Sprintf("unexpected '%c'", l.text[l.at-1]))
 		}
-		d := &Directive{Name: words[0].Text, Args: words[1:], Place: words[0].Place, Braces: k == opens}
+		d := &Directive{Name: words[0].Text, Args: words[1:], Place: words[0].Place, Span: Span{words[0].From, l.at}, Braces: k == opens}
 		words = nil
 		switch {
 		case k == end && d.Name == "include" && r.prefix != "":

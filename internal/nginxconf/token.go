@@ -114,8 +114,8 @@ func (l *lexer) blank() {
 
 // quoted reads to the quote that ends it. What follows must part it from the next word.
 func (l *lexer) quoted(quote byte, begin Place) (kind, Arg, string) {
-	arg := Arg{Quoted: true, Place: l.place()}
 	from := l.at
+	arg := Arg{Quoted: true, Place: l.place(), Span: Span{From: from - 1}}
 	l.start = from
 	for l.at < len(l.text) {
 		switch l.next() {
@@ -125,6 +125,7 @@ func (l *lexer) quoted(quote byte, begin Place) (kind, Arg, string) {
 			}
 		case quote:
 			arg.set(l.text[from : l.at-1])
+			arg.To = l.at
 			// A ')' may follow, for the sake of "if": it begins the next word.
 			if l.at < len(l.text) && !isSpace(l.text[l.at]) && !strings.ContainsRune(";{)", rune(l.text[l.at])) {
 				return eof, Arg{Place: l.place()}, "a blank, ';' or '{' must follow the quote"
@@ -137,8 +138,8 @@ func (l *lexer) quoted(quote byte, begin Place) (kind, Arg, string) {
 
 // bare reads a word without quotes: to a blank, ';' or '{', but for "${".
 func (l *lexer) bare(first byte, begin Place) (kind, Arg, string) {
-	arg := Arg{Place: begin}
 	from := l.at - 1
+	arg := Arg{Place: begin}
 	dollar := first == '$'
 	if first == '\\' && l.at < len(l.text) {
 		l.next()
@@ -155,6 +156,7 @@ func (l *lexer) bare(first byte, begin Place) (kind, Arg, string) {
 		}
 	}
 	arg.set(l.text[from:l.at])
+	arg.Span = Span{from, l.at}
 	return word, arg, ""
 }
 
