@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func middle(prices []*Price) *Price {
 	for i, p := range prices {
 		runs[i] = p.Difference.Estimate
 	}
-	slices.SortFunc(prices, func(a, b *Price) int { return compareFloats(a.Difference.Estimate, b.Difference.Estimate) })
+	slices.SortFunc(prices, func(a, b *Price) int { return cmp.Compare(a.Difference.Estimate, b.Difference.Estimate) })
 	middle := prices[len(prices)/2]
 	middle.Runs = runs
 	// Runs that do not agree leave the price undecided, between what any of them found.
@@ -121,16 +122,6 @@ func (m Measuring) calls(ctx context.Context, r Rule, folder string) (func(conte
 		sides = append(sides, bench.Side{Name: side[0], Options: options})
 	}
 	return func(ctx context.Context, r Rule, _ string) (*Price, error) { return m.once(ctx, r, sides) }, nil
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (m Measuring) once(ctx context.Context, r Rule, sides []bench.Side) (*Price, error) {

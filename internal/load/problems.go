@@ -1,7 +1,9 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ func problems(rec *record.Record, res *record.LoadResults) []record.LoadProblem 
 	list = append(list, scriptProblems(rec, res)...)
 	for _, d := range rec.Load.Done {
 		if d.Stop == record.LoadStopError {
-			add(record.LoadProblem{Code: record.LoadEngineFailed, Text: orElse(d.Text, "the load engine stopped for an error"), Decides: true})
+			add(record.LoadProblem{Code: record.LoadEngineFailed, Text: cmp.Or(d.Text, "the load engine stopped for an error"), Decides: true})
 		}
 	}
 	if rec.End == nil || rec.End.Reason == "interrupted" {
@@ -136,7 +138,7 @@ func saidOf(rec *record.Record, side int) map[string]string {
 	said := map[string]string{}
 	for kind, texts := range counts {
 		most := ""
-		for _, text := range sortedKeys(texts) {
+		for _, text := range slices.Sorted(maps.Keys(texts)) {
 			if most == "" || texts[text] > texts[most] {
 				most = text
 			}
@@ -146,12 +148,23 @@ func saidOf(rec *record.Record, side int) map[string]string {
 	return said
 }
 
-// withErrors lists the errors of each kind, with what said has of it.
+// withErrors names the errors that there were, by kind, with what said has of each.
 func withErrors(e record.LoadErrors, said map[string]string) string {
 	var parts []string
-	for _, k := range errorKinds(e) {
-		part := fmt.Sprintf("%d %s", k.count, k.name)
-		if text := said[k.kind]; text != "" {
+	for _, one := range []struct {
+		kind, name string // kind as records have it
+		count      int64
+	}{
+		{"refused", "connections refused", e.Refused}, {"connect", "connections failed", e.Connect}, {"reset", "connections reset", e.Reset},
+		{"timeout", "timeouts", e.Timeout}, {"tls", "TLS errors", e.TLS}, {"protocol", "answers that are no HTTP", e.Protocol},
+		{"read", "read errors", e.Read}, {"write", "write errors", e.Write}, {"check", "failed checks", e.Check},
+		{"status", "answers with status 400 or above", e.Status}, {"script", "requests that the script failed to make", e.Script},
+	} {
+		if one.count == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", one.count, one.name)
+		if text := said[one.kind]; text != "" {
 			part += " (" + text + ")"
 		}
 		parts = append(parts, part)
@@ -160,24 +173,6 @@ func withErrors(e record.LoadErrors, said map[string]string) string {
 		return ""
 	}
 	return ": " + strings.Join(parts, ", ")
-}
-
-// An errorKind is how many errors of one kind there were.
-type errorKind struct {
-	kind  string // as records have it
-	name  string
-	count int64
-}
-
-// errorKinds are those that there were, in words.
-func errorKinds(e record.LoadErrors) []errorKind {
-	all := []errorKind{
-		{"refused", "connections refused", e.Refused}, {"connect", "connections failed", e.Connect}, {"reset", "connections reset", e.Reset},
-		{"timeout", "timeouts", e.Timeout}, {"tls", "TLS errors", e.TLS}, {"protocol", "answers that are no HTTP", e.Protocol},
-		{"read", "read errors", e.Read}, {"write", "write errors", e.Write}, {"check", "failed checks", e.Check},
-		{"status", "answers with status 400 or above", e.Status}, {"script", "requests that the script failed to make", e.Script},
-	}
-	return slices.DeleteFunc(all, func(k errorKind) bool { return k.count == 0 })
 }
 
 func adviceOf(e record.LoadErrors) string {

@@ -15,7 +15,7 @@ import (
 // before the run does. Sides that are compared end when all is decided. The error is ctx's, one of write's, or that
 // the engine cannot be started; a server that fails is no error.
 func Run(ctx context.Context, o Options, opening record.Run, write func(record.Line) error, progress func(Progress)) (*record.Record, error) {
-	r := &run{options: o, write: write, progress: progress, record: &record.Record{}, started: time.Now()}
+	r := &run{recording: recording{&record.Record{}, write}, options: o, progress: progress, started: time.Now()}
 	err := r.open(opening)
 	if err == nil {
 		err = r.follow(ctx)
@@ -23,11 +23,28 @@ func Run(ctx context.Context, o Options, opening record.Run, write func(record.L
 	return r.record, err
 }
 
+// A recording is a record that is kept whole, and written line by line.
+type recording struct {
+	record *record.Record
+	write  func(record.Line) error
+}
+
+func (r recording) add(lines ...record.Line) error {
+	for _, l := range lines {
+		if err := r.record.Add(l); err != nil {
+			return err
+		}
+		if err := r.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type run struct {
+	recording
 	options  Options
-	write    func(record.Line) error
 	progress func(Progress)
-	record   *record.Record
 	started  time.Time
 	begun    time.Time // the first slice
 	live     *live
@@ -61,18 +78,6 @@ func (r *run) open(opening record.Run) error {
 		lines = append(lines, c)
 	}
 	return r.add(append(lines, plan)...)
-}
-
-func (r *run) add(lines ...record.Line) error {
-	for _, l := range lines {
-		if err := r.record.Add(l); err != nil {
-			return err
-		}
-		if err := r.write(l); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lookAtServer is how often the run asks whether the server is still there, and draws its progress.

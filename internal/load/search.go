@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -21,17 +22,16 @@ const (
 // Search tries rates, each in an engine of its own, for the highest that keeps the plan's limits: it doubles the rate until one
 // fails and halves the distance from then on. Each rate is a case of the record.
 func Search(ctx context.Context, o Options, opening record.Run, write func(record.Line) error, progress func(Progress)) (*record.Record, error) {
-	s := &search{options: o, write: write, progress: progress, record: &record.Record{}, started: time.Now()}
-	s.low, s.high = 0, math.Inf(1)
+	s := &search{recording: recording{&record.Record{}, write}, options: o, progress: progress, started: time.Now()}
+	s.high = math.Inf(1)
 	err := s.whole(ctx, opening)
 	return s.record, err
 }
 
 type search struct {
+	recording
 	options   Options
-	write     func(record.Line) error
 	progress  func(Progress)
-	record    *record.Record
 	started   time.Time
 	low, high float64 // the highest rate that keeps the limits, and the lowest that does not
 }
@@ -39,10 +39,7 @@ type search struct {
 func (s *search) whole(ctx context.Context, opening record.Run) error {
 	o := s.options
 	opening.Seed, opening.BudgetNS = o.Seed, o.Plan.DurationNS
-	rate := o.Plan.Rate
-	if rate == 0 {
-		rate = firstRate
-	}
+	rate := cmp.Or(o.Plan.Rate, firstRate)
 	// The plan stands before the cases here: nobody knows yet how many there will be.
 	plan := o.Plan
 	plan.Rate, plan.URLs = 0, []string{o.Sides[0].URL}
@@ -80,18 +77,6 @@ func (s *search) whole(ctx context.Context, opening record.Run) error {
 		err = endErr
 	}
 	return err
-}
-
-func (s *search) add(lines ...record.Line) error {
-	for _, l := range lines {
-		if err := s.record.Add(l); err != nil {
-			return err
-		}
-		if err := s.write(l); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // try puts load on the server at one rate, and reports whether it kept the limits.

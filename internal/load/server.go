@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -224,13 +225,9 @@ func mirror(from, to, inner string) error {
 		return fmt.Errorf("nginx's prefix: %w", err)
 	}
 	for _, e := range entries {
-		own := false
-		for _, name := range ownFolders {
-			own = own || e.Name() == name
-		}
 		target := filepath.Join(to, e.Name())
 		switch {
-		case own:
+		case slices.Contains(ownFolders, e.Name()):
 		case target == inner || strings.HasPrefix(inner, target+"/"):
 			if target == inner {
 				err = os.MkdirAll(target, 0o755)

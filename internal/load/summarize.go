@@ -1,6 +1,8 @@
 package load
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -144,7 +146,7 @@ func newSide(rec *record.Record, plan record.Load, number int) *side {
 		}
 		g := s.groups[len(s.groups)-1]
 		g.add(l, s.threads)
-		s.raw = merge(s.raw, orElse(l.Raw, l.Latency))
+		s.raw = merge(s.raw, cmp.Or(l.Raw, l.Latency))
 		s.lags = append(s.lags, weighted{l.LagP99NS, float64(l.Responses)})
 		s.lagMax = max(s.lagMax, l.LagMaxNS)
 		s.stops = append(s.stops, l.StopsNS...)
@@ -156,13 +158,6 @@ func newSide(rec *record.Record, plan record.Load, number int) *side {
 		s.whole.join(g)
 	}
 	return s
-}
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func (s *side) tag(t record.LoadTag) {
@@ -272,7 +267,7 @@ func (s *side) result(name, url string) record.LoadSide {
 		side.Server = &record.LoadServer{CPUPerRequestNS: iv, CPUShare: w.serverCPU / w.ns}
 	}
 	side.Client = s.client(side)
-	for _, name := range sortedKeys(s.tags) {
+	for _, name := range slices.Sorted(maps.Keys(s.tags)) {
 		t := s.tags[name]
 		side.Tags = append(side.Tags, record.LoadTagged{Name: name, Count: t.count, Errors: t.errors, LatencyNS: latencyOf(t.values)})
 	}
@@ -380,27 +375,9 @@ func (s *side) asCase(c record.Case, rec *record.Record, side record.LoadSide) r
 	return out
 }
 
-func sortedKeys[T any](m map[string]T) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // weightedQuantile is the value that a share q of the weight is not above.
 func weightedQuantile(list []weighted, q float64) float64 {
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, func(a, b weighted) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	total, seen := 0.0, 0.0
 	for _, w := range sorted {
 		total += w.weight

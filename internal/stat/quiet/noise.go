@@ -1,6 +1,7 @@
 package quiet
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -47,15 +48,7 @@ func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
 	if len(looks) < 2 {
 		return n, false
 	}
-	slices.SortStableFunc(looks, func(a, b look) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(looks, func(a, b look) int { return cmp.Compare(a.at, b.at) })
 	first, last := looks[0].at, looks[len(looks)-1].at
 	n.NS, n.Looks = last-first, len(looks)
 	slow, counts := make([]float64, parts), make([]float64, parts)

@@ -1,6 +1,7 @@
 package sequential
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -152,27 +153,17 @@ func exchangeWeights(pairs []pair, shift float64) []int {
 	weights, quiet := make([]int, len(pairs)), weightsOf(pairs)
 	for i, p := range pairs {
 		b := p.b - shift
-		weights[i] += 2 * quiet[i] * quiet[i] * compare(b, p.a)
+		weights[i] += 2 * quiet[i] * quiet[i] * cmp.Compare(b, p.a)
 		for j := i + 1; j < min(len(pairs), i+neighbours+1); j++ {
 			q := pairs[j]
 			qb := q.b - shift
-			as, exchanged := compare(qb, p.a)+compare(b, q.a), compare(q.a, p.a)+compare(b, qb)
+			as, exchanged := cmp.Compare(qb, p.a)+cmp.Compare(b, q.a), cmp.Compare(q.a, p.a)+cmp.Compare(b, qb)
 			both := quiet[i] * quiet[j]
 			weights[i] += both * (as + exchanged)
 			weights[j] += both * (as - exchanged)
 		}
 	}
 	return weights
-}
-
-func compare(x, y float64) int {
-	switch {
-	case x > y:
-		return 1
-	case x < y:
-		return -1
-	}
-	return 0
 }
 
 // Up to this many rounds the distribution is counted out; the normal one, beyond, has the

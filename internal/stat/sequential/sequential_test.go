@@ -1,6 +1,7 @@
 package sequential
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -118,7 +119,7 @@ func TestChanceIsThatOfAllExchanges(t *testing.T) {
 		statistic := func(pairs []pair) (sum int) {
 			for i, p := range pairs {
 				for _, q := range roundsAround(pairs, i) {
-					sum += compare(q.b, p.a)
+					sum += cmp.Compare(q.b, p.a)
 				}
 			}
 			return sum

@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -99,15 +100,7 @@ func ranks(xs []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case xs[a] < xs[b]:
-			return -1
-		case xs[a] > xs[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
 	r := make([]float64, len(xs))
 	for i := 0; i < len(order); {
 		j := i

@@ -227,15 +227,7 @@ func (p *Sides) profile(all sample.Series, side int, name string) (record.Profil
 // sideAt is the side whose slice a sample falls into, or -1.
 func (p *Sides) sideAt(at time.Duration) int {
 	since := float64(at - p.begun)
-	i, found := slices.BinarySearchFunc(p.slices, since, func(s record.LoadSlice, since float64) int {
-		switch {
-		case s.AtNS > since:
-			return 1
-		case s.AtNS < since:
-			return -1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(p.slices, since, func(s record.LoadSlice, since float64) int { return cmp.Compare(s.AtNS, since) })
 	if !found {
 		i--
 	}
