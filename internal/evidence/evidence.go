@@ -18,7 +18,10 @@ type Result interface {
 	Merge(Result) Result
 	// Text draws it; whose says of which workers it is, where a page has several: " of nginx 17".
 	Text(p *ui.Page, whose string)
-	// Metrics writes it for Prometheus.
+}
+
+// Metered is a Result for Prometheus: of what is observed all the time, and not for a while.
+type Metered interface {
 	Metrics(p *metrics.Page, labels ...string)
 }
 
@@ -71,10 +74,12 @@ func (s Set) Others(kinds ...string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s)), func(kind string) bool { return slices.Contains(kinds, kind) })
 }
 
-// Metrics writes all that there is.
+// Metrics writes what is Metered.
 func (s Set) Metrics(p *metrics.Page, labels ...string) {
 	for _, kind := range slices.Sorted(maps.Keys(s)) {
-		s[kind].Metrics(p, labels...)
+		if result, ok := s[kind].(Metered); ok {
+			result.Metrics(p, labels...)
+		}
 	}
 }
 

@@ -80,10 +80,7 @@ func ListShares(p *ui.Page, title string, list []Share) {
 		return
 	}
 	p.Section(title)
-	for i, s := range list {
-		if p.LeftOut(i, len(list)) {
-			break
-		}
+	for s := range ui.First(p, list) {
 		line, from := fmt.Sprintf("  %5s  %s", ui.Percent(s.Share), ui.Clean(s.Name)), "called from "+ui.Clean(s.From)
 		switch {
 		case s.From == "":

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -15,12 +16,16 @@ const MostLines = 8
 // MostListed is how many entries of a list are shown; JSON has more.
 const MostListed = 5
 
-// LeftOut tells after MostLines lines of a list that the others are left out, and says how many they are.
-func (p *Page) LeftOut(shown, of int) bool {
-	if shown == MostLines {
-		p.Line(p.Faint.Render(fmt.Sprintf("  and %d more", of-shown)))
+// First are the first MostLines of a list, a line of the page each. After them the page says how many are left out.
+func First[T any](p *Page, all []T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, one := range all[:min(len(all), MostLines)] {
+			if !yield(one) {
+				return
+			}
+		}
+		p.Rest(MostLines, len(all))
 	}
-	return shown == MostLines
 }
 
 // Table draws rows under headers: the first column, and those in left, at the left,

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
@@ -122,9 +121,6 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	both.Lines = slices.Concat(r.Lines, o.Lines)
 	return both.grouped()
 }
-
-// Metrics writes nothing: they are sampled for a while, not all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}
 
 // served is how many requests all workers of an nginx have begun, and which of the workers were sampled.
 type served struct {

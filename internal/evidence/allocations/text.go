@@ -61,10 +61,7 @@ func (r *Result) lines(p *ui.Page, whose string, seconds float64) {
 		}
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %6s%s", "share", rates)))
-	for i, l := range r.Lines {
-		if p.LeftOut(i, len(r.Lines)) {
-			break
-		}
+	for l := range ui.First(p, r.Lines) {
 		if !r.vague() {
 			rates = fmt.Sprintf(" %10s %10s", p.Size(l.Bytes/seconds), ui.Few(l.Objects/seconds))
 			if r.Requests > 0 {

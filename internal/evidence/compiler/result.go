@@ -9,7 +9,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/luajit"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/sample"
@@ -216,6 +215,3 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	}
 	return both.grouped()
 }
-
-// Metrics writes nothing: it is a question of a while, not of all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

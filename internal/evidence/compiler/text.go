@@ -17,10 +17,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	if len(r.Roots) > 0 {
 		p.Section(fmt.Sprintf("interpreted: %s, because of%s", ui.Percent(r.Interpreted), whose))
 		advised := map[string]bool{}
-		for i, root := range r.Roots {
-			if p.LeftOut(i, len(r.Roots)) {
-				break
-			}
+		for root := range ui.First(p, r.Roots) {
 			p.Para(fmt.Sprintf("  %5s  ", ui.Percent(root.Share)), root.text(p), lipgloss.NewStyle())
 			if root.Remedy != "" && !advised[root.Remedy] {
 				advised[root.Remedy] = true
@@ -151,10 +148,7 @@ func (r *Result) ends(p *ui.Page, whose string) {
 		return
 	}
 	p.Section("calls that end traces" + whose)
-	for i, e := range r.Ends {
-		if p.LeftOut(i, len(r.Ends)) {
-			break
-		}
+	for e := range ui.First(p, r.Ends) {
 		then := ""
 		if e.GoesOn {
 			then = "another trace goes on behind it"

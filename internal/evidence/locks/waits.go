@@ -8,7 +8,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -89,14 +88,8 @@ func (w *Waits) Merge(other evidence.Result) evidence.Result {
 func (w *Waits) Text(p *ui.Page, whose string) {
 	p.Section("waiting for locks of shared memory" + whose)
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %9s %8s", "share", "spinning", "asleep")))
-	for i, l := range w.Lines {
-		if p.LeftOut(i, len(w.Lines)) {
-			break
-		}
+	for l := range ui.First(p, w.Lines) {
 		figures := fmt.Sprintf("  %7s %9s %8s  ", ui.Percent(l.Share), ui.Percent(l.Share-l.Asleep), ui.Percent(l.Asleep))
 		p.Para(figures, ui.Clean(p.Join(l.Zone, p.Call(l.Line, l.Called))), lipgloss.NewStyle())
 	}
 }
-
-// Metrics writes nothing: where samples wait is a question of a while, not of all the time.
-func (w *Waits) Metrics(*metrics.Page, ...string) {}

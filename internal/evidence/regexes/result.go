@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
@@ -98,6 +97,3 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	}
 	return both.judged()
 }
-
-// Metrics writes nothing: it is a question of a while, not of all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

@@ -13,10 +13,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	p.Section("regular expressions" + whose)
 	const indent = "         "
 	advised := map[string]bool{}
-	for i, l := range r.Lines {
-		if p.LeftOut(i, len(r.Lines)) {
-			break
-		}
+	for l := range ui.First(p, r.Lines) {
 		line, pattern := l.Line, ""
 		if line == "" {
 			line = "nginx, outside of Lua"

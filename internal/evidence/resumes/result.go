@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/probe"
 )
 
@@ -163,6 +162,3 @@ func (p Phase) and(o Phase) Phase {
 	p.Own, p.Whole, p.Wait = p.Own.And(o.Own), p.Whole.And(o.Whole), p.Wait.And(o.Wait)
 	return p
 }
-
-// Metrics writes nothing: they are timed for a while, not all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/sample"
@@ -167,6 +166,3 @@ func (r *Result) Text(p *ui.Page, whose string) {
 		p.Fact(list.label, evidence.Parts(list.shares))
 	}
 }
-
-// Metrics writes nothing: it is a question of a while, not of all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
@@ -120,6 +119,3 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		},
 	}
 }
-
-// Metrics writes nothing: it is a question of a while, not of all the time.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

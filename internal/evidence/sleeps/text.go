@@ -47,10 +47,7 @@ func List(p *ui.Page, title string, all []Block) {
 	p.Section(title)
 	p.Line(p.Faint.Render(fmt.Sprintf("  %9s %9s %7s", "total", "longest", "times")))
 	advised := map[string]bool{}
-	for i, b := range all {
-		if p.LeftOut(i, len(all)) {
-			break
-		}
+	for b := range ui.First(p, all) {
 		figures := fmt.Sprintf("  %9s %9s %7s  ", p.Time(float64(b.Total)), p.Time(float64(b.Longest)), ui.Count(b.Count))
 		p.Para(figures, ui.Clean(p.Join(p.Call(b.Line, b.Called), fmt.Sprintf("%s (%s)", b.Cause, b.Call), b.URI, b.Phase)), lipgloss.NewStyle())
 		if b.Advice != "" && !advised[b.Advice] {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -116,13 +115,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 func (r *Result) table(p *ui.Page, what string, rows []Row) {
 	p.Line(p.Faint.Render(fmt.Sprintf("  %6s %6s  %s", "self", "total", what)))
 	share := func(n int) string { return ui.Percent(float64(n) / float64(max(1, r.Samples))) }
-	for i, row := range rows {
-		if p.LeftOut(i, len(rows)) {
-			break
-		}
+	for row := range ui.First(p, rows) {
 		p.Line(p.Shorten(fmt.Sprintf("  %6s %6s  %s", share(row.Self), share(row.Total), ui.Clean(row.Name)), p.Options.Width))
 	}
 }
-
-// Metrics writes nothing: names of lines would make a series each.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/observe"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
@@ -117,6 +116,3 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	}
 	return both
 }
-
-// Metrics writes nothing: watch samples how long events wait for the event loop, at no cost.
-func (r *Result) Metrics(*metrics.Page, ...string) {}

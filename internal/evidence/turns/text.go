@@ -38,10 +38,7 @@ func (r *Result) stalls(p *ui.Page) {
 		return
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %8s %9s %9s %9s %9s %7s", "at", "length", "computed", "blocked", "no CPU", "events")))
-	for i, s := range r.Stalls {
-		if p.LeftOut(i, len(r.Stalls)) {
-			break
-		}
+	for s := range ui.First(p, r.Stalls) {
 		figures := fmt.Sprintf("  %6.2f s %9s %9s %9s %9s %7s  ", s.Start.Seconds(), p.Time(float64(s.Length)),
 			p.Time(float64(s.Computed)), p.Time(float64(s.Slept)), p.Time(float64(s.Queued)), ui.Count(s.Events))
 		what := "no sample fell into it"

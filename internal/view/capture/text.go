@@ -7,7 +7,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/requests"
 	"github.com/moonlap/moonlap/internal/evidence/sleeps"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -64,9 +63,6 @@ func (c *Capture) Merge(other evidence.Result) evidence.Result {
 	return &first
 }
 
-// Metrics writes nothing: an event is written when it happens.
-func (c *Capture) Metrics(*metrics.Page, ...string) {}
-
 // lines shows what the lines of an event had before it.
 func (c *Capture) lines(p *ui.Page) {
 	p.Section("Lua lines, and what part of the time they took before")
@@ -75,10 +71,7 @@ func (c *Capture) lines(p *ui.Page) {
 		return
 	}
 	p.Line(p.Faint.Render(fmt.Sprintf("  %7s %7s", "in it", "before")))
-	for i, l := range c.Lines {
-		if p.LeftOut(i, len(c.Lines)) {
-			break
-		}
+	for l := range ui.First(p, c.Lines) {
 		before := p.None
 		if l.Before > 0 {
 			before = ui.Percent(l.Before)

@@ -6,7 +6,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/moonlap/moonlap/internal/evidence"
-	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -39,6 +38,3 @@ func (f *Findings) Text(p *ui.Page, whose string) {
 		p.Para("  "+p.Arrow+" ", ui.Sentence(ui.Clean(one.Advice)), lipgloss.NewStyle())
 	}
 }
-
-// Metrics writes nothing: it is a question of a while, not of all the time.
-func (f *Findings) Metrics(*metrics.Page, ...string) {}
