@@ -12,7 +12,7 @@ import (
 func AbovePlots(w io.Writer, res *record.Results, run record.Run, name string, opt ui.Options) error {
 	p := newPage(opt)
 	p.Line("moonlap " + p.Join(ui.Clean(run.Kind), when(run), ui.Clean(name)))
-	p.comparisons(res.Comparisons)
+	p.comparisons("comparisons", res.Comparisons)
 	if len(res.Cases) > 0 {
 		p.Blank()
 		p.cases(res.Cases)

@@ -37,10 +37,7 @@ func (p *page) cases(cases []record.CaseResult) (named bool) {
 				rows = append(rows, row[:len(headers)])
 			}
 		}
-		room = p.Options.Width
-		for col := 1; col < len(headers); col++ {
-			room -= ui.ColumnWidth(headers, rows, col)
-		}
+		room = p.Options.Width - ui.TableWidth(headers[1:], part(rows, 1))
 		if room >= min(nameWidth, ui.ColumnWidth(headers, rows, 0)) {
 			break
 		}

@@ -10,19 +10,22 @@ import (
 )
 
 // comparisons draws each A/B in words.
-func (p *page) comparisons(list []record.Comparison) {
+func (p *page) comparisons(title string, list []record.Comparison) {
 	if len(list) == 0 {
 		return
 	}
-	p.Section("comparisons")
+	p.Section(title)
 	for _, c := range list {
 		p.Para("  ", ui.Clean(c.B)+" against "+ui.Clean(c.A), lipgloss.NewStyle())
-		style := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}[c.Verdict]
-		p.Para("    ", p.Join(p.verdict(c), p.evidence(c)), style)
+		p.Para("    ", p.Join(p.verdict(c), p.evidence(c)), p.styleOf(c.Verdict))
 		for _, d := range c.Differences {
 			p.Para("      ", p.difference(d), p.Faint)
 		}
 	}
+}
+
+func (p *page) styleOf(verdict string) lipgloss.Style {
+	return map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad, record.Mixed: p.Bad}[verdict]
 }
 
 // verdict is what a comparison says, as of B: "1.031× slower (1.024–1.038)".
@@ -139,14 +142,17 @@ func (g *page) changeAt(end float64, of record.Interval) string {
 
 // evidence says what a verdict rests on.
 func (p *page) evidence(c record.Comparison) string {
-	pairs, smallest := "", ""
+	pairs := ""
 	if c.Pairs > 0 {
 		pairs = ui.Plural(c.Pairs, "pair of processes", "pairs of processes")
 	} else if len(c.Processes) == 2 {
 		pairs = fmt.Sprintf("%d against %s", c.Processes[1], ui.Plural(c.Processes[0], "process", "processes"))
 	}
-	if c.Smallest > 0 && c.Needs == 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
-		smallest = "would have seen " + ui.Percent(c.Smallest)
-	}
-	return p.Join(pairs, smallest)
+	return p.Join(pairs, ui.When(c.Needs == 0, smallest(c)))
+}
+
+// smallest is the difference that would have been seen, where none was.
+func smallest(c record.Comparison) string {
+	none := c.Verdict != record.Faster && c.Verdict != record.Slower
+	return ui.When(c.Smallest > 0 && none, "would have seen "+ui.Percent(c.Smallest))
 }

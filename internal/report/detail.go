@@ -74,21 +74,10 @@ func (p *page) ran(c record.CaseResult) string {
 		record.SteadySlowdown: "slowed down, then steady",
 		record.SteadyNone:     "never steady",
 	}[c.Steady]
-	ran, workers, gc := ui.Plural(c.Processes, "process", "processes"), "", ""
-	if c.Failed > 0 {
-		ran += fmt.Sprintf(" and %d that failed", c.Failed)
-	}
-	if c.Case.Workers > 1 {
-		workers = fmt.Sprintf("%d workers at once", c.Case.Workers)
-	}
-	switch c.Case.GC {
-	case "stopped":
-		gc = "collector stopped"
-	case "full":
-		gc = "full collection before each batch"
-	}
+	gc := map[string]string{"stopped": "collector stopped", "full": "full collection before each batch"}[c.Case.GC]
 	return p.Join(place(record.Source{File: c.Case.File, Line: c.Case.Line}, ui.Clean),
-		ran, workers, gc, steady)
+		ui.Plural(c.Processes, "process", "processes")+ui.When(c.Failed > 0, fmt.Sprintf(" and %d that failed", c.Failed)),
+		ui.When(c.Case.Workers > 1, fmt.Sprintf("%d workers at once", c.Case.Workers)), gc, steady)
 }
 
 // batches says how many there were, and how many are not in the figure; why, where that is more than a fifth.
@@ -164,10 +153,6 @@ func (p *page) modes(c record.CaseResult) {
 		return
 	}
 	for i, m := range c.Modes {
-		label := ""
-		if i == 0 {
-			label = "modes"
-		}
 		text := fmt.Sprintf("%s of processes  %s", ui.Percent(m.Share), p.Time(m.NS))
 		if m.Trace != "" {
 			text += p.Dot + ui.Clean(m.Trace)
@@ -175,7 +160,7 @@ func (p *page) modes(c record.CaseResult) {
 		if !goCode(c) { // there, hardly anything follows from the seed
 			text += p.Dot + fmt.Sprintf("replay with seed %.0f", m.Seed)
 		}
-		p.Fact(label, text)
+		p.Fact(ui.When(i == 0, "modes"), text)
 	}
 }
 
@@ -213,20 +198,17 @@ func (p *page) jitLong(j record.JITSummary) string {
 	ran := map[string]string{
 		"partly": "partly compiled", "interpreted": "interpreted", "compiled": "compiled",
 	}[j.Compiled]
-	tr, mcode, flushes := traces(j), "", ""
+	tr := traces(j)
 	if tr != "" {
 		tr += " traces"
 		if j.RootTraces == 1 && j.SideTraces == 0 {
 			tr = "1 root trace"
 		}
 	}
-	if j.MCodeBytes > 0 {
-		mcode = p.Size(j.MCodeBytes) + " of machine code"
+	parts := []string{
+		ran, tr, ui.When(j.MCodeBytes > 0, p.Size(j.MCodeBytes)+" of machine code"),
+		ui.When(j.Flushes > 0, "all traces flushed "+p.timesText(j.Flushes)),
 	}
-	if j.Flushes > 0 {
-		flushes = "all traces flushed " + p.timesText(j.Flushes)
-	}
-	parts := []string{ran, tr, mcode, flushes}
 	for i, a := range j.Aborts {
 		if i == 3 {
 			parts = append(parts, ui.Plural(len(j.Aborts)-i, "more place", "more places"))

@@ -68,6 +68,11 @@ func phase(n *record.Nginx) string {
 	return s
 }
 
+// measuredOn is a host on which a part of a result was measured.
+func (p *page) measuredOn(name string, e record.Environment, complete bool) {
+	p.Fact(ui.Clean(name), p.Join(p.machine(e), ui.When(!complete, "partial result")))
+}
+
 func (p *page) vm(vm record.VM) string {
 	if vm.Go() {
 		return p.Join(fmt.Sprintf("%s %s, GOMAXPROCS %d", ui.Clean(vm.Version), ui.Clean(vm.Arch), vm.GOMAXPROCS), ui.Clean(vm.Build))
@@ -75,10 +80,6 @@ func (p *page) vm(vm record.VM) string {
 	version := ui.Clean(vm.Version)
 	if build := ui.Clean(vm.Build); build != "" {
 		version += " (" + build + ")"
-	}
-	gc := ""
-	if vm.GC64 {
-		gc = "GC64"
 	}
 	jit := "JIT off, all is interpreted"
 	if vm.JIT {
@@ -88,7 +89,7 @@ func (p *page) vm(vm record.VM) string {
 	for _, name := range slices.Sorted(maps.Keys(vm.Params)) {
 		params = append(params, fmt.Sprintf("%s=%v", ui.Clean(name), vm.Params[name]))
 	}
-	return p.Join(version, ui.Clean(vm.Arch), gc, jit, strings.Join(params, " "), ui.Clean(vm.Library))
+	return p.Join(version, ui.Clean(vm.Arch), ui.When(vm.GC64, "GC64"), jit, strings.Join(params, " "), ui.Clean(vm.Library))
 }
 
 // allOptimizations are those of LuaJIT's default level, -O3.
@@ -115,37 +116,19 @@ func (p *page) clock(c *record.Clock) string {
 	if c.Reason != "" {
 		name += " (" + ui.Clean(c.Reason) + ")"
 	}
-	how := ""
-	if !c.Compiled {
-		how = ", interpreted"
-	}
-	return p.Join(name, "steps of "+p.Time(c.StepNS), "a read costs "+p.Time(c.CostNS)+how)
+	return p.Join(name, "steps of "+p.Time(c.StepNS), "a read costs "+p.Time(c.CostNS)+ui.When(!c.Compiled, ", interpreted"))
 }
 
 func (p *page) machine(e record.Environment) string {
-	cores, load, kernel, steal := "", "", ui.Clean(e.Kernel), ""
-	if e.Cores > 0 {
-		cores = ui.Plural(e.Cores, "core", "cores")
-	}
+	load, steal := "", ""
 	if len(e.Load) > 0 {
 		load = "load " + ui.Fixed(e.Load[0], 2)
 	}
 	if e.StealPercent != nil && *e.StealPercent >= 0.05 {
 		steal = "steal " + ui.Percent(*e.StealPercent/100)
 	}
-	if e.OS == "linux" && kernel != "" {
-		kernel = "Linux " + kernel
-	}
-	governor, turbo := "", ""
-	if e.Governor != "" {
-		governor = "governor " + ui.Clean(e.Governor)
-	}
-	if e.Turbo != "" {
-		turbo = "turbo " + ui.Clean(e.Turbo)
-	}
-	virtual := ""
-	if e.Virtualization != "" {
-		virtual = "virtual (" + ui.Clean(e.Virtualization) + ")"
-	}
-	return p.Join(ui.Clean(e.CPU), cores, virtual, governor, turbo, load, steal, kernel)
+	return p.Join(ui.Clean(e.CPU), ui.When(e.Cores > 0, ui.Plural(e.Cores, "core", "cores")),
+		ui.When(e.Virtualization != "", "virtual ("+ui.Clean(e.Virtualization)+")"),
+		ui.When(e.Governor != "", "governor "+ui.Clean(e.Governor)), ui.When(e.Turbo != "", "turbo "+ui.Clean(e.Turbo)),
+		load, steal, ui.When(e.OS == "linux" && e.Kernel != "", "Linux ")+ui.Clean(e.Kernel))
 }

@@ -41,7 +41,6 @@ func (p *page) seriesList(list []record.Series) {
 	var rows [][]string
 	for _, step := range []func(record.Series, record.Step) string{p.step, p.stepShort, p.stepShortest} {
 		rows = nil
-		width := 0
 		for _, s := range list {
 			last := ""
 			if n := len(s.Steps); n > 0 {
@@ -49,10 +48,7 @@ func (p *page) seriesList(list []record.Series) {
 			}
 			rows = append(rows, []string{ui.Clean(s.Case), ui.Clean(s.File), ui.Count(len(s.Points)), p.figure(s.Points[len(s.Points)-1]), last})
 		}
-		for c := range headers {
-			width += ui.ColumnWidth(headers, rows, c)
-		}
-		if width <= p.Options.Width {
+		if ui.TableWidth(headers, rows) <= p.Options.Width {
 			break
 		}
 	}
@@ -64,10 +60,7 @@ func (p *page) seriesList(list []record.Series) {
 func (p *page) squeezed(headers []string, rows [][]string, columns []int, left ...int) {
 	const least = 8
 	for _, col := range columns {
-		excess := -p.Options.Width
-		for c := range headers {
-			excess += ui.ColumnWidth(headers, rows, c)
-		}
+		excess := ui.TableWidth(headers, rows) - p.Options.Width
 		if excess <= 0 {
 			break
 		}

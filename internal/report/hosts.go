@@ -26,11 +26,7 @@ func Hosts(w io.Writer, res *record.HostsResult, opt ui.Options) error {
 	p.notes(notes)
 	p.Section("measured on")
 	for _, h := range res.Hosts {
-		state := ""
-		if !h.Complete {
-			state = "partial result"
-		}
-		p.Fact(ui.Clean(h.Name), p.Join(p.machine(h.Environment), state))
+		p.measuredOn(h.Name, h.Environment, h.Complete)
 	}
 	return p.Write(w)
 }
@@ -42,14 +38,13 @@ func (p *page) overHosts(c record.HostComparison) {
 		name += ", " + ui.Clean(c.Metric)
 	}
 	p.Section(name)
-	style := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad, record.Mixed: p.Bad}
-	p.Para("  ", p.onThese(c), style[c.Here])
+	p.Para("  ", p.onThese(c), p.styleOf(c.Here))
 	if c.Ratio.Low > 0 && len(c.Hosts) > 1 {
 		said := "on hosts like these: " + p.verdict(record.Comparison{Ratio: c.Ratio, Verdict: c.Verdict})
 		if c.Next != nil && c.Between > 0 {
 			said += "; the next one is between " + p.changeAt(c.Next.Low, *c.Next) + " and " + p.changeAt(c.Next.High, *c.Next)
 		}
-		p.Para("  ", said, style[c.Verdict])
+		p.Para("  ", said, p.styleOf(c.Verdict))
 	}
 	p.forest(c)
 }

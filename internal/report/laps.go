@@ -64,7 +64,7 @@ func (p *page) lapRate(c record.CaseResult) string {
 		return ""
 	}
 	rate := p.Rate(c.Laps.PerSecond) + " calls/s"
-	late, threads := "", ""
+	late := ""
 	if c.Case.Rate > 0 {
 		rate += " achieved of " + p.Rate(c.Case.Rate) + " asked for"
 		late = "none started late"
@@ -73,8 +73,5 @@ func (p *page) lapRate(c record.CaseResult) string {
 				ui.Percent(float64(c.Laps.Late)/float64(c.Laps.Count)))
 		}
 	}
-	if c.Case.Concurrency > 0 {
-		threads = ui.Plural(c.Case.Concurrency, "light thread", "light threads")
-	}
-	return p.Join(rate, late, threads)
+	return p.Join(rate, late, ui.When(c.Case.Concurrency > 0, ui.Plural(c.Case.Concurrency, "light thread", "light threads")))
 }

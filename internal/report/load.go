@@ -79,10 +79,7 @@ func (p *page) loadHosts(res *record.LoadResults) {
 	if len(res.Sides) == 1 {
 		headers, rows = pick(headers, rows, func(header string) bool { return header != "side" })
 	} else {
-		names := p.Options.Width - ui.TableWidth(headers[2:], part(rows, 2))
-		for _, row := range rows {
-			row[1] = p.Shorten(row[1], max(8, names/2-len("  ")))
-		}
+		p.shortenSecond(headers, rows)
 	}
 	p.ShortenFirst(headers, rows)
 	p.Table(headers, rows, 1)
@@ -109,22 +106,17 @@ func (p *page) loadMeasuredWith(res *record.LoadResults) {
 		p.Fact("machine", p.machine(res.Environment))
 	}
 	for _, h := range res.Hosts {
-		state := ""
-		if !h.Complete {
-			state = "partial result"
-		}
-		p.Fact(ui.Clean(h.Name), p.Join(p.machine(h.Environment), state))
+		p.measuredOn(h.Name, h.Environment, h.Complete)
 	}
 }
 
 // loadVerdicts are what a reader came for: comparisons, the highest rate, what went wrong.
 func (p *page) loadVerdicts(res *record.LoadResults) {
-	styles := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}
 	for i, c := range res.Comparisons {
 		if i == 0 || c.B != res.Comparisons[i-1].B {
 			p.Para("  ", p.Strong.Render(ui.Clean(c.B)+" against "+ui.Clean(c.A)), lipgloss.NewStyle())
 		}
-		p.Para("    ", p.loadComparison(res, c), styles[c.Verdict])
+		p.Para("    ", p.loadComparison(res, c), p.styleOf(c.Verdict))
 	}
 	if res.Load.SelfTest && len(res.Comparisons) > 0 {
 		text, style := "self-test: equal sides are reported as equal", p.Good
@@ -178,11 +170,7 @@ func (p *page) loadComparison(res *record.LoadResults, c record.Comparison) stri
 			verdict += fmt.Sprintf(": needs about %s more, %s", ui.Plural(more, "block", "blocks"), p.Time(long))
 		}
 	}
-	smallest := ""
-	if c.Smallest > 0 && c.Verdict != record.Faster && c.Verdict != record.Slower {
-		smallest = "would have seen " + ui.Percent(c.Smallest)
-	}
-	return MetricName(c.Metric) + ": " + p.Join(verdict, ui.Plural(c.Pairs, "block", "blocks"), smallest)
+	return MetricName(c.Metric) + ": " + p.Join(verdict, ui.Plural(c.Pairs, "block", "blocks"), smallest(c))
 }
 
 func (p *page) loadPlan(res *record.LoadResults) string {
@@ -196,20 +184,11 @@ func (p *page) loadPlan(res *record.LoadResults) string {
 	case l.Rate > 0:
 		loop = fmt.Sprintf("open loop, %s requests a second, %s", ui.Count(int64(l.Rate)), l.Arrivals)
 	}
-	slices := ""
-	if len(res.Sides) > 1 && !res.Load.Searching {
-		slices = fmt.Sprintf("slices of %s in balanced random order", p.Time(l.SliceNS))
-	}
-	machines := ""
-	if l.Machines > 1 {
-		machines = ui.Plural(l.Machines, "machine", "machines")
-	}
-	pipeline := ""
-	if l.Pipeline > 1 {
-		pipeline = fmt.Sprintf("%d requests in a pipeline", l.Pipeline)
-	}
-	return p.Join(ui.Plural(l.Threads*max(1, l.Machines), "thread", "threads"), ui.Plural(l.Connections, "connection", "connections"), loop, pipeline,
-		p.Time(res.ElapsedNS)+" measured", slices, machines)
+	compared := len(res.Sides) > 1 && !res.Load.Searching
+	return p.Join(ui.Plural(l.Threads*max(1, l.Machines), "thread", "threads"), ui.Plural(l.Connections, "connection", "connections"), loop,
+		ui.When(l.Pipeline > 1, fmt.Sprintf("%d requests in a pipeline", l.Pipeline)), p.Time(res.ElapsedNS)+" measured",
+		ui.When(compared, "slices of "+p.Time(l.SliceNS)+" in balanced random order"),
+		ui.When(l.Machines > 1, ui.Plural(l.Machines, "machine", "machines")))
 }
 
 // loadFigures draws the table of the sides. Where that is wider than the page, latencies have a table of their own.
@@ -253,6 +232,14 @@ func pick(headers []string, rows [][]string, wanted func(header string) bool) (s
 		}
 	}
 	return some, kept
+}
+
+// shortenSecond shortens the second column, of names as the first is, to its half of the room that the others leave.
+func (p *page) shortenSecond(headers []string, rows [][]string) {
+	names := p.Options.Width - ui.TableWidth(headers[2:], part(rows, 2))
+	for _, row := range rows {
+		row[1] = p.Shorten(row[1], max(8, names/2-len("  ")))
+	}
 }
 
 // part is a table without its first columns.
@@ -323,10 +310,7 @@ func (p *page) loadTags(res *record.LoadResults) {
 	}
 	if len(rows) > 0 {
 		headers := []string{"tag", "side", "answers", "p50", "p99", "max", "errors"}
-		names := p.Options.Width - ui.TableWidth(headers[2:], part(rows, 2))
-		for _, row := range rows {
-			row[1] = p.Shorten(row[1], names/2-len("  "))
-		}
+		p.shortenSecond(headers, rows)
 		p.Blank()
 		p.ShortenFirst(headers, rows)
 		p.Table(headers, rows, 1)
@@ -369,22 +353,13 @@ func (p *page) loadPercentiles(res *record.LoadResults) {
 // client is the line by which the figures of a side can be doubted; what is among the problems is not said again.
 func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 	c := s.Client
-	verdict, offered := c.Verdict, ""
-	if slices.ContainsFunc(problems, func(one record.LoadProblem) bool { return one.Text == verdict }) {
-		verdict = ""
-	}
-	if s.OfferedRate > 0 {
-		offered = fmt.Sprintf("offered %s/s, achieved %s/s", ui.Count(int64(math.Round(s.OfferedRate))), ui.Count(int64(math.Round(s.Rate.Estimate))))
-	}
-	cpu := "client CPU " + ui.Percent(c.CPUShare)
-	if s.Responses > 0 {
-		cpu += fmt.Sprintf(", %s an answer", p.Time(c.CPUPerRequestNS))
-	}
-	return p.Join(verdict,
+	said := slices.ContainsFunc(problems, func(one record.LoadProblem) bool { return one.Text == c.Verdict })
+	offered, achieved := ui.Count(int64(math.Round(s.OfferedRate))), ui.Count(int64(math.Round(s.Rate.Estimate)))
+	return p.Join(ui.When(!said, c.Verdict),
 		fmt.Sprintf("X·R/N %.2f", c.XROverN),
 		fmt.Sprintf("loop lag p99 %s, max %s", p.Time(c.LoopLagP99NS), p.Time(c.LoopLagMaxNS)),
-		offered,
-		cpu,
+		ui.When(s.OfferedRate > 0, fmt.Sprintf("offered %s/s, achieved %s/s", offered, achieved)),
+		"client CPU "+ui.Percent(c.CPUShare)+ui.When(s.Responses > 0, fmt.Sprintf(", %s an answer", p.Time(c.CPUPerRequestNS))),
 		quietFor(s.Quiet))
 }
 

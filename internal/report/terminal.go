@@ -15,7 +15,7 @@ import (
 func Terminal(w io.Writer, res *record.Results, opt ui.Options) error {
 	p := newPage(opt)
 	p.title(res)
-	p.comparisons(res.Comparisons)
+	p.comparisons("comparisons", res.Comparisons)
 	named := true // in full
 	if len(res.Cases) > 0 {
 		p.Blank()

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
-	"charm.land/lipgloss/v2"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -15,15 +13,18 @@ import (
 func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 	p := newPage(opt)
 	p.Line(p.Strong.Render("moonlap time") + p.Faint.Render(p.Dot+fmt.Sprintf("seed %d", res.Seed)))
-	for _, part := range comparisonsOf(res) {
-		p.comparisonsNamed(part.name, part.list)
+	wall, cpu := "wall time compared", "CPU time compared"
+	if len(res.Whole) == 0 {
+		p.comparisons(wall, res.Comparisons)
+	} else {
+		p.comparisons(wall+", without start-up", res.Comparisons)
+		p.comparisons(wall+", whole commands", res.Whole)
+		cpu += ", without start-up"
 	}
+	p.comparisons(cpu, res.CPU)
 	p.Blank()
 	headers, rows := p.commandTable(res.Commands)
-	room := p.Options.Width - 2
-	for col := 1; col < len(headers); col++ {
-		room -= ui.ColumnWidth(headers, rows, col)
-	}
+	room := p.Options.Width - 2 - ui.TableWidth(headers[1:], part(rows, 1))
 	for _, row := range rows {
 		row[0] = p.Shorten(row[0], max(room, nameWidth/2))
 	}
@@ -121,30 +122,4 @@ func (p *page) quietRuns(c record.CaseResult) string {
 	}
 	return fmt.Sprintf("%s of the runs, and the figures are of these alone%s%s less start-up with the rest",
 		ui.Percent(c.Quiet.Share), p.Dot, p.Time(c.Quiet.AllNS))
-}
-
-type comparisonList struct {
-	name string
-	list []record.Comparison
-}
-
-// comparisonsOf are the lists of comparisons that there are, each with its name.
-func comparisonsOf(res *record.CommandResults) []comparisonList {
-	wall, cpu := "wall time compared", "CPU time compared"
-	lists := []comparisonList{{wall, res.Comparisons}}
-	if len(res.Whole) > 0 {
-		cpu += ", without start-up"
-		lists = []comparisonList{{wall + ", without start-up", res.Comparisons}, {wall + ", whole commands", res.Whole}}
-	}
-	lists = append(lists, comparisonList{cpu, res.CPU})
-	return slices.DeleteFunc(lists, func(l comparisonList) bool { return len(l.list) == 0 })
-}
-
-func (p *page) comparisonsNamed(name string, list []record.Comparison) {
-	p.Section(name)
-	for _, c := range list {
-		style := map[string]lipgloss.Style{record.Faster: p.Good, record.Slower: p.Bad}[c.Verdict]
-		p.Para("  ", ui.Clean(c.B)+" against "+ui.Clean(c.A), lipgloss.NewStyle())
-		p.Para("    ", p.Join(p.verdict(c), p.evidence(c)), style)
-	}
 }

@@ -148,6 +148,14 @@ func (p *Page) Join(parts ...string) string {
 	return strings.Join(some, p.Dot)
 }
 
+// When is a text where a condition holds, and else nothing: for parts that Join leaves out.
+func When(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
 // Call is a line and what it calls; either may be missing, as in a page fault of compiled code.
 func (p *Page) Call(line, called string) string {
 	if line == "" || called == "" {

@@ -31,14 +31,12 @@ func (r *Result) Text(p *ui.Page, whose string) {
 		fmt.Sprintf("%s in %s", ui.Count(r.Samples), p.Time(float64(r.Duration))),
 		fmt.Sprintf("through eBPF, at allocations, by chance; %s were counted", ui.Plural(int(r.Blocks), "object", "objects"))))
 	const rounding = 1.1
-	over, cost := "", r.CostShare()
-	if cost > rounding*r.Budget {
-		over = "more than the budget"
-	}
+	cost := r.CostShare()
 	p.Fact("probed", p.Join(
 		fmt.Sprintf("%s of the time, in %s", ui.Percent(float64(r.Probed)/float64(max(1, r.Elapsed))), ui.Plural(r.Windows, "window", "windows")),
 		fmt.Sprintf("an allocation takes %s more in one", p.Time(float64(r.Each))),
-		fmt.Sprintf("%s of the workers' time (--budget %s)", ui.Percent(cost), ui.Percent(r.Budget)), over))
+		fmt.Sprintf("%s of the workers' time (--budget %s)", ui.Percent(cost), ui.Percent(r.Budget)),
+		ui.When(cost > rounding*r.Budget, "more than the budget")))
 	r.lines(p, whose, seconds)
 }
 

@@ -50,21 +50,11 @@ func (r *Result) traces(p *ui.Page) {
 	if r.Traces+r.Flushes == 0 {
 		return
 	}
-	of := func(limit string, known bool) string {
-		if !known {
-			return ""
-		}
-		return " of " + limit
-	}
-	area, flushed := "", ""
-	if r.Area > 0 {
-		area = p.Size(float64(r.Area)) + of(p.Size(float64(r.MaxArea)), r.MaxArea > 0) + " for machine code"
-	}
-	if r.Flushes > 0 {
-		flushed = fmt.Sprintf("thrown away at least %s", ui.Plural(r.Flushes, "time", "times"))
-	}
 	p.Blank()
-	p.Fact("traces", p.Join(ui.Count(r.Traces)+of(ui.Count(r.MaxTraces)+" at most", r.MaxTraces > 0), area, flushed))
+	p.Fact("traces", p.Join(
+		ui.Count(r.Traces)+ui.When(r.MaxTraces > 0, " of "+ui.Count(r.MaxTraces)+" at most"),
+		ui.When(r.Area > 0, p.Size(float64(r.Area))+ui.When(r.MaxArea > 0, " of "+p.Size(float64(r.MaxArea)))+" for machine code"),
+		ui.When(r.Flushes > 0, "thrown away at least "+ui.Plural(r.Flushes, "time", "times"))))
 }
 
 // causes in words.
@@ -149,10 +139,6 @@ func (r *Result) ends(p *ui.Page, whose string) {
 	}
 	p.Section("calls that end traces" + whose)
 	for e := range ui.First(p, r.Ends) {
-		then := ""
-		if e.GoesOn {
-			then = "another trace goes on behind it"
-		}
-		p.Para(fmt.Sprintf("  %5s  ", ui.Count(e.Traces)), ui.Clean(p.Join(p.Call(e.Line, e.Function), then)), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %5s  ", ui.Count(e.Traces)), ui.Clean(p.Join(p.Call(e.Line, e.Function), ui.When(e.GoesOn, "another trace goes on behind it"))), lipgloss.NewStyle())
 	}
 }

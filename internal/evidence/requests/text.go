@@ -30,11 +30,7 @@ func (r *Result) List(p *ui.Page, title string, most, below int) {
 	for _, q := range all[:min(len(all), most)] {
 		for i, row := range lines(p, q.InFlight, below) {
 			if several {
-				pid := ""
-				if i == 0 {
-					pid = fmt.Sprint(q.pid)
-				}
-				row = append([]string{pid}, row...)
+				row = append([]string{ui.When(i == 0, fmt.Sprint(q.pid))}, row...)
 			}
 			table = append(table, row)
 		}

@@ -1,6 +1,7 @@
 package resumes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -41,12 +42,7 @@ func (r *Result) Text(p *ui.Page, whose string) {
 	r.cost(p)
 }
 
-func phaseOf(name string) string {
-	if name == "" {
-		return "(not known)"
-	}
-	return name
-}
+func phaseOf(name string) string { return cmp.Or(name, "(not known)") }
 
 // byWorker shows what phases take of each worker's time.
 func byWorker(p *ui.Page, all []Worker) {
@@ -76,24 +72,10 @@ func longest(p *ui.Page, all []Long) {
 	}
 	p.Section("longest resumes")
 	for _, l := range all[:min(ui.MostLines, len(all))] {
-		from, ends := l.From, ""
-		if l.GoesOn {
-			from = strings.TrimSpace("goes on in " + from)
-		}
-		ran, noCPU := "", ""
-		if l.NoCPU > l.Own/noticed {
-			noCPU = "and " + p.Time(float64(l.NoCPU)) + " without a processor"
-		}
-		if l.Ran != "" {
-			ran = "ran " + l.Ran
-		}
-		if l.Pauses {
-			ends = "then waits " + l.Waits
-			if l.In != "" {
-				ends += " " + p.Arrow + " " + l.In
-			}
-		}
-		p.Para(fmt.Sprintf("  %9s  ", p.Time(float64(l.Own-l.NoCPU))), ui.Clean(p.Join(phaseOf(l.Phase), l.URI, from, ran, ends, noCPU)), lipgloss.NewStyle())
+		p.Para(fmt.Sprintf("  %9s  ", p.Time(float64(l.Own-l.NoCPU))), ui.Clean(p.Join(phaseOf(l.Phase), l.URI,
+			strings.TrimSpace(ui.When(l.GoesOn, "goes on in ")+l.From), ui.When(l.Ran != "", "ran "+l.Ran),
+			ui.When(l.Pauses, "then waits "+l.Waits+ui.When(l.In != "", " "+p.Arrow+" "+l.In)),
+			ui.When(l.NoCPU > l.Own/noticed, "and "+p.Time(float64(l.NoCPU))+" without a processor"))), lipgloss.NewStyle())
 	}
 }
 

@@ -20,10 +20,7 @@ func (r *Result) Facts(p *ui.Page, duration time.Duration) {
 	t := r.Times
 	share := func(d time.Duration) float64 { return float64(d) / float64(max(1, t.Elapsed)) }
 	part := func(d time.Duration, what string) string {
-		if d == 0 {
-			return ""
-		}
-		return what + " " + ui.Percent(share(d))
+		return ui.When(d != 0, what+" "+ui.Percent(share(d)))
 	}
 	p.Fact("time", p.Join(
 		p.Time(float64(duration))+", through eBPF",

@@ -7,6 +7,7 @@ import (
 	"github.com/moonlap/moonlap/internal/nginx/ngxlua"
 	"github.com/moonlap/moonlap/internal/process"
 	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/ui"
 )
 
 // An event is a condition that was met. Times are since the machine started.
@@ -25,10 +26,7 @@ type event struct {
 // Text is what happened, in words.
 func (e event) Text() string {
 	length := time.Duration(e.Amount).Round(time.Millisecond)
-	onwards := ""
-	if e.Open {
-		onwards = ", and went on"
-	}
+	onwards := ui.When(e.Open, ", and went on")
 	switch e.Condition.What {
 	case Turn:
 		return fmt.Sprintf("a turn of the event loop took %v%s", length, onwards)

@@ -95,14 +95,8 @@ func Pause(p *ui.Page, e *profile.Profile) string {
 
 // Lost says what is missing, in words.
 func Lost(p *ui.Page, e *profile.Profile) string {
-	var parts []string
-	if e.Failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d more failed", e.Failed))
-	}
-	if e.Partial > 0 {
-		parts = append(parts, fmt.Sprintf("%d without all C frames", e.Partial))
-	}
-	return p.Join(parts...)
+	return p.Join(ui.When(e.Failed > 0, fmt.Sprintf("%d more failed", e.Failed)),
+		ui.When(e.Partial > 0, fmt.Sprintf("%d without all C frames", e.Partial)))
 }
 
 // workers names those that a profile is of.
@@ -130,13 +124,9 @@ func (p *page) counted(e *profile.Profile) {
 
 // stops is about samples that stopped the workers.
 func (p *page) stops(e *profile.Profile) {
-	each := ""
-	if len(e.PIDs) > 1 {
-		each = " at each worker"
-	}
 	p.Fact("samples", p.Join(
 		fmt.Sprintf("%s in %s", ui.Count(e.Taken), p.Time(float64(e.Duration))),
-		fmt.Sprintf("%.0f a second%s, of %.0f wanted", float64(e.Taken)/e.Elapsed.Seconds(), each, e.Hz),
+		fmt.Sprintf("%.0f a second%s, of %.0f wanted", float64(e.Taken)/e.Elapsed.Seconds(), ui.When(len(e.PIDs) > 1, " at each worker"), e.Hz),
 		fmt.Sprintf("%s are %s", ui.Count(e.Samples), e.Mode), Lost(p.Page, e)))
 	p.Fact("cost", fmt.Sprintf("each sample stopped a worker for at most %s: %s of its time", Pause(p.Page, e), ui.Percent(e.Paused.Seconds()/e.Elapsed.Seconds())))
 	if e.Cut > 0 {
@@ -163,10 +153,7 @@ func (p *page) missing(e *profile.Profile) {
 		return
 	}
 	of := func(n int, what string) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%s of the samples (%s) %s", ui.Percent(float64(n)/float64(max(1, e.Taken+e.Lost))), ui.Count(n), what)
+		return ui.When(n > 0, fmt.Sprintf("%s of the samples (%s) %s", ui.Percent(float64(n)/float64(max(1, e.Taken+e.Lost))), ui.Count(n), what))
 	}
 	p.Fact("missing", p.Join(
 		of(e.Lost, "not taken from the kernel in time"),
