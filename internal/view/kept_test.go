@@ -40,7 +40,7 @@ func TestDraw(t *testing.T) {
 	seen := watch.Snapshot{
 		Schema: record.Schema, Kind: "watch", Head: watch.Head{At: time.Unix(2e9, 0).UTC()},
 		Workers: []watch.Row{{
-			Facts:    watch.Facts{PID: 7, Lua: 0.5, States: map[string]float64{"C": 1}, Heap: 300, Recent: []watch.Recent{{States: map[string]float64{"C": 0.5}, Heap: 300}}},
+			Facts:    watch.Facts{PID: 7, Lua: 0.5, States: map[string]float64{"C": 1}, LuaVM: watch.LuaVM{Heap: 300}, Recent: []watch.Recent{{States: map[string]float64{"C": 0.5}, Heap: 300}}},
 			Evidence: evidence.Set{timers.Name: &timers.Result{Workers: []timers.Worker{{PID: 7, LuaTimers: ngxlua.LuaTimers{Pending: 3}}}}},
 		}, watch.Failed(8, io.ErrUnexpectedEOF)},
 	}

@@ -71,14 +71,9 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	slices.Sort(both.Unseen)
 	both.Unseen = slices.Compact(both.Unseen)
 	both.Phases = together(r.Phases, o.Phases)
-	both.Workers = append([]Worker{}, r.Workers...)
-	for _, w := range o.Workers {
-		if i := slices.IndexFunc(both.Workers, func(v Worker) bool { return v.PID == w.PID }); i >= 0 {
-			both.Workers[i] = both.Workers[i].and(w)
-			continue
-		}
-		both.Workers = append(both.Workers, w)
-	}
+	both.Workers = evidence.Group(slices.Concat(r.Workers, o.Workers), func(w Worker) int { return w.PID }, func(to *Worker, one Worker) {
+		to.Probed, to.Phases = to.Probed+one.Probed, together(to.Phases, one.Phases)
+	})
 	both.Longest = append(append([]Long{}, r.Longest...), o.Longest...)
 	slices.SortStableFunc(both.Longest, longer)
 	return both
@@ -129,14 +124,10 @@ func rated(phases []Phase, probed time.Duration, workers int) []Phase {
 
 // together are the phases of both.
 func together(a, b []Phase) []Phase {
-	both := append([]Phase{}, a...)
-	for _, p := range b {
-		if i := slices.IndexFunc(both, func(q Phase) bool { return q.Phase == p.Phase }); i >= 0 {
-			both[i] = both[i].and(p)
-			continue
-		}
-		both = append(both, p)
-	}
+	both := evidence.Group(slices.Concat(a, b), func(p Phase) string { return p.Phase }, func(to *Phase, one Phase) {
+		to.Rate, to.Began, to.NoCPU = to.Rate+one.Rate, to.Began+one.Began, to.NoCPU+one.NoCPU
+		to.Own, to.Whole, to.Wait = to.Own.And(one.Own), to.Whole.And(one.Whole), to.Wait.And(one.Wait)
+	})
 	sortPhases(both)
 	return both
 }
@@ -150,15 +141,3 @@ func sortPhases(all []Phase) {
 
 // longer sorts resumes by their own time with a processor, the longest first.
 func longer(a, b Long) int { return cmp.Compare(b.Own-b.NoCPU, a.Own-a.NoCPU) }
-
-func (w Worker) and(o Worker) Worker {
-	return Worker{PID: w.PID, Probed: w.Probed + o.Probed, Phases: together(w.Phases, o.Phases)}
-}
-
-func (p Phase) and(o Phase) Phase {
-	p.Rate += o.Rate
-	p.Began += o.Began
-	p.NoCPU += o.NoCPU
-	p.Own, p.Whole, p.Wait = p.Own.And(o.Own), p.Whole.And(o.Whole), p.Wait.And(o.Wait)
-	return p
-}

@@ -59,7 +59,7 @@ func TestNew(t *testing.T) {
 	if diff := cmp.Diff([]HeapReading{{-2e9, 0}, {-1e9, 1e6}, {1e9, 2e6}, {2e9, 0}}, c.Heap); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"Lua's heap reached 300.0 MB"}, c.Also); diff != "" {
+	if diff := cmp.Diff([]string{"Lua's heap reached 300 MB"}, c.Also); diff != "" {
 		t.Error(diff)
 	}
 	if c.Around != nil {

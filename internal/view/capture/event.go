@@ -41,20 +41,9 @@ func (e event) Text() string {
 	case GC:
 		return fmt.Sprintf("Lua's garbage collector used %.0f %% of a processor for %v", 100*e.Amount, e.Condition.For)
 	case Heap:
-		return fmt.Sprintf("Lua's heap reached %s", sized(e.Amount))
+		return fmt.Sprintf("Lua's heap reached %s", ui.Glyphs{}.Size(e.Amount))
 	case Growth:
-		return fmt.Sprintf("Lua's heap grew by %.0f %%, from %s to %s", 100*e.Amount, sized(e.Base), sized(e.Base*(1+e.Amount)))
+		return fmt.Sprintf("Lua's heap grew by %.0f %%, from %s to %s", 100*e.Amount, ui.Glyphs{}.Size(e.Base), ui.Glyphs{}.Size(e.Base*(1+e.Amount)))
 	}
 	return "the worker " + e.End.String()
-}
-
-// sized puts a size into words, as 12.3 MB.
-func sized(n float64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f GB", n/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", n/1e6)
-	}
-	return fmt.Sprintf("%.0f kB", n/1e3)
 }

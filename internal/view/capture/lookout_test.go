@@ -223,8 +223,8 @@ func TestHeapGrows(t *testing.T) {
 	s.want(t)
 	s.heap = 255e6
 	s.pass(250 * ms)
-	if len(s.captured) != 1 || len(s.pendings[0].Also) != 1 || s.pendings[0].Text() != "Lua's heap reached 255.0 MB" ||
-		s.pendings[0].Also[0].Text() != "Lua's heap grew by 211 %, from 82.0 MB to 255.0 MB" {
+	if len(s.captured) != 1 || len(s.pendings[0].Also) != 1 || s.pendings[0].Text() != "Lua's heap reached 255 MB" ||
+		s.pendings[0].Also[0].Text() != "Lua's heap grew by 211 %, from 82.0 MB to 255 MB" {
 		t.Errorf("%q, %+v", s.captured, s.pendings[0].Also)
 	}
 	s.captured = nil

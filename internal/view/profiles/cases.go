@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -66,14 +65,19 @@ func (p *Case) End() (record.Profile, error) {
 	if len(chosen.Samples) == 0 {
 		return record.Profile{}, errors.Join(errors.New("no sample found it on the CPU"), err, series.LastErr)
 	}
-	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", p.name, sample.OnCPU), p.way.Name(), p.started
 	insideLoop(out)
 	out.Merge()
+	return p.way.kept(out, p.name, p.started)
+}
+
+// kept is a profile as a line of a record.
+func (w *Way) kept(p *profile.Profile, name string, started time.Time) (record.Profile, error) {
+	p.Title, p.By, p.Start = name+", "+w.Mode.Name, w.Name(), started
 	var b bytes.Buffer
-	if err := out.WriteJSON(&b, record.Schema); err != nil {
+	if err := p.WriteJSON(&b, record.Schema); err != nil {
 		return record.Profile{}, err
 	}
-	return record.Profile{By: p.way.Name(), Profile: bytes.TrimSpace(b.Bytes())}, nil
+	return record.Profile{By: p.By, Profile: bytes.TrimSpace(b.Bytes())}, nil
 }
 
 // The loop that calls a case, as lua/moonlap/bench/loop.lua names its chunk.

@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -215,13 +214,10 @@ func (p *Sides) profile(all sample.Series, side int, name string) (record.Profil
 		return record.Profile{}, errors.New("no sample fell into its slices")
 	}
 	out, chosen := own.Profile(p.way.Mode.Name, cmp.Or(p.way.Unit(), profile.Samples))
-	out.Title, out.By, out.Start = fmt.Sprintf("%s, %s", name, p.way.Mode.Name), p.way.Name(), p.started
 	out.Evidence = p.evidenceOf(side).Merge(observe.OfSamples(own, chosen))
-	var b bytes.Buffer
-	if err := out.WriteJSON(&b, record.Schema); err != nil {
-		return record.Profile{}, err
-	}
-	return record.Profile{Case: side, By: p.way.Name(), Profile: bytes.TrimSpace(b.Bytes())}, nil
+	line, err := p.way.kept(out, name, p.started)
+	line.Case = side
+	return line, err
 }
 
 // sideAt is the side whose slice a sample falls into, or -1.

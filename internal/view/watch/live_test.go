@@ -14,7 +14,7 @@ import (
 func TestLive(t *testing.T) {
 	worker := func(pid int, cpu float64, wait time.Duration) Row {
 		return Row{Facts: Facts{PID: pid, Master: 1, CPU: cpu, Loop: &Loop{Most: wait},
-			JIT: &JIT{Aborts: []Abort{{File: "a.lua", Line: 1, Reason: "x"}, {File: "a.lua", Line: 2, Reason: "x"}}}}}
+			LuaVM: LuaVM{JIT: &JIT{Aborts: []Abort{{File: "a.lua", Line: 1, Reason: "x"}, {File: "a.lua", Line: 2, Reason: "x"}}}}}}
 	}
 	snapshot := Snapshot{Masters: []Master{}}
 	for i := range 8 {

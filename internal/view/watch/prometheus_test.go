@@ -114,7 +114,7 @@ func snapshotOf(pid int, zone string) Snapshot {
 	start := time.Unix(1000, 0)
 	r := Row{Facts: Facts{
 		PID: pid, Master: 1, Lua: 0.5, States: map[string]float64{"compiled": 1}, Phases: map[string]record.Interval{"access": {Estimate: 0.4, Low: 0.3, High: 0.5}},
-		Heap: 4096, GC: &GC{Threshold: 8192}, JIT: &JIT{Root: 3, Side: 2, Blacklisted: []Abort{{}}},
+		LuaVM:       LuaVM{Heap: 4096, GC: &GC{Threshold: 8192}, JIT: &JIT{Root: 3, Side: 2, Blacklisted: []Abort{{}}}},
 		Connections: &Connections{2.5, 4, 512}, Loop: &Loop{}},
 		Evidence: evidence.Set{
 			requests.Name: &requests.Result{Workers: []requests.Worker{{

@@ -32,13 +32,8 @@ type Facts struct {
 	Phases  map[string]record.Interval `json:"phases"`          // of the interval, by phase of the request whose Lua ran
 	Busiest string                     `json:"busiest_request"` // URI that Lua ran for most often; "": none
 
-	Heap uint64 `json:"lua_heap_bytes"`
-	GC   *GC    `json:"gc"`
-
-	Traces int  `json:"traces"`
-	JIT    *JIT `json:"jit"`
-
-	Stream *LuaMachine `json:"stream_lua,omitempty"` // of the stream block, where the fields above are of the http block
+	LuaVM         // of the http block, where there are two
+	Stream *LuaVM `json:"stream_lua,omitempty"`
 
 	RSS         uint64  `json:"rss_bytes"`
 	Sockets     int     `json:"sockets"` // -1: not known
@@ -61,8 +56,8 @@ type Facts struct {
 	Recent []Recent `json:"recent"`
 }
 
-// A LuaMachine is the state of a machine at the interval's end.
-type LuaMachine struct {
+// A LuaVM is the state of a VM at the interval's end.
+type LuaVM struct {
 	Heap   uint64 `json:"lua_heap_bytes"`
 	GC     *GC    `json:"gc"`
 	Traces int    `json:"traces"`

@@ -20,12 +20,10 @@ type readings struct {
 	Connections use
 }
 
-// A use is how much of something was in use over the turns of an event loop that were seen.
+// A use is how many connections were in use over the turns of an event loop that were seen.
 type use struct {
-	Average float64
-	Most    int
-	Limit   int
-	Err     error // why it is not known
+	Connections
+	Err error // why it is not known
 }
 
 // add counts another reading, the n-th.

@@ -39,10 +39,10 @@ func seen() Snapshot {
 	r := Row{Facts: Facts{
 		PID: 42, Master: 40, CPU: 0.36, Wait: 0.62, Lua: 0.5, States: map[string]float64{"compiled": 1}, Busiest: "/busy",
 		Phases: map[string]record.Interval{"access": {Estimate: 0.1, Low: 0.05, High: 0.2}, "content": {Estimate: 0.4, Low: 0.3, High: 0.5}},
-		Heap:   367_000, GC: &GC{Threshold: 500_000}, Traces: 20, RSS: 6_580_000, Sockets: 6, Voluntary: 6534, Read: 7e6,
-		JIT: &JIT{Blacklisted: []Abort{
+		RSS:    6_580_000, Sockets: 6, Voluntary: 6534, Read: 7e6,
+		LuaVM: LuaVM{Heap: 367_000, GC: &GC{Threshold: 500_000}, Traces: 20, JIT: &JIT{Blacklisted: []Abort{
 			{Function: "bad", File: "/srv/app.lua", Line: 4, Loop: true, Reason: "NYI: bytecode"}, {File: "/srv/app.lua", Line: 9},
-		}, Aborts: []Abort{{Function: "main chunk", File: "/srv/app.lua", Line: 12, Loop: true, Reason: "inner loop in root trace"}}},
+		}, Aborts: []Abort{{Function: "main chunk", File: "/srv/app.lua", Line: 12, Loop: true, Reason: "inner loop in root trace"}}}},
 		Connections: &Connections{Average: 4.25, Most: 9, Limit: 512},
 		Loop:        &Loop{P50: 0, P99: 12 * time.Millisecond, Most: 1500 * time.Millisecond, Samples: 200},
 		Unknown:     []string{"compiler: no idea"},

@@ -195,7 +195,7 @@ func (r *Row) states(g readings) {
 	if err := g.Connections.Err; err != nil {
 		r.unknown("connections", err)
 	} else {
-		r.Connections = &Connections{g.Connections.Average, g.Connections.Most, g.Connections.Limit}
+		r.Connections = &g.Connections.Connections
 	}
 	if err := g.Loop.Err; err != nil {
 		r.unknown("event loop", err)
@@ -224,8 +224,7 @@ const mostRequests = 100
 // state fills in what is there at the interval's end.
 func (r *Row) state(w *watcher) {
 	machines := w.w.Machines()
-	first := r.machine(machines[0], &w.health[0])
-	r.Heap, r.GC, r.Traces, r.JIT = first.Heap, first.GC, first.Traces, first.JIT
+	r.LuaVM = r.machine(machines[0], &w.health[0])
 	for i, m := range machines[1:] {
 		other := r.machine(m, &w.health[1+i])
 		r.Stream = &other
@@ -245,8 +244,8 @@ func (r *Row) state(w *watcher) {
 }
 
 // machine is the state of one of the worker's Lua VMs.
-func (r *Row) machine(m worker.Machine, h *health) LuaMachine {
-	var l LuaMachine
+func (r *Row) machine(m worker.Machine, h *health) LuaVM {
+	var l LuaVM
 	gc, err := m.VM.GC()
 	l.Heap = gc.InUse
 	if err != nil {

@@ -29,7 +29,7 @@ func TestRow(t *testing.T) {
 		States:      map[luajit.State]int{luajit.Compiled: 40, luajit.InC: 10},
 		Requests:    map[string]int{"/b": 20, "/a": 20, "/c": 5},
 		Phases:      map[string]int{"access": 50},
-		Connections: use{Average: 2.5, Most: 4, Limit: 512},
+		Connections: use{Connections: Connections{2.5, 4, 512}},
 		Loop:        turns{Err: errors.New("no clock")},
 	})
 	want := Row{Facts: Facts{
@@ -107,7 +107,7 @@ func TestRemember(t *testing.T) {
 	var w watcher
 	var got []Recent
 	for i := range mostRecent + 3 {
-		got = w.remember(Row{Facts: Facts{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, Heap: uint64(i)}})
+		got = w.remember(Row{Facts: Facts{Lua: 0.5, States: map[string]float64{"compiled": 0.5}, LuaVM: LuaVM{Heap: uint64(i)}}})
 	}
 	if len(got) != mostRecent || got[0].Heap != 3 || got[mostRecent-1].Heap != mostRecent+2 || got[0].States["compiled"] != 0.25 {
 		t.Errorf("%+v", got)
