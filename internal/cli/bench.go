@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -212,7 +211,7 @@ func (o *benchOptions) completeValues(flags *pflag.FlagSet) error {
 		o.Filter = re
 	}
 	if !flags.Changed("seed") {
-		o.Seed = rand.Uint64N(1 << 53)
+		o.Seed = randomSeed()
 	}
 	if flags.Changed("replay") {
 		o.Processes, o.ProcessSeed = 1, &o.replay
@@ -252,9 +251,7 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 	}
 
 	m := bench.Measurement{Sides: []bench.Side{{Options: o.Options}}}
-	if o.judging, err = o.rule.rule(o.Processes); err != nil {
-		return err
-	}
+	o.judging = o.rule.rule(o.Processes)
 	if o.comparing() {
 		m.Comparing = o.judging
 	}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/bench"
@@ -66,15 +64,12 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 }
 
 func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) error {
-	var err error
-	if o.shared.judging, err = o.rule.rule(o.shared.Processes); err != nil {
-		return err
-	}
+	o.shared.judging = o.rule.rule(o.shared.Processes)
 	settings, err := o.sides.deal(cmd.Flags(), args)
 	if err != nil {
 		return err
 	}
-	m := bench.Measurement{Comparing: o.shared.judging, Note: func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }}
+	m := bench.Measurement{Comparing: o.shared.judging, Note: noting(sys)}
 	for _, s := range settings {
 		side, remove, err := s.open(cmd.Context(), sys, m.Note)
 		defer func() { remove() }()

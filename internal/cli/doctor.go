@@ -192,7 +192,7 @@ func writeChecks(sys Sys, checks []doctor.Check) error {
 func counted(n int, what string) string { return ui.Plural(n, what, what+"s") }
 
 func runTuned(ctx context.Context, sys Sys, o doctorOptions, args []string) error {
-	say := func(text string) { fmt.Fprintln(sys.Stderr, "moonlap: "+text) }
+	say := noting(sys)
 	machine := o.machine(sys)
 	tuning := doctor.Tuning{Nice: o.nice, NoASLR: o.noASLR}
 	switch o.pin {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -144,7 +143,7 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 	rule := sequential.DefaultComparing()
 	rule.FailIfSlower, rule.Processes = float64(o.gate), base.Processes
 	m := bench.Measurement{Comparing: &rule, Note: func(string) {}}
-	base.Time, base.Seed = timeEach, rand.Uint64N(1<<53)
+	base.Time, base.Seed = timeEach, randomSeed()
 	for _, name := range []string{"case", "same", "slowed"} {
 		side := base
 		if side.Name = name; name == "slowed" {

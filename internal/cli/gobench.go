@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -129,29 +129,9 @@ func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(),
 // ticking keeps a progress line alive while something works on that can only tell what it
 // does. stop ends that and clears the line.
 func ticking(line *progress) (tell func(string), stop func()) {
-	var mu sync.Mutex
-	what, started, done := "", time.Now(), make(chan struct{})
-	var ticker sync.WaitGroup
-	ticker.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(redrawEvery):
-				mu.Lock()
-				line.Update(what, time.Since(started), 0)
-				mu.Unlock()
-			}
-		}
-	})
-	tell = func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		what = text
-	}
-	return tell, func() {
-		close(done)
-		ticker.Wait()
-		line.Clear()
-	}
+	var what atomic.Value
+	started := time.Now()
+	tell = func(text string) { what.Store(text) }
+	tell("")
+	return tell, line.keepDrawing(func() { line.Update(what.Load().(string), time.Since(started), 0) })
 }

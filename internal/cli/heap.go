@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 )
 
@@ -106,18 +106,12 @@ func (o *heapOptions) check(file string) error {
 	switch {
 	case file != "" && !core && o.save != "":
 		return usageErrorf("%s is saved already: --save is for workers", file)
-	case o.out == "" && o.format != "":
-		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
 	case o.json && o.out == "-":
 		return usageErrorf("--json and --out -: stdout can take one of them")
-	case o.out == "":
-		return nil
-	case o.format == "":
-		if o.format = profile.FormatOf(o.out); o.format == "" {
-			return usageErrorf("%s: in which format? --format %s", o.out, heapFormats)
-		}
 	}
-	return nil
+	var err error
+	o.format, err = outFormat(o.out, o.format, heapFormats)
+	return err
 }
 
 func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
@@ -207,10 +201,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 	if o.out == "" {
 		return nil
 	}
-	title := o.title
-	if title == "" {
-		title = fmt.Sprintf("Lua heap, %s", s.Time.Format(time.DateTime))
-	}
+	title := cmp.Or(o.title, "Lua heap, "+s.Time.Format(time.DateTime))
 	var b bytes.Buffer
 	if o.format == "json" {
 		if err := s.Write(&b); err != nil {
@@ -227,14 +218,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 			return err
 		}
 	}
-	if o.out == "-" {
-		_, err := sys.Stdout.Write(b.Bytes())
-		return err
-	}
-	if err := files.Write(o.out, b.Bytes(), files.Private); err != nil {
-		return fmt.Errorf("the flame graph cannot be written: %w", err)
-	}
-	return nil
+	return writeOut(sys, o.out, "the flame graph", b.Bytes(), files.Private)
 }
 
 func (o *heapOptions) draw(sys Sys, before, after *heap.Snapshot) error {

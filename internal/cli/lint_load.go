@@ -45,17 +45,14 @@ func (o lintOptions) underLoad(ctx context.Context, sys Sys) (m lint.Measured, e
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "load.jsonl")
-	of := sys
-	of.Stdout, of.StdoutTerminal = sys.Stderr, sys.StderrTerminal
-	cmd := newLoadCommand(of)
-	args := []string{"--profile", "--out", file, "--duration", time.Duration(o.loadTime).String()}
+	args := []string{"--profile"}
 	if o.luajit != "" {
 		args = append(args, "--luajit", o.luajit)
 	}
-	cmd.SetArgs(append(args, o.load))
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	of := sys
+	of.Stdout, of.StdoutTerminal = sys.Stderr, sys.StderrTerminal
 	// What load warns of stands in its report; what it measured is used all the same.
-	loadErr := cmd.ExecuteContext(ctx)
+	loadErr := o.putLoad(ctx, of, file, append(args, o.load)...)
 	if ctx.Err() != nil {
 		return m, ctx.Err()
 	}
@@ -63,6 +60,14 @@ func (o lintOptions) underLoad(ctx context.Context, sys Sys) (m lint.Measured, e
 		return m, fmt.Errorf("--load %s: %w", o.load, cmp.Or(loadErr, err))
 	}
 	return m, nil
+}
+
+// putLoad has 'moonlap load' keep its record in a file.
+func (o lintOptions) putLoad(ctx context.Context, sys Sys, file string, args ...string) error {
+	cmd := newLoadCommand(sys)
+	cmd.SetArgs(append([]string{"--out", file, "--duration", time.Duration(o.loadTime).String()}, args...))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	return cmd.ExecuteContext(ctx)
 }
 
 // comparePair compares two configurations under load, by the server's CPU time a request.
@@ -73,17 +78,14 @@ func (l *linting) comparePair(ctx context.Context, sys Sys, o lintOptions, good,
 		}
 	}
 	file := filepath.Join(filepath.Dir(good), "pair.jsonl")
-	args := []string{"--out", file, "--duration", time.Duration(o.loadTime).String(), "--metrics", "cpu", "--connections", "4", "--ab-conf", good}
+	args := []string{"--metrics", "cpu", "--connections", "4", "--ab-conf", good}
 	if o.nginx != "" {
 		args = append(args, "--nginx", o.nginx)
 	}
 	var report strings.Builder
 	of := sys
 	of.Stdout, of.StdoutTerminal = &report, false
-	cmd := newLoadCommand(of)
-	cmd.SetArgs(append(args, bad, "http://127.0.0.1:8080/"))
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err = cmd.ExecuteContext(ctx)
+	err = o.putLoad(ctx, of, file, append(args, bad, "http://127.0.0.1:8080/")...)
 	rec, readErr := readRecord(ctx, sys, file)
 	if rec == nil {
 		return r, errors.Join(err, readErr)

@@ -259,7 +259,7 @@ func (o loadOptions) finish(ctx context.Context, sys Sys, past *past, rec *recor
 			return errors.Join(err, reportErr)
 		}
 	}
-	if pageErr := o.writePages(res, rec.Run); pageErr != nil {
+	if pageErr := o.writePages(sys, res, rec.Run); pageErr != nil {
 		return errors.Join(err, pageErr)
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -39,11 +38,9 @@ func (o *loadOptions) plan() (record.Load, error) {
 	whole := float64(o.duration)
 	switch {
 	case o.ramp != "":
-		from, to, ok := strings.Cut(o.ramp, "..")
-		first, err1 := strconv.ParseFloat(from, 64)
-		last, err2 := strconv.ParseFloat(to, 64)
-		if !ok || err1 != nil || err2 != nil || first < 0 || last <= 0 {
-			return p, usageErrorf("--ramp %s: as in 100..5000", o.ramp)
+		first, last, err := o.rampEnds()
+		if err != nil {
+			return p, err
 		}
 		p.Stages = []record.LoadStage{{Rate: last, DurationNS: whole, From: &first}}
 	case len(o.steps) > 0:
@@ -64,6 +61,17 @@ func (o *loadOptions) plan() (record.Load, error) {
 		p.DurationNS = float64(o.stepTime)
 	}
 	return p, nil
+}
+
+// rampEnds are the rates that a ramp begins and ends with.
+func (o *loadOptions) rampEnds() (first, last float64, err error) {
+	from, to, _ := strings.Cut(o.ramp, "..")
+	first, err1 := strconv.ParseFloat(from, 64)
+	last, err2 := strconv.ParseFloat(to, 64)
+	if err1 != nil || err2 != nil || first < 0 || last <= 0 {
+		err = usageErrorf("--ramp %s: as in 100..5000", o.ramp)
+	}
+	return first, last, err
 }
 
 // request is what all sides have in common.
@@ -171,35 +179,33 @@ func (o *loadOptions) sides(ctx context.Context, base runtime.LoadSide, servers 
 		if err != nil {
 			return err
 		}
-		if change != nil {
-			change(&s)
-		}
+		change(&s)
 		options.Sides = append(options.Sides, s)
 		return nil
 	}
-	switch {
-	case len(o.abConf) > 0:
-		names := shortNames(o.abConf)
-		for i := range o.abConf {
-			if err := add(names[i], servers.url(i, o.url), func(s *load.Side) { servers.own(i, s) }); err != nil {
-				return err
-			}
+	for i, name := range shortNames(o.abConf) {
+		if err := add(name, servers.url(i, o.url), func(s *load.Side) { servers.own(i, s) }); err != nil {
+			return err
 		}
-		return nil
-	case o.start != "":
-		return errors.Join(add(endpointName(o.url, len(o.ab) > 0), o.url, func(s *load.Side) { s.Find = servers.pids(0) }),
-			o.others(add, func(s *load.Side) { s.Find = servers.pids(0) }))
 	}
-	if err := add(endpointName(o.url, len(o.ab) > 0), o.url, nil); err != nil {
+	if len(o.abConf) > 0 {
+		return nil
+	}
+	found := func(s *load.Side) {
+		if o.start != "" {
+			s.Find = servers.pids(0)
+		}
+	}
+	if err := add(endpointName(o.url, len(o.ab) > 0), o.url, found); err != nil {
 		return err
 	}
-	return o.others(add, nil)
+	return o.others(add, found)
 }
 
-// others are the sides that are compared with the first.
-func (o *loadOptions) others(add func(name, url string, change func(*load.Side)) error, change func(*load.Side)) error {
+// others are the sides that are compared with the first, each with the processes that are found of its server.
+func (o *loadOptions) others(add func(name, url string, change func(*load.Side)) error, found func(*load.Side)) error {
 	for _, text := range o.ab {
-		if err := add(endpointName(text, true), text, change); err != nil {
+		if err := add(endpointName(text, true), text, found); err != nil {
 			return err
 		}
 	}
@@ -209,9 +215,7 @@ func (o *loadOptions) others(add func(name, url string, change func(*load.Side))
 			return usageErrorf("--ab-header: %w", err)
 		}
 		err = add(text, o.url, func(s *load.Side) {
-			if change != nil {
-				change(s)
-			}
+			found(s)
 			s.Headers = append(s.Headers, h)
 		})
 		if err != nil {
@@ -219,7 +223,7 @@ func (o *loadOptions) others(add func(name, url string, change func(*load.Side))
 		}
 	}
 	if o.selfTest {
-		return add("the same again", o.url, change)
+		return add("the same again", o.url, found)
 	}
 	return nil
 }

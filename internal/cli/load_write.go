@@ -38,7 +38,7 @@ func writeLoadReport(sys Sys, res *record.LoadResults, format string, percentile
 }
 
 // writePages writes the files that were asked for beside the report.
-func (o loadOptions) writePages(res *record.LoadResults, run record.Run) error {
+func (o loadOptions) writePages(sys Sys, res *record.LoadResults, run record.Run) error {
 	if o.page != "" {
 		var b bytes.Buffer
 		figure, err := loadFigure(res, run)
@@ -48,8 +48,8 @@ func (o loadOptions) writePages(res *record.LoadResults, run record.Run) error {
 		if err := figure.WriteHTML(&b); err != nil {
 			return err
 		}
-		if err := files.Write(o.page, b.Bytes(), files.Shared); err != nil {
-			return fmt.Errorf("the page cannot be written: %w", err)
+		if err := writeOut(sys, o.page, "the page", b.Bytes(), files.Shared); err != nil {
+			return err
 		}
 	}
 	if o.metricsF != "" {
@@ -57,9 +57,7 @@ func (o loadOptions) writePages(res *record.LoadResults, run record.Run) error {
 		if err := record.WriteLoadPrometheus(&b, res); err != nil {
 			return err
 		}
-		if err := files.Write(o.metricsF, b.Bytes(), files.Shared); err != nil {
-			return fmt.Errorf("the figures cannot be written: %w", err)
-		}
+		return writeOut(sys, o.metricsF, "the figures", b.Bytes(), files.Shared)
 	}
 	return nil
 }

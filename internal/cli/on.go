@@ -250,37 +250,24 @@ func (w *hostWatcher) tell(o fleet.Outcome) {
 // draw shows how far the hosts are until it is stopped.
 func (w *hostWatcher) draw() (stop func()) {
 	began := w.sys.Now()
-	ended := make(chan struct{})
-	var drawing sync.WaitGroup
-	drawing.Go(func() {
-		tick := time.NewTicker(redrawEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				w.line.Clear()
-				return
-			case <-tick.C:
+	return w.line.keepDrawing(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var parts []string
+		for _, h := range w.hosts {
+			state := "waiting"
+			switch {
+			case h.size > 0 && h.ended:
+				state = fmt.Sprintf("%d, ended", h.done)
+			case h.size > 0:
+				state = fmt.Sprint(h.done)
+			case h.ended:
+				state = "nothing"
 			}
-			w.mu.Lock()
-			var parts []string
-			for _, h := range w.hosts {
-				state := "waiting"
-				switch {
-				case h.size > 0 && h.ended:
-					state = fmt.Sprintf("%d, ended", h.done)
-				case h.size > 0:
-					state = fmt.Sprint(h.done)
-				case h.ended:
-					state = "nothing"
-				}
-				parts = append(parts, h.Name+" "+state)
-			}
-			w.line.Update(w.counts+": "+strings.Join(parts, ", "), w.sys.Now().Sub(began), 0)
-			w.mu.Unlock()
+			parts = append(parts, h.Name+" "+state)
 		}
+		w.line.Update(w.counts+": "+strings.Join(parts, ", "), w.sys.Now().Sub(began), 0)
 	})
-	return func() { close(ended); drawing.Wait() }
 }
 
 func (w *hostWatcher) close() (err error) {
@@ -351,9 +338,9 @@ func minEffectOf(found []hosts.Found) float64 {
 
 // readHost reads the record of a host up to its fault, if it has one; nil where there is nothing in it.
 func readHost(ctx context.Context, sys Sys, name, path string) (*hosts.Found, error) {
-	rec, err := readRecord(ctx, sys, path)
-	if rec == nil || len(rec.Cases) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("%s holds no case", path))
+	rec, err := readCases(ctx, sys, path)
+	if rec == nil {
+		return nil, err
 	}
 	return foundIn(rec, name, path), err
 }

@@ -135,11 +135,10 @@ func (o *loadOptions) shares(sys Sys, cmd *cobra.Command, hosts int) ([][]string
 		if o.rate > 0 {
 			add("rate", per(o.rate))
 		}
-		if from, to, ok := strings.Cut(o.ramp, ".."); ok {
-			first, err1 := strconv.ParseFloat(from, 64)
-			last, err2 := strconv.ParseFloat(to, 64)
-			if errors.Join(err1, err2) != nil {
-				return nil, usageErrorf("--ramp %s: as in 100..5000", o.ramp)
+		if o.ramp != "" {
+			first, last, err := o.rampEnds()
+			if err != nil {
+				return nil, err
 			}
 			add("ramp", per(first)+".."+per(last))
 		}
@@ -270,7 +269,7 @@ func (o loadOptions) writeTogether(sys Sys, res *record.LoadResults, joined *rec
 	if err := writeLoadReport(sys, res, o.format, o.latency); err != nil {
 		return err
 	}
-	return o.writePages(res, joined.Run)
+	return o.writePages(sys, res, joined.Run)
 }
 
 // besideWork is a file's name as it is below the working folder, which is another one on a host.

@@ -98,12 +98,8 @@ func runPlot(ctx context.Context, sys Sys, o plotOptions, paths []string) error 
 	switch {
 	case errors.Is(err, plot.ErrNoCase) && o.only != "":
 		return usageErrorf("--case %s: %w", o.only, err)
-	case err == nil && o.out == "-":
-		_, err = sys.Stdout.Write(picture)
 	case err == nil:
-		if err = files.Write(o.out, picture, files.Shared); err != nil {
-			err = fmt.Errorf("the plot cannot be written: %w", err)
-		}
+		err = writeOut(sys, o.out, "the plot", picture, files.Shared)
 	}
 	if err != nil {
 		return errors.Join(readErr, err)
@@ -199,11 +195,8 @@ func (o *plotOptions) complete() (plot.Options, error) {
 // which is partial.
 func readSources(ctx context.Context, sys Sys, paths []string) (sources []plot.Source, partial, err error) {
 	for _, path := range paths {
-		rec, readErr := readRecord(ctx, sys, path)
-		if rec == nil || len(rec.Cases) == 0 {
-			if readErr == nil {
-				readErr = fmt.Errorf("%s holds no case", path)
-			}
+		rec, readErr := readCases(ctx, sys, path)
+		if rec == nil {
 			return nil, nil, readErr
 		}
 		if rec.Run.Kind == record.KindTime {

@@ -190,15 +190,9 @@ func (o *profileOptions) check(args []string) error {
 	if o.out == "" && o.format == "json" {
 		o.out = "-" // as every command's --format json has it
 	}
-	switch {
-	case o.out == "" && o.format != "":
-		return usageErrorf("--format %s: where to? --out FILE, or - for stdout", o.format)
-	case o.out == "":
-		return nil
-	case o.format == "":
-		if o.format = profile.FormatOf(o.out); o.format == "" {
-			return usageErrorf("%s: in which format? --format html, svg, pprof, folded, speedscope or json", o.out)
-		}
+	var err error
+	if o.format, err = outFormat(o.out, o.format, heapFormats); err != nil || o.out == "" {
+		return err
 	}
 	if o.diff || o.baseline != "" {
 		return oneOf("--format", o.format, profile.DiffFormats...)

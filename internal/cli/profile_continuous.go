@@ -209,8 +209,8 @@ func (s *stream) file(p *profile.Profile) error {
 		return err
 	}
 	name := p.Start.UTC().Format("20060102T150405.000Z") + profile.EndingOf(s.format)
-	if err := files.Write(filepath.Join(s.out, name), b.Bytes(), files.Private); err != nil {
-		return fmt.Errorf("the profile cannot be written: %w", err)
+	if err := writeOut(s.sys, filepath.Join(s.out, name), "the profile", b.Bytes(), files.Private); err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(s.out)
 	ours := slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !written.MatchString(e.Name()) || !e.Type().IsRegular() })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -49,15 +50,38 @@ func (o *profileOptions) put(sys Sys, draw func(w io.Writer, file string, opt ui
 		if err := write(&b, beside.String()); err != nil {
 			return err
 		}
-		if o.out == "-" {
-			_, err := sys.Stdout.Write(b.Bytes())
+		if err := writeOut(sys, o.out, "the profile", b.Bytes(), files.Private); err != nil || o.out == "-" {
 			return err
-		}
-		if err := files.Write(o.out, b.Bytes(), files.Private); err != nil {
-			return fmt.Errorf("the profile cannot be written: %w", err)
 		}
 	}
 	return draw(sys.Stdout, o.out, reportOptions(sys))
+}
+
+// writeOut writes what was made, "the plot", to a file, which appears when it is whole, or to stdout: -.
+func writeOut(sys Sys, to, what string, data []byte, mode fs.FileMode) error {
+	if to == "-" {
+		_, err := sys.Stdout.Write(data)
+		return err
+	}
+	if err := files.Write(to, data, mode); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", what, err)
+	}
+	return nil
+}
+
+// outFormat is the format of what is written to a file: that of its ending, unless one of the formats was chosen.
+func outFormat(out, chosen, formats string) (string, error) {
+	switch {
+	case out == "" && chosen != "":
+		return "", usageErrorf("--format %s: where to? --out FILE, or - for stdout", chosen)
+	case out == "" || chosen != "":
+		return chosen, nil
+	}
+	format := profile.FormatOf(out)
+	if format == "" {
+		return "", usageErrorf("%s: in which format? --format %s", out, formats)
+	}
+	return format, nil
 }
 
 // writableFolder tells early that a file cannot be made.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -56,6 +57,27 @@ func (p *progress) Update(what string, elapsed, left time.Duration) {
 	p.drawn = true
 	// One column stays free: a full line would wrap on some terminals.
 	fmt.Fprintf(p.w, "\r%s\x1b[K", cut(text, p.width()-1))
+}
+
+// keepDrawing has the line drawn again and again, on a goroutine of its own, until stop, which clears it.
+func (p *progress) keepDrawing(draw func()) (stop func()) {
+	done := make(chan struct{})
+	var drawing sync.WaitGroup
+	drawing.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(redrawEvery):
+				draw()
+			}
+		}
+	})
+	return func() {
+		close(done)
+		drawing.Wait()
+		p.Clear()
+	}
 }
 
 // Clear takes the line away.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,51 +66,55 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 	if drawn, err := reportDocument(ctx, sys, path, format); drawn {
 		return err
 	}
-	rec, err := readRecord(ctx, sys, path)
-	if rec == nil || len(rec.Cases) == 0 {
-		if err == nil {
-			err = fmt.Errorf("%s holds no case", path)
-		}
+	rec, err := readCases(ctx, sys, path)
+	if rec == nil {
 		return err
 	}
-	if rec.Run.Kind == record.KindTime {
+	kind := rec.Run.Kind
+	if kind == record.KindLoad && !slices.Contains(loadFormats, format) || kind != record.KindLoad && format == formatSeries {
+		return usageErrorf("--format %s: a record of %s has none", format, kind)
+	}
+	drawn, deserved, stop := drawRecord(ctx, sys, rec, path, format)
+	switch {
+	case stop != nil:
+		return stop
+	case drawn != nil:
+		return errors.Join(err, drawn)
+	case err != nil:
+		return exitWith(ExitPartial, err)
+	}
+	return deserved
+}
+
+// drawRecord draws the report of a record: drawn is why it could not be drawn, deserved the exit code of its results, and stop why
+// their figures were not computed.
+func drawRecord(ctx context.Context, sys Sys, rec *record.Record, path, format string) (drawn, deserved, stop error) {
+	switch rec.Run.Kind {
+	case record.KindTime:
 		res := whole.Summarize(rec)
-		if reportErr := writeTimeReport(sys, res, format); reportErr != nil {
-			return errors.Join(err, reportErr)
-		}
-		if err != nil {
-			return exitWith(ExitPartial, err)
-		}
-		return outcome(res.Results)
-	}
-	switch isLoad := rec.Run.Kind == record.KindLoad; {
-	case isLoad && !slices.Contains(loadFormats, format), !isLoad && format == formatSeries:
-		return usageErrorf("--format %s: a record of %s has none", format, rec.Run.Kind)
-	case isLoad:
+		return writeTimeReport(sys, res, format), outcome(res.Results), nil
+	case record.KindLoad:
 		res := load.Summarize(rec)
-		if reportErr := writeLoadReport(sys, res, format, true); reportErr != nil {
-			return errors.Join(err, reportErr)
-		}
-		if err != nil {
-			return exitWith(ExitPartial, err)
-		}
-		return loadOutcome(res)
+		return writeLoadReport(sys, res, format, true), loadOutcome(res), nil
 	}
-	results, summaryErr := awaited(ctx, sys, "computing the figures of "+path, func() (*record.Results, error) {
+	results, err := awaited(ctx, sys, "computing the figures of "+path, func() (*record.Results, error) {
 		results := stat.Summarize(rec)
 		results.Comparisons = stat.CompareTurns(rec, results)
 		return results, nil
 	})
-	if summaryErr != nil {
-		return summaryErr
-	}
-	if reportErr := writeReport(sys, results, format); reportErr != nil {
-		return errors.Join(err, reportErr)
-	}
 	if err != nil {
-		return exitWith(ExitPartial, err)
+		return nil, nil, err
 	}
-	return outcome(results)
+	return writeReport(sys, results, format), outcome(results), nil
+}
+
+// readCases reads a record that has cases; nil where it has none. One with a fault is read up to that, which is the error.
+func readCases(ctx context.Context, sys Sys, path string) (*record.Record, error) {
+	rec, err := readRecord(ctx, sys, path)
+	if rec == nil || len(rec.Cases) == 0 {
+		return nil, cmp.Or(err, fmt.Errorf("%s holds no case", path))
+	}
+	return rec, err
 }
 
 // readRecord reads a record, - from stdin. A pipe may never end, so it is left when ctx ends.

@@ -23,10 +23,10 @@ func (r *ruleFlags) addFlags(f *pflag.FlagSet, what string) {
 
 // rule is how a run judges that has N processes a side; 0: it ends when all is
 // decided.
-func (r ruleFlags) rule(processes int) (*record.Comparing, error) {
+func (r ruleFlags) rule(processes int) *record.Comparing {
 	rule := sequential.DefaultComparing()
 	rule.MinEffect, rule.FailIfSlower, rule.Processes = float64(r.minEffect), float64(r.gate), processes
-	return &rule, nil
+	return &rule
 }
 
 // needs refuses the flags where nothing is compared; what is missing: "a second command".

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/jsontext"
@@ -95,7 +93,7 @@ func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 		o.Output = exec.Discard
 	}
 	if !cmd.Flags().Changed("seed") {
-		o.plan.Seed = rand.Uint64N(1 << 53)
+		o.plan.Seed = randomSeed()
 	}
 	var shell []string
 	if o.shell != "" {
@@ -123,19 +121,12 @@ func (o *timeOptions) complete(cmd *cobra.Command, args []string) error {
 	if err := o.twins(shell); err != nil {
 		return err
 	}
-	if err := o.compared(cmd.Flags()); err != nil {
+	if len(o.Commands) > 1 {
+		o.comparing = o.rule.rule(o.plan.Processes)
+	} else if err := o.rule.needs(cmd.Flags(), "a second command"); err != nil {
 		return err
 	}
 	return o.named()
-}
-
-// compared makes several commands a comparison.
-func (o *timeOptions) compared(flags *pflag.FlagSet) (err error) {
-	if len(o.Commands) > 1 {
-		o.comparing, err = o.rule.rule(o.plan.Processes)
-		return err
-	}
-	return o.rule.needs(flags, "a second command")
 }
 
 // twins gives each command its empty twin.

@@ -99,7 +99,7 @@ func newWatchCommand(sys Sys) *cobra.Command {
 			if err := o.check(cmd.Flags()); err != nil {
 				return err
 			}
-			if o.capture.folder != "" {
+			if o.capture.Folder != "" {
 				return runCapture(cmd.Context(), sys, o)
 			}
 			return runWatch(cmd.Context(), sys, o)
