@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
 )
@@ -41,12 +42,7 @@ func (s *state) idle() bool {
 	if len(s.users) == 0 {
 		return s.done
 	}
-	for _, user := range s.users {
-		if !user.done {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.users, func(user *state) bool { return !user.done })
 }
 
 // join files what the processes of a round said of cases with twins, whose order is random: so

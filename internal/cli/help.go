@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,10 +65,7 @@ func shortHelp(cmd *cobra.Command) string {
 // longHelp is all there is to say of a command.
 func longHelp(cmd *cobra.Command) string {
 	var b strings.Builder
-	long := cmd.Long
-	if long == "" {
-		long = cmd.Short + "."
-	}
+	long := cmp.Or(cmd.Long, cmd.Short+".")
 	fmt.Fprintf(&b, "%s\n\n", filled(long, helpWidth))
 	if cmd.HasSubCommands() {
 		fmt.Fprintf(&b, "%s\n%s", cmd.UsageString(), exitText("moonlap"))

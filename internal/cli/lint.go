@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -273,10 +274,7 @@ func (l *linting) outcome(report *lint.Report) error {
 
 func (l *linting) showConfig(sys Sys) error {
 	p := ui.NewPage(reportOptions(sys))
-	file := l.settings.File
-	if file == "" {
-		file = "none: " + lint.SettingsFile + " in " + l.settings.Root + " would be read"
-	}
+	file := cmp.Or(l.settings.File, "none: "+lint.SettingsFile+" in "+l.settings.Root+" would be read")
 	p.Line("settings  " + ui.Clean(file))
 	p.Line("project   " + ui.Clean(l.settings.Root))
 	p.Blank()

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,10 +143,7 @@ func (g *Guardian) Stop() ([]string, error) {
 	g.in.Close()
 	said := g.hear()
 	if err := g.cmd.Wait(); err != nil {
-		text := strings.TrimSpace(g.stderr.String())
-		if text == "" {
-			text = err.Error()
-		}
+		text := cmp.Or(strings.TrimSpace(g.stderr.String()), err.Error())
 		return said, errors.New(strings.TrimPrefix(text, "moonlap: "))
 	}
 	return said, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -73,12 +74,7 @@ func (m Machine) capable(numbers ...int) bool {
 	if set>>capSysAdmin&1 == 1 {
 		return true
 	}
-	for _, n := range numbers {
-		if set>>n&1 == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(numbers, func(n int) bool { return set>>n&1 == 0 })
 }
 
 // perf is about who may count and sample; see perf_event_paranoid in the kernel's

@@ -19,7 +19,6 @@ var longer = map[string]int{
 	"internal/luajit/jit/record.go plain":  82,
 	"internal/luajit/jit/shape.go shapeOf": 77,
 	"internal/luajit/stack.go Stack":       71,
-	"internal/stat/quiet/noise.go NoiseOf": 68,
 }
 
 // TestLength: a function is read without scrolling.

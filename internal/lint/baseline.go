@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -31,10 +32,7 @@ func (r *Report) keys(root string) []string {
 				file = relative
 			}
 		}
-		text := f.text
-		if text == "" {
-			text = f.Message
-		}
+		text := cmp.Or(f.text, f.Message)
 		sum := sha256.Sum256([]byte(text))
 		keys[i] = fmt.Sprintf("%s %s %x", f.Rule, filepath.ToSlash(file), sum[:8])
 	}

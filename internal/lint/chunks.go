@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,10 +30,7 @@ func (c chunk) request(id int) []byte {
 	if c.conf != nil {
 		return request(directives(c.conf), "conf", id, c.class)
 	}
-	phase := c.phase
-	if phase == "" {
-		phase = "-"
-	}
+	phase := cmp.Or(c.phase, "-")
 	return request(c.text, "lua", id, c.class, phase, c.line, c.column)
 }
 

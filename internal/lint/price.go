@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,9 +191,7 @@ func KeepPrices(vm, machine string, measured Prices) (file string, err error) {
 			kept = old
 		}
 	}
-	for name, p := range measured {
-		kept[name] = p
-	}
+	maps.Copy(kept, measured)
 	text, err := kept.Text()
 	if err != nil {
 		return "", err

@@ -134,12 +134,7 @@ func (r *run) chunks() (chunks []chunk) {
 		chunks = r.source(chunks, StdinName, text, err, "")
 	}
 	found, faults := find(paths, func(path string) bool {
-		for _, match := range excluded {
-			if match(r.relative(path)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(excluded, func(match func(string) bool) bool { return match(r.relative(path)) })
 	})
 	r.report.Faults = append(r.report.Faults, faults...)
 
@@ -167,9 +162,7 @@ func (r *run) chunks() (chunks []chunk) {
 		}
 		chunks = append(chunks, of...)
 		r.report.Faults = append(r.report.Faults, faults...)
-		for f, phase := range named {
-			phases[f] = phase
-		}
+		maps.Copy(phases, named)
 	}
 	for _, file := range slices.Sorted(maps.Keys(phases)) {
 		if !slices.Contains(lua, file) {

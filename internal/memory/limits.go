@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,14 +113,7 @@ func hasMemory1(text string) bool {
 	return false
 }
 
-func contains(list, word string) bool {
-	for w := range strings.SplitSeq(list, ",") {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
+func contains(list, word string) bool { return slices.Contains(strings.Split(list, ","), word) }
 
 // A version of cgroups: the names of its files, as the kernel's admin-guide/cgroup-v1/memory and
 // admin-guide/cgroup-v2 have them.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,10 +110,7 @@ func (p *page) clock(c *record.Clock) string {
 	if c == nil {
 		return ""
 	}
-	name := map[string]string{"tsc": "time-stamp counter", "monotonic": "monotonic clock"}[c.Source]
-	if name == "" {
-		name = ui.Clean(c.Source)
-	}
+	name := cmp.Or(map[string]string{"tsc": "time-stamp counter", "monotonic": "monotonic clock"}[c.Source], ui.Clean(c.Source))
 	if c.Reason != "" {
 		name += " (" + ui.Clean(c.Reason) + ")"
 	}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,10 +15,7 @@ import (
 )
 
 func (p *Process) startNginx(ctx context.Context, library, job string) error {
-	phase := p.spec.Job.Phase
-	if phase == "" {
-		phase = PhaseTimer
-	}
+	phase := cmp.Or(p.spec.Job.Phase, PhaseTimer)
 	if !slices.Contains(Phases, phase) {
 		return fmt.Errorf("no such phase: %q; there are %s", phase, strings.Join(Phases, ", "))
 	}

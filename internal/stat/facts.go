@@ -1,6 +1,8 @@
 package stat
 
 import (
+	"slices"
+
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 	"github.com/moonlap/moonlap/internal/stat/modes"
@@ -38,12 +40,7 @@ func (f *facts) goCode() bool { return f.r.Case.Runtime == "go" }
 
 // jitOn reports whether any VM of the case has its compiler on.
 func (f *facts) jitOn() bool {
-	for _, v := range f.vms {
-		if v.said.Process.VM.JIT {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.vms, func(v vm) bool { return v.said.Process.VM.JIT })
 }
 
 // bytesPerCall is the median over the VMs; nil when none measured it.

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -87,15 +88,11 @@ func sortedAborts(counts map[record.Abort]int) (aborts []record.Abort) {
 }
 
 // sortedBlacklist are the places, the most frequent first.
-func sortedBlacklist(counts map[record.Blacklist]int) (places []record.Blacklist) {
-	for b := range counts {
-		places = append(places, b)
-	}
-	slices.SortFunc(places, func(a, b record.Blacklist) int {
+func sortedBlacklist(counts map[record.Blacklist]int) []record.Blacklist {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b record.Blacklist) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.What, b.What))
 	})
-	return places
 }
 
 // ofTheCase reports whether a stage of a process runs the case as it is measured.

@@ -4,6 +4,7 @@ package toplines
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -77,10 +78,7 @@ func functionOf(f profile.Frame) string {
 }
 
 func sorted(rows map[string]Row) []Row {
-	all := []Row{}
-	for _, row := range rows {
-		all = append(all, row)
-	}
+	all := slices.AppendSeq([]Row{}, maps.Values(rows))
 	slices.SortFunc(all, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name))
 	})

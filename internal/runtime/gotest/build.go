@@ -2,6 +2,7 @@ package gotest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"encoding/json"
@@ -127,10 +128,7 @@ func (t *Tests) goCommand(ctx context.Context, s Source, place goPlace, args ...
 		return out.Bytes(), nil
 	}
 	text := strings.TrimSpace(complaints.String() + out.String())
-	text = place.fromHere(text)
-	if text == "" {
-		text = fmt.Sprintf("go %s ended with status %d", args[0], ran.Status)
-	}
+	text = cmp.Or(place.fromHere(text), fmt.Sprintf("go %s ended with status %d", args[0], ran.Status))
 	const most = 4000
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"

@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -83,15 +84,9 @@ func (t *Tests) nameCases(packages []*testPackage) {
 		}
 	}
 	for i, c := range t.cases {
-		name := strings.TrimPrefix(c.full, "Benchmark")
-		if name == "" {
-			name = c.full
-		}
+		name := cmp.Or(strings.TrimPrefix(c.full, "Benchmark"), c.full)
 		if len(packages) > 1 {
-			inside := strings.TrimPrefix(strings.TrimPrefix(c.pkg.path, common), "/")
-			if inside == "" {
-				inside = path.Base(c.pkg.path)
-			}
+			inside := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(c.pkg.path, common), "/"), path.Base(c.pkg.path))
 			name = inside + "." + name
 		}
 		c.declared.Case, c.declared.Index, c.declared.Name = i, i, name

@@ -173,12 +173,7 @@ func allTight(line []Located, clusters [][2]int, how rule) bool {
 	}
 	largest := slices.MaxFunc(clusters, func(a, b [2]int) int { return (a[1] - a[0]) - (b[1] - b[0]) })
 	bound := max(how.tightness, how.looser*relative(largest), 2*typicalNoise(line)/scale(line[largest[0]]))
-	for _, c := range clusters {
-		if relative(c) > bound {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(clusters, func(c [2]int) bool { return relative(c) > bound })
 }
 
 // scale is what a relative spread is relative to: around zero, 1 ns.

@@ -3,6 +3,7 @@ package steady
 
 import (
 	"math"
+	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/quiet"
@@ -255,12 +256,7 @@ func leadingTraces(batches []Batch, steady segment) int {
 }
 
 func anyFaster(segments []segment, steady segment) bool {
-	for _, s := range segments {
-		if steady.slowerThan(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(segments, func(s segment) bool { return steady.slowerThan(s) })
 }
 
 // Measures reports whether batch i is of the state that the process is judged by: a process

@@ -2,7 +2,9 @@
 package whole
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/moonlap/moonlap/internal/record"
@@ -120,10 +122,7 @@ func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.Comman
 		if p.Exit == nil {
 			continue
 		}
-		status := p.Exit.Signal
-		if status == "" {
-			status = fmt.Sprint(p.Exit.Status)
-		}
+		status := cmp.Or(p.Exit.Signal, fmt.Sprint(p.Exit.Status))
 		f.Statuses[status]++
 		stdout, stderr = append(stdout, printedBytes(p.Exit.Stdout)), append(stderr, printedBytes(p.Exit.Stderr))
 	}
@@ -196,11 +195,7 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 
 func statusText(statuses map[string]int) string {
 	text := ""
-	var names []string
-	for name := range statuses {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(statuses))
 	for i, name := range names {
 		if i > 0 {
 			text += ", "

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -99,16 +100,10 @@ func (p *page) samples(e *profile.Profile) {
 
 // frame is one line: the function, where it is, whether it is compiled, and how often it stands there.
 func (p *page) frame(f profile.Frame, times int) {
-	name := ui.Clean(f.Function)
-	if name == "" {
-		name = "function"
-	}
+	name := cmp.Or(ui.Clean(f.Function), "function")
 	at := path.Base(ui.Clean(f.File))
 	if f.Kind == profile.Lua {
-		line := f.Line
-		if line == 0 {
-			line = f.FirstLine
-		}
+		line := cmp.Or(f.Line, f.FirstLine)
 		at = fmt.Sprintf("%s:%d", ui.Clean(f.File), line)
 	}
 	if f.Kind == profile.Builtin || f.File == "" {
