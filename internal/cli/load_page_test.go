@@ -25,7 +25,7 @@ func profiled(t *testing.T) *record.LoadResults {
 	}}
 	for i, name := range []string{"/ctx", "/var"} {
 		whole := lap.NewHistogram()
-		side := record.LoadSide{Name: name, URL: "http://host" + name}
+		side := record.LoadSide{LoadSeen: record.LoadSeen{Name: name}, URL: "http://host" + name}
 		for at := range 20 {
 			h := lap.NewHistogram()
 			for k := range 100 {

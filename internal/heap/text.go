@@ -38,11 +38,8 @@ func (p *page) heap(h Heap, at time.Time) {
 	if h.Core != "" {
 		who = "process" // of any program
 	}
-	machine := ""
-	if h.Machine != "" {
-		machine = "Lua of " + h.Machine + p.Dot
-	}
-	p.Line(p.Strong.Render("moonlap heap") + p.Faint.Render(p.Dot+fmt.Sprintf("%s %d", who, h.PID)+p.Dot+machine+at.Format(time.DateTime)))
+	vm := ui.When(h.Machine != "", "Lua of "+h.Machine+p.Dot)
+	p.Line(p.Strong.Render("moonlap heap") + p.Faint.Render(p.Dot+fmt.Sprintf("%s %d", who, h.PID)+p.Dot+vm+at.Format(time.DateTime)))
 	p.Fact("heap", p.Join(p.Size(float64(h.Total)), ui.Count(h.Objects)+" objects",
 		fmt.Sprintf("of them %s garbage (%s)", ui.Count(garbage), p.Size(float64(bytes)))))
 	p.Fact("found", p.accounted(h))
@@ -50,10 +47,7 @@ func (p *page) heap(h Heap, at time.Time) {
 	case h.Core != "":
 		p.Fact("core", ui.Clean(h.Core))
 	case h.Stopped:
-		times := ""
-		if h.Stops > 1 {
-			times = fmt.Sprintf(", %d times, as its lists were just being changed", h.Stops)
-		}
+		times := ui.When(h.Stops > 1, fmt.Sprintf(", %d times, as its lists were just being changed", h.Stops))
 		p.Fact("pause", fmt.Sprintf("%s, in which %s were copied%s", p.Time(float64(h.PauseNS)), p.Size(float64(h.Copied)), times))
 	default:
 		p.Fact("pause", "none: what changed while it was copied may be wrong")
@@ -88,11 +82,7 @@ func (p *page) census(h Heap) {
 		rows = append(rows, []string{name, objects, p.Size(float64(bytes)), ui.Percent(float64(bytes) / float64(max(1, h.Total))), garbage})
 	}
 	for _, t := range h.Types {
-		garbage := ""
-		if t.GarbageBytes > 0 {
-			garbage = p.Size(float64(t.GarbageBytes))
-		}
-		row(t.Name, ui.Count(t.Count), t.Bytes, garbage)
+		row(t.Name, ui.Count(t.Count), t.Bytes, ui.When(t.GarbageBytes > 0, p.Size(float64(t.GarbageBytes))))
 	}
 	for _, o := range h.Others {
 		if o.Bytes > 0 {

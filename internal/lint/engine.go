@@ -37,10 +37,6 @@ type answer struct {
 	BuiltIns map[string]string `json:"built_ins"`
 }
 
-func startEngine(luajit record.Runtime) (*runtime.Engine, error) {
-	return runtime.StartEngine(luajit, `require("moonlap.lint").main()`)
-}
-
 // Outcomes are what may become of a call of a built-in function, the best first.
 var Outcomes = []string{"compiled", "arguments", "stitched", "aborted", "interpreted"}
 
@@ -88,32 +84,39 @@ func (w *worker) close() {
 
 // start loads the rules; faults are those of rules that cannot be loaded.
 func (w *worker) start() (faults []Fault, err error) {
-	if w.engine, err = startEngine(w.luajit); err != nil {
+	if w.engine, err = runtime.StartEngine(w.luajit, `require("moonlap.lint").main()`); err != nil {
 		return nil, err
 	}
-	each := func(line []byte) error {
-		var a answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return err
+	load := func(request []byte) error {
+		answers, err := w.hear(request)
+		for _, a := range answers {
+			faults = append(faults, Fault{Rule: a.Rule, Message: a.Message})
 		}
-		faults = append(faults, Fault{Rule: a.Rule, Message: a.Message})
-		return nil
+		return err
 	}
 	for _, r := range w.rules {
-		if err := w.engine.Ask(request([]byte(r.Source), "rule", r.Name, r.Path), chunkTimeout, each); err != nil {
+		if err := load(request([]byte(r.Source), "rule", r.Name, r.Path)); err != nil {
 			return faults, fmt.Errorf("rule %s: %w", r.Name, err)
 		}
 	}
-	return faults, w.engine.Ask(request(nil, "ready"), chunkTimeout, each)
+	return faults, load(request(nil, "ready"))
 }
 
-// ask hands over a request and returns what comes back.
+// ask hands over a request and returns what comes back. Where the engine fails, the next one gets another.
 func (w *worker) ask(request []byte) (answers []answer, err error) {
 	if w.engine == nil {
 		if _, err := w.start(); err != nil {
 			return nil, err
 		}
 	}
+	if answers, err = w.hear(request); err != nil {
+		w.close()
+	}
+	return answers, err
+}
+
+// hear is ask of the engine that there is.
+func (w *worker) hear(request []byte) (answers []answer, err error) {
 	err = w.engine.Ask(request, chunkTimeout, func(line []byte) error {
 		var a answer
 		if err := json.Unmarshal(line, &a); err != nil {
@@ -122,8 +125,5 @@ func (w *worker) ask(request []byte) (answers []answer, err error) {
 		answers = append(answers, a)
 		return nil
 	})
-	if err != nil {
-		w.close()
-	}
 	return answers, err
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -32,20 +33,14 @@ func Fixable(findings []Finding) (n int) {
 // A file that LuaJIT would not take any more stays as it is: it has too many locals, or a goto around a new one.
 func Fixes(luajit record.Runtime, findings []Finding) (changes []Change, err error) {
 	by := map[string][]Fix{}
-	var order []string
 	for _, f := range findings {
-		if f.Fix == nil || !strings.HasSuffix(f.File, ".lua") {
-			continue
+		if f.Fix != nil && strings.HasSuffix(f.File, ".lua") {
+			by[f.File] = append(by[f.File], f.Fix)
 		}
-		if by[f.File] == nil {
-			order = append(order, f.File)
-		}
-		by[f.File] = append(by[f.File], f.Fix)
 	}
-	slices.Sort(order)
 	w := worker{luajit: luajit}
 	defer w.close()
-	for _, file := range order {
+	for _, file := range slices.Sorted(maps.Keys(by)) {
 		old, err := files.Read(file, mostSource)
 		if err != nil {
 			return nil, err

@@ -46,11 +46,7 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 	byProfile := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Heat.From == "profile" })
 	for _, f := range r.Findings {
 		// Places are not wrapped: editors and terminals find them so.
-		level := ""
-		if f.Level != Warning {
-			level = f.Level + ": "
-		}
-		p.Line(fmt.Sprintf("%s:%d:%d: %s%s [%s]", ui.Clean(f.File), f.Line, f.Column, level, ui.Clean(f.Message), f.Rule))
+		p.Line(fmt.Sprintf("%s:%d:%d: %s%s [%s]", ui.Clean(f.File), f.Line, f.Column, ui.When(f.Level != Warning, f.Level+": "), ui.Clean(f.Message), f.Rule))
 		var facts []string
 		if f.Price != nil {
 			facts = append(facts, f.Price.Text(p.Glyphs, now))
@@ -95,18 +91,16 @@ func (r *Report) text(w io.Writer, opt ui.Options, now time.Time) error {
 
 // github writes workflow commands, which GitHub shows at the lines of a pull request.
 func (r *Report) github(w io.Writer) error {
+	var b strings.Builder
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", annotations[f.Level], property(f.File), f.Line, f.Column,
-			property("moonlap "+f.Rule), data(f.Message)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", annotations[f.Level], property(f.File), f.Line, f.Column,
+			property("moonlap "+f.Rule), data(f.Message))
 	}
 	for _, f := range r.Faults {
-		if _, err := fmt.Fprintf(w, "::error file=%s,line=%d,col=%d::%s\n", property(f.File), max(f.Line, 1), max(f.Column, 1), data(f.Message)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "::error file=%s,line=%d,col=%d::%s\n", property(f.File), max(f.Line, 1), max(f.Column, 1), data(f.Message))
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // annotations are GitHub's names of levels.

@@ -52,29 +52,17 @@ func ReadSettings(luajit record.Runtime, path, file string) (*Settings, error) {
 		return nil, err
 	}
 	s.File = file
-	e, err := startEngine(luajit)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	var fault *Fault
-	err = e.Ask(request(text, "settings"), chunkTimeout, func(line []byte) error {
-		var a answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return err
+	w := worker{luajit: luajit}
+	defer w.close()
+	answers, err := w.ask(request(text, "settings"))
+	for _, a := range answers {
+		switch {
+		case err != nil:
+		case a.Type == "fault":
+			err = Fault{File: file, Line: a.Line, Column: 1, Message: a.Message}
+		case a.Type == "settings" && !bytes.Equal(a.Settings, []byte("{}")):
+			err = json.Unmarshal(a.Settings, s)
 		}
-		switch a.Type {
-		case "fault":
-			fault = &Fault{File: file, Line: a.Line, Column: 1, Message: a.Message}
-		case "settings":
-			if empty := bytes.Equal(a.Settings, []byte("{}")); !empty {
-				return json.Unmarshal(a.Settings, s)
-			}
-		}
-		return nil
-	})
-	if err == nil && fault != nil {
-		err = *fault
 	}
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)

@@ -50,10 +50,7 @@ func SummarizeTogether(machines []Machine, limits []string) (*record.LoadResults
 		}
 		own := Summarize(m.Record)
 		for i, s := range own.Sides {
-			h.Sides = append(h.Sides, record.LoadHostSide{
-				Name: s.Name, Requests: s.Requests, Responses: s.Responses, Errors: s.Errors, Rate: s.Rate,
-				OfferedRate: s.OfferedRate, LatencyNS: s.LatencyNS, Client: s.Client,
-			})
+			h.Sides = append(h.Sides, s.LoadSeen)
 			if s.Client.Saturated && i < len(res.Sides) {
 				res.Sides[i].Client.Saturated, res.Sides[i].Client.Verdict = true, h.Name+": "+s.Client.Verdict
 				more = append(more, record.LoadProblem{Code: record.LoadClientSaturated, Side: s.Name, Decides: timed(res.Load.Limits),

@@ -253,8 +253,8 @@ func (g *group) offeredRate() float64 {
 func (s *side) result(name, url string) record.LoadSide {
 	w := s.whole
 	side := record.LoadSide{
-		Name: name, URL: url, Requests: w.requests, Responses: w.responses, Bytes: w.bytes, Errors: w.errors,
-		ElapsedNS: w.ns, LatencyNS: latencyOf(w.values), RawNS: latencyOf(s.raw), Series: []record.LoadPoint{},
+		LoadSeen: record.LoadSeen{Name: name, Requests: w.requests, Responses: w.responses, Errors: w.errors, LatencyNS: latencyOf(w.values)},
+		URL:      url, Bytes: w.bytes, ElapsedNS: w.ns, RawNS: latencyOf(s.raw), Series: []record.LoadPoint{},
 	}
 	side.Rate = s.over((*group).rate)
 	side.Rate.Estimate = w.rate()

@@ -23,7 +23,7 @@ func loaded() *record.LoadResults {
 	}
 	for _, name := range []string{"/a", "/b"} {
 		whole := lap.NewHistogram()
-		side := record.LoadSide{Name: name, URL: "http://host" + name, Rate: record.Interval{Estimate: 5000}}
+		side := record.LoadSide{LoadSeen: record.LoadSeen{Name: name, Rate: record.Interval{Estimate: 5000}}, URL: "http://host" + name}
 		for i := range 40 {
 			p := record.LoadPoint{AtNS: float64(i) * 1e8, NS: 1e8, Responses: 200, Rate: 2000}
 			h := lap.NewHistogram()
@@ -67,7 +67,7 @@ func TestLoadFigure(t *testing.T) {
 		t.Error("the stall at 2 s is in no cell")
 	}
 	// Nothing was answered: there is still a page.
-	empty := &record.LoadResults{Results: &record.Results{}, Sides: []record.LoadSide{{Name: "/a"}}}
+	empty := &record.LoadResults{Results: &record.Results{}, Sides: []record.LoadSide{{LoadSeen: record.LoadSeen{Name: "/a"}}}}
 	if n := len(LoadFigure(empty, "").Charts); n != 3 {
 		t.Errorf("%d charts of nothing", n)
 	}

@@ -29,8 +29,6 @@ func WriteCSV(w io.Writer, r *Results) error {
 	}
 	names := slices.Sorted(maps.Keys(params))
 
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
 	header := slices.Clone(csvColumns)
 	for _, name := range names {
 		header = append(header, "params."+name)
@@ -43,6 +41,13 @@ func WriteCSV(w io.Writer, r *Results) error {
 		}
 		rows = append(rows, row)
 	}
+	return writeCSV(w, rows)
+}
+
+// writeCSV writes rows, of which the first are the headers.
+func writeCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
 	if err := out.WriteAll(rows); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}

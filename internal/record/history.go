@@ -1,8 +1,6 @@
 package record
 
 import (
-	"encoding/csv"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -118,8 +116,6 @@ var historyColumns = []string{
 // WriteHistoryCSV writes one row a point under a header (RFC 4180). Series are numbered
 // from 1; a step is the ratio to the level before, in the row of its first point.
 func WriteHistoryCSV(w io.Writer, h *History) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
 	rows := [][]string{historyColumns}
 	for number, s := range h.Series {
 		for i, p := range s.Points {
@@ -136,8 +132,5 @@ func WriteHistoryCSV(w io.Writer, h *History) error {
 			rows = append(rows, append(append(row, figure...), strconv.Itoa(p.Processes), decimal(p.Slowed), step, p.Record))
 		}
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
+	return writeCSV(w, rows)
 }

@@ -46,19 +46,19 @@ type LoadHost struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"` // where its record is
 	// BeganNS is how long after the first one it began, as seen from where the run was started; nil: that is not known.
-	BeganNS     *float64       `json:"began_ns,omitempty"`
-	Environment Environment    `json:"environment"`
-	Complete    bool           `json:"complete"`
-	Sides       []LoadHostSide `json:"sides"`
+	BeganNS     *float64    `json:"began_ns,omitempty"`
+	Environment Environment `json:"environment"`
+	Complete    bool        `json:"complete"`
+	Sides       []LoadSeen  `json:"sides"`
 }
 
-// LoadHostSide is one side as a machine saw it.
-type LoadHostSide struct {
+// LoadSeen is what was seen of a side: by all machines together, or by one of them.
+type LoadSeen struct {
 	Name        string      `json:"name"`
 	Requests    int64       `json:"requests"`
 	Responses   int64       `json:"responses"`
 	Errors      LoadErrors  `json:"errors"`
-	Rate        Interval    `json:"rate"`
+	Rate        Interval    `json:"rate"` // answers a second, with an interval over time
 	OfferedRate float64     `json:"offered_rate,omitempty"`
 	LatencyNS   LoadLatency `json:"latency_ns"` // corrected
 	Client      LoadClient  `json:"client"`
@@ -84,26 +84,18 @@ type LoadLimit struct {
 
 // LoadSide is what a record says of one side.
 type LoadSide struct {
-	Name      string     `json:"name"`
-	URL       string     `json:"url"`
-	Requests  int64      `json:"requests"`
-	Responses int64      `json:"responses"`
-	Bytes     int64      `json:"bytes"`
-	Errors    LoadErrors `json:"errors"`
-	ElapsedNS float64    `json:"elapsed_ns"` // that this side ran
-	// Rate is answers a second, with an interval over time.
-	Rate        Interval     `json:"rate"`
-	Offered     int64        `json:"offered,omitempty"` // requests that became due, in open loop
-	OfferedRate float64      `json:"offered_rate,omitempty"`
-	LatencyNS   LoadLatency  `json:"latency_ns"`     // corrected
-	RawNS       LoadLatency  `json:"raw_latency_ns"` // from the moment of sending
-	Server      *LoadServer  `json:"server,omitempty"`
-	Client      LoadClient   `json:"client"`
-	Tags        []LoadTagged `json:"tags,omitempty"`
-	Quiet       *Quiet       `json:"quiet,omitempty"` // nil where no yardstick was timed
-	Series      []LoadPoint  `json:"series"`
-	Histogram   string       `json:"histogram,omitempty"` // corrected, HdrHistogram V2
-	RawCounts   string       `json:"raw_histogram,omitempty"`
+	LoadSeen
+	URL       string       `json:"url"`
+	Bytes     int64        `json:"bytes"`
+	ElapsedNS float64      `json:"elapsed_ns"`        // that this side ran
+	Offered   int64        `json:"offered,omitempty"` // requests that became due, in open loop
+	RawNS     LoadLatency  `json:"raw_latency_ns"`    // from the moment of sending
+	Server    *LoadServer  `json:"server,omitempty"`
+	Tags      []LoadTagged `json:"tags,omitempty"`
+	Quiet     *Quiet       `json:"quiet,omitempty"` // nil where no yardstick was timed
+	Series    []LoadPoint  `json:"series"`
+	Histogram string       `json:"histogram,omitempty"` // corrected, HdrHistogram V2
+	RawCounts string       `json:"raw_histogram,omitempty"`
 }
 
 // LoadLatency are percentiles in ns.

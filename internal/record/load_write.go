@@ -1,13 +1,12 @@
 package record
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/metrics"
 )
 
 // WriteLoadJSON writes results of load as one indented JSON object. Of the series the histograms are left out; the
@@ -64,8 +63,6 @@ var loadColumns = []string{
 
 // WriteLoadCSV writes one row a side under a header (RFC 4180).
 func WriteLoadCSV(w io.Writer, r *LoadResults) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
 	rows := [][]string{loadColumns}
 	for _, s := range r.Sides {
 		row := []string{s.Name, s.URL, strconv.FormatInt(s.Requests, 10), strconv.FormatInt(s.Responses, 10), strconv.FormatInt(s.Errors.Total(), 10)}
@@ -83,31 +80,26 @@ func WriteLoadCSV(w io.Writer, r *LoadResults) error {
 		rows = append(rows, append(row, server, decimal(c.CPUPerRequestNS), decimal(c.CPUShare), decimal(c.LoopLagP99NS),
 			decimal(c.XROverN), strconv.FormatBool(c.Saturated)))
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
+	return writeCSV(w, rows)
 }
 
 // WriteLoadPrometheus writes the figures in Prometheus's text format, for the node exporter's textfile collector.
 func WriteLoadPrometheus(w io.Writer, r *LoadResults) error {
-	var b strings.Builder
-	label := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace
-	family := func(name, kind, help string, of func(s LoadSide, put func(labels string, x float64))) {
-		fmt.Fprintf(&b, "# HELP moonlap_load_%s %s\n# TYPE moonlap_load_%s %s\n", name, help, name, kind)
+	var p metrics.Page
+	type put = func(x float64, labels ...string)
+	family := func(name, help string, of func(LoadSide, put)) {
+		p.Family("load_"+name, "gauge", help)
 		for _, s := range r.Sides {
-			of(s, func(labels string, x float64) {
-				fmt.Fprintf(&b, "moonlap_load_%s{side=\"%s\"%s} %s\n", name, label(s.Name), labels, strconv.FormatFloat(x, 'g', -1, 64))
-			})
+			of(s, func(x float64, labels ...string) { p.Value(x, append([]string{"side", s.Name}, labels...)...) })
 		}
 	}
-	one := func(of func(LoadSide) float64) func(LoadSide, func(string, float64)) {
-		return func(s LoadSide, put func(string, float64)) { put("", of(s)) }
+	one := func(of func(LoadSide) float64) func(LoadSide, put) {
+		return func(s LoadSide, put put) { put(of(s)) }
 	}
-	family("responses", "gauge", "Answers of the run.", one(func(s LoadSide) float64 { return float64(s.Responses) }))
-	family("rate", "gauge", "Answers a second.", one(func(s LoadSide) float64 { return s.Rate.Estimate }))
-	family("offered_rate", "gauge", "Requests a second that were due; 0 in closed loop.", one(func(s LoadSide) float64 { return s.OfferedRate }))
-	family("errors", "gauge", "Errors of the run, by kind.", func(s LoadSide, put func(string, float64)) {
+	family("responses", "Answers of the run.", one(func(s LoadSide) float64 { return float64(s.Responses) }))
+	family("rate", "Answers a second.", one(func(s LoadSide) float64 { return s.Rate.Estimate }))
+	family("offered_rate", "Requests a second that were due; 0 in closed loop.", one(func(s LoadSide) float64 { return s.OfferedRate }))
+	family("errors", "Errors of the run, by kind.", func(s LoadSide, put put) {
 		e := s.Errors
 		for _, k := range []struct {
 			name string
@@ -116,31 +108,30 @@ func WriteLoadPrometheus(w io.Writer, r *LoadResults) error {
 			{"connect", e.Connect}, {"refused", e.Refused}, {"reset", e.Reset}, {"timeout", e.Timeout}, {"tls", e.TLS},
 			{"protocol", e.Protocol}, {"read", e.Read}, {"write", e.Write}, {"check", e.Check}, {"status", e.Status}, {"script", e.Script},
 		} {
-			put(fmt.Sprintf(`,kind="%s"`, k.name), float64(k.n))
+			put(float64(k.n), "kind", k.name)
 		}
 	})
-	quantiles := func(of func(LoadSide) LoadLatency) func(LoadSide, func(string, float64)) {
-		return func(s LoadSide, put func(string, float64)) {
+	quantiles := func(of func(LoadSide) LoadLatency) func(LoadSide, put) {
+		return func(s LoadSide, put put) {
 			l := of(s)
 			for _, q := range []struct {
 				name string
 				ns   float64
 			}{{"0.5", l.P50}, {"0.9", l.P90}, {"0.99", l.P99}, {"0.999", l.P999}, {"1", l.Max}} {
-				put(fmt.Sprintf(`,quantile="%s"`, q.name), q.ns/1e9)
+				put(q.ns/1e9, "quantile", q.name)
 			}
 		}
 	}
-	family("latency_seconds", "gauge", "Latency, corrected.", quantiles(func(s LoadSide) LoadLatency { return s.LatencyNS }))
-	family("raw_latency_seconds", "gauge", "Latency from the time of sending.", quantiles(func(s LoadSide) LoadLatency { return s.RawNS }))
-	family("client_cpu_share", "gauge", "CPU time of the client, of one processor for each thread.", one(func(s LoadSide) float64 { return s.Client.CPUShare }))
-	family("client_saturated", "gauge", "1: the client made the tail, or had no CPU time left.", one(func(s LoadSide) float64 {
+	family("latency_seconds", "Latency, corrected.", quantiles(func(s LoadSide) LoadLatency { return s.LatencyNS }))
+	family("raw_latency_seconds", "Latency from the time of sending.", quantiles(func(s LoadSide) LoadLatency { return s.RawNS }))
+	family("client_cpu_share", "CPU time of the client, of one processor for each thread.", one(func(s LoadSide) float64 { return s.Client.CPUShare }))
+	family("client_saturated", "1: the client made the tail, or had no CPU time left.", one(func(s LoadSide) float64 {
 		if s.Client.Saturated {
 			return 1
 		}
 		return 0
 	}))
-	_, err := io.WriteString(w, b.String())
-	if err != nil {
+	if _, err := p.WriteTo(w); err != nil {
 		return fmt.Errorf("write the figures: %w", err)
 	}
 	return nil

@@ -16,7 +16,7 @@ func TestLoadOrder(t *testing.T) {
 	const verdict = "the client made the tail: it stood still 102 times"
 	res := &record.LoadResults{
 		Results: &record.Results{Complete: true}, Load: record.Load{Threads: 2, Connections: 8},
-		Sides:    []record.LoadSide{{Name: "/", URL: "http://127.0.0.1:1/", Client: record.LoadClient{XROverN: 1, Verdict: verdict}}},
+		Sides:    []record.LoadSide{{LoadSeen: record.LoadSeen{Name: "/", Client: record.LoadClient{XROverN: 1, Verdict: verdict}}, URL: "http://127.0.0.1:1/"}},
 		Problems: []record.LoadProblem{{Text: verdict}},
 	}
 	draw := func() string {
@@ -51,10 +51,12 @@ func TestLoadFits(t *testing.T) {
 	latency := record.LoadLatency{Count: 1e6, P50: 12.34e6, P90: 123.4e6, P99: 234.5e6, P999: 345.6e6, Max: 456.7e6}
 	side := func(name string) record.LoadSide {
 		return record.LoadSide{
-			Name: name, LatencyNS: latency, RawNS: latency,
-			Rate:   record.Interval{Estimate: 123456, Low: 120000, High: 125000},
+			LoadSeen: record.LoadSeen{
+				Name: name, LatencyNS: latency, Rate: record.Interval{Estimate: 123456, Low: 120000, High: 125000},
+				Errors: record.LoadErrors{Timeout: 123456},
+			},
+			RawNS:  latency,
 			Server: &record.LoadServer{CPUPerRequestNS: record.Interval{Estimate: 123400, Low: 120000, High: 126000}},
-			Errors: record.LoadErrors{Timeout: 123456},
 			Tags:   []record.LoadTagged{{Name: strings.Repeat("tag", 30), Count: 123456, LatencyNS: latency}},
 		}
 	}
