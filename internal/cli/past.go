@@ -31,7 +31,7 @@ func (p *pastFlags) addFlags(f *pflag.FlagSet) {
 }
 
 func addHistoryFlag(f *pflag.FlagSet, file *string) {
-	f.StringVar(file, "history", "", "`FILE` of the history; FOLDER/ or git:URL#BRANCH\nis one that several share\n(default: moonlap/history.db in $XDG_DATA_HOME)")
+	f.StringVar(file, "history", "", "`FILE` of the history; FOLDER/, git:URL#BRANCH or\ns3://BUCKET/PREFIX is one that several share\n(default: moonlap/history.db in $XDG_DATA_HOME)")
 }
 
 const longestName = 100

@@ -11,13 +11,18 @@ import (
 	"testing"
 
 	"github.com/moonlap/moonlap/internal/stat"
+	"github.com/moonlap/moonlap/internal/store/storetest"
 )
 
 // at is the store of a place on a machine of its own.
-func at(t *testing.T, place string) *Store {
+func at(t *testing.T, place string, server ...*storetest.S3) *Store {
 	t.Helper()
-	cache := t.TempDir()
-	s, err := At(place, func(name string) string { return map[string]string{"XDG_CACHE_HOME": cache}[name] })
+	cache := "XDG_CACHE_HOME=" + t.TempDir()
+	getenv := storetest.Getenv(cache)
+	if len(server) > 0 {
+		getenv = server[0].Getenv(cache)
+	}
+	s, err := At(place, getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +63,16 @@ func TestWritersLoseNothing(t *testing.T) {
 	places := map[string]func(t *testing.T) string{
 		"folder": func(t *testing.T) string { return t.TempDir() + "/shared/" },
 		"git":    func(t *testing.T) string { return "git:" + bareRepository(t) + "#figures" },
+		"s3":     func(*testing.T) string { return "s3://figures/team" },
 	}
+	server := startS3(t)
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
 			const machines, runs = 5, 3
 			where := place(t)
 			var stores []*Store
 			for range machines {
-				stores = append(stores, at(t, where))
+				stores = append(stores, at(t, where, server))
 			}
 			var writers sync.WaitGroup
 			for i, s := range stores {
@@ -79,7 +86,7 @@ func TestWritersLoseNothing(t *testing.T) {
 				})
 			}
 			writers.Wait()
-			for _, s := range []*Store{stores[0], stores[machines-1], at(t, where)} {
+			for _, s := range []*Store{stores[0], stores[machines-1], at(t, where, server)} {
 				if got := points(t, s); len(got) != machines*runs {
 					t.Errorf("%d of %d runs: %v", len(got), machines*runs, got)
 				}
