@@ -93,6 +93,7 @@ var flagRules = []flagRule{
 	{name: "tune", conflicts: in("doctor", "json")},
 	{name: "add", conflicts: in("history", "rebuild", "delete", "plot", "html")},
 	{name: "rebuild", conflicts: in("history", "delete", "plot", "html")},
+	{name: "print-schema", conflicts: in("history", "add", "rebuild", "delete", "plot", "html")},
 	{name: "delete", conflicts: in("history", "plot", "html")},
 	{name: "commit-url", needs: in("history", "html")},
 

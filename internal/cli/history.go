@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,9 +19,10 @@ import (
 )
 
 type historyOptions struct {
-	file, format, add, remove, plot string
-	rebuild                         bool
-	html, commitURL                 string
+	historyPlace
+	format, add, remove, plot string
+	rebuild, schema           bool
+	html, commitURL           string
 }
 
 func newHistoryCommand(sys Sys) *cobra.Command {
@@ -64,12 +66,13 @@ copied into the folder are found without it.`,
 	f.StringVar(&o.add, "add", "", "keep records, of --out, under this `NAME`")
 	f.StringVar(&o.remove, "delete", "", "delete the runs under this `NAME`, their records too")
 	f.BoolVar(&o.rebuild, "rebuild", false, "make the index again from the records, all figures computed anew")
-	addHistoryFlag(f, &o.file)
+	f.BoolVar(&o.schema, "print-schema", false, "print what makes the tables of --index, for who must not")
+	o.historyPlace.addFlags(f)
 	return cmd
 }
 
 func (o *historyOptions) check(args []string) error {
-	deed := o.rebuild || o.remove != "" || o.add != ""
+	deed := o.rebuild || o.schema || o.remove != "" || o.add != ""
 	switch {
 	case o.commitURL != "" && !strings.Contains(o.commitURL, "{commit}"):
 		return usageErrorf("--commit-url has {commit} where the commit stands: https://github.com/you/it/commit/{commit}")
@@ -78,7 +81,7 @@ func (o *historyOptions) check(args []string) error {
 	case o.add != "" && len(args) == 0:
 		return usageErrorf("which records? --add NAME RECORD…")
 	case o.add == "" && deed && len(args) > 0:
-		return usageErrorf("--rebuild and --delete take no case")
+		return usageErrorf("--rebuild, --delete and --print-schema take no case")
 	case !deed && len(args) > 1:
 		return usageErrorf("one case at a time, or all: moonlap history [CASE]")
 	}
@@ -95,11 +98,15 @@ func (o *historyOptions) check(args []string) error {
 }
 
 func runHistory(ctx context.Context, sys Sys, o historyOptions, args []string) error {
-	s, err := openStore(sys, o.file)
+	s, err := o.open(sys)
 	if err != nil {
 		return err
 	}
 	line, begun := newProgress(sys), sys.Now()
+	if o.schema {
+		_, err := io.WriteString(sys.Stdout, s.Schema())
+		return err
+	}
 	s.Progress = func(read, of int) {
 		line.Update(fmt.Sprintf("record %d of %d", read+1, of), sys.Now().Sub(begun), time.Duration(0))
 	}

@@ -19,19 +19,24 @@ import (
 
 // pastFlags say what becomes of a run in the history, and what it is compared with there.
 type pastFlags struct {
-	file, save, baseline string
-	anyway               bool
+	historyPlace
+	save, baseline string
+	anyway         bool
 }
 
 func (p *pastFlags) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.save, "save", "", "keep the run in the history under this `NAME`")
 	f.StringVar(&p.baseline, "baseline", "", "compare with the newest run of the same file under this `NAME`")
 	f.BoolVar(&p.anyway, "baseline-anyway", false, "also when machine, VM or environment are not the same")
-	addHistoryFlag(f, &p.file)
+	p.historyPlace.addFlags(f)
 }
 
-func addHistoryFlag(f *pflag.FlagSet, file *string) {
-	f.StringVar(file, "history", "", "`FILE` of the history; FOLDER/, git:URL#BRANCH or\ns3://BUCKET/PREFIX is one that several share\n(default: moonlap/history.db in $XDG_DATA_HOME)")
+// A historyPlace is where a history is: its records, and the index of them.
+type historyPlace struct{ file, index string }
+
+func (p *historyPlace) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&p.index, "index", "", "the index of the history in PostgreSQL, which several\nshare: postgres://USER@HOST/DATABASE, as a `URL`")
+	f.StringVar(&p.file, "history", "", "`FILE` of the history; FOLDER/, git:URL#BRANCH or\ns3://BUCKET/PREFIX is one that several share\n(default: moonlap/history.db in $XDG_DATA_HOME)")
 }
 
 const longestName = 100
@@ -49,8 +54,9 @@ func checkName(flag, name string) error {
 	return nil
 }
 
-// openStore is the history in a file, or where it is by default for "".
-func openStore(sys Sys, file string) (*store.Store, error) {
+// open is the history at a place, or where it is by default.
+func (p historyPlace) open(sys Sys) (*store.Store, error) {
+	file := p.file
 	if file == "" {
 		var err error
 		if file, err = store.Place(sys.Getenv); err != nil {
@@ -60,6 +66,11 @@ func openStore(sys Sys, file string) (*store.Store, error) {
 	s, err := store.At(file, sys.Getenv)
 	if err != nil {
 		return nil, usageErrorf("--history %w", err)
+	}
+	if p.index != "" {
+		if err := s.SetIndex(p.index); err != nil {
+			return nil, usageErrorf("--index: %w", err)
+		}
 	}
 	s.Summarize, s.Note = summarize, noting(sys)
 	return s, nil
@@ -113,7 +124,7 @@ func (p pastFlags) begin(ctx context.Context, sys Sys, kind, bench string, rule 
 		return run, nil
 	}
 	var err error
-	if run.store, err = openStore(sys, p.file); err != nil {
+	if run.store, err = p.open(sys); err != nil {
 		return nil, err
 	}
 	if p.save != "" {

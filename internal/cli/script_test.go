@@ -69,6 +69,8 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 				return mounts(t)
 			case "slurm":
 				return haveSlurm(t)
+			case "postgres":
+				return havePostgres(t)
 			case "sshd":
 				return haveSSHD(t)
 			case "luasocket":
@@ -107,8 +109,11 @@ func scripts(t *testing.T, folder string, variables ...string) testscript.Params
 			"freeport":   freePort,
 			"kept":       kept,
 			"overhead":   overhead,
+			"postgres":   startPostgres,
+			"s3server":   startS3,
 			"signal":     sendSignal,
 			"slurm":      slurmCluster,
+			"sql":        askPostgres,
 			"sshd":       sshServer,
 			"webserver":  webServer,
 		},

@@ -20,7 +20,7 @@ import (
 // not known is an error that names those that are.
 func (s *Store) History(ctx context.Context, name string) (*record.History, error) {
 	h := &record.History{Schema: record.Schema, Kind: "history", Names: []record.SavedName{}, Series: []record.Series{}}
-	err := s.read(ctx, func(db *sql.DB) error {
+	err := s.read(ctx, func(db *index) error {
 		var err error
 		if h.Names, err = savedNames(db); err != nil {
 			return err
@@ -38,7 +38,7 @@ func (s *Store) History(ctx context.Context, name string) (*record.History, erro
 }
 
 // read opens the index for one piece of work.
-func (s *Store) read(ctx context.Context, work func(*sql.DB) error) error {
+func (s *Store) read(ctx context.Context, work func(*index) error) error {
 	if err := s.exists(); err != nil {
 		return err
 	}
@@ -65,8 +65,7 @@ func unknown(what, name string, there []string) error {
 
 // savedNames lists the names, the newest first.
 func savedNames(db queryer) ([]record.SavedName, error) {
-	rows, err := db.Query(`SELECT name, count(*), max(started), json_group_array(DISTINCT file)
-		FROM runs GROUP BY name ORDER BY max(started) DESC, name`)
+	rows, err := db.Query(`SELECT name, count(*), max(started) FROM runs GROUP BY name ORDER BY max(started) DESC, name`)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +73,23 @@ func savedNames(db queryer) ([]record.SavedName, error) {
 	names := []record.SavedName{}
 	for rows.Next() {
 		var n record.SavedName
-		var files string
-		if err := rows.Scan(&n.Name, &n.Runs, &n.Last, &files); err != nil {
+		if err := rows.Scan(&n.Name, &n.Runs, &n.Last); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(files), &n.Files); err != nil {
-			return nil, err
-		}
-		n.Files = slices.DeleteFunc(n.Files, func(f string) bool { return f == "" })
-		slices.Sort(n.Files)
 		names = append(names, n)
 	}
-	return names, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	rows.Close() // there is one connection
+	for i, n := range names {
+		files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = $1 AND file <> ''", n.Name)
+		if err != nil {
+			return nil, err
+		}
+		names[i].Files = slices.AppendSeq([]string{}, slices.Values(keys(files)))
+	}
+	return names, nil
 }
 
 // series reads the points in order of time and cuts them into series.
@@ -93,7 +97,7 @@ func series(db queryer, name string) ([]record.Series, error) {
 	rows, err := db.Query(`SELECT cases.name, runs.file, runs.kind, settings.id, settings.facts,
 			runs.started, runs.commit_, runs.dirty, runs.name, runs.record, runs.yardsticks, ns, low, high, processes, slowed
 		FROM cases JOIN runs USING (record) JOIN settings ON settings.id = cases.setting
-		WHERE ? IN ('', cases.name)
+		WHERE $1 IN ('', cases.name)
 		ORDER BY cases.name, runs.file, runs.kind, settings.id, runs.started, runs.record`, name)
 	if err != nil {
 		return nil, err
@@ -187,16 +191,17 @@ func steps(points []record.Point) []record.Step {
 // is "" for code of the command line. Without one the error names what there is.
 func (s *Store) Baseline(ctx context.Context, name, file, kind string) (*record.Record, error) {
 	var rec *record.Record
-	err := s.read(ctx, func(db *sql.DB) error {
+	err := s.read(ctx, func(db *index) error {
 		var newest string
-		err := db.QueryRow(`SELECT record FROM runs WHERE name = ? AND file = ? AND kind = ?
+		err := db.QueryRow(`SELECT record FROM runs WHERE name = $1 AND file = $2 AND kind = $3
 			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file), kind).Scan(&newest)
 		if err == sql.ErrNoRows {
 			return noBaseline(db, name, file, kind)
 		}
-		if err == nil {
-			rec, err = s.ReadRecord(newest)
+		if err != nil {
+			return err
 		}
+		rec, err = s.readNew(ctx, newest)
 		return err
 	})
 	return rec, err
@@ -212,7 +217,7 @@ func noBaseline(db queryer, name, file, kind string) error {
 	case file == "":
 		return &UnknownError{fmt.Sprintf("the baseline %q has no run of -e CODE; make one with --save %s", name, name)}
 	}
-	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = ? AND file <> '' AND kind = ?", name, kind)
+	files, err := column(db, "SELECT DISTINCT file FROM runs WHERE name = $1 AND file <> '' AND kind = $2", name, kind)
 	if err != nil {
 		return err
 	}
@@ -225,8 +230,8 @@ func noBaseline(db queryer, name, file, kind string) error {
 
 // Delete removes all runs that were saved under a name, and tells how many they were.
 func (s *Store) Delete(ctx context.Context, name string) (runs int, err error) {
-	err = s.read(ctx, func(db *sql.DB) error {
-		records, err := column(db, "SELECT record FROM runs WHERE name = ?", name)
+	err = s.read(ctx, func(db *index) error {
+		records, err := column(db, "SELECT record FROM runs WHERE name = $1", name)
 		if err != nil {
 			return err
 		}

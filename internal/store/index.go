@@ -54,8 +54,14 @@ CREATE INDEX cases_by_name ON cases (name);
 CREATE INDEX runs_by_name ON runs (name, started);
 `
 
+// An index is a database with the tables: SQLite's, which one machine has for itself, or PostgreSQL's, which several share.
+type index struct {
+	*sql.DB
+	shared bool
+}
+
 // open opens the index, makes it when it is new, and brings it in line with the records.
-func (s *Store) open(ctx context.Context) (*sql.DB, error) {
+func (s *Store) open(ctx context.Context) (*index, error) {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
@@ -64,18 +70,55 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 		return nil, s.fault(err)
 	}
 	defer release()
-	if err := s.exchange(ctx); err != nil {
+	if s.index != nil {
+		return s.openEither(ctx)
+	}
+	if _, err := s.exchange(ctx); err != nil {
 		return nil, s.fault(err)
 	}
+	return s.openFile(ctx)
+}
+
+// openFile opens the index in SQLite, in line with the records.
+func (s *Store) openFile(ctx context.Context) (*index, error) {
 	db, err := s.connect()
 	if err != nil {
 		return nil, s.fault(err)
 	}
-	if err := s.sync(ctx, db); err != nil {
+	x := &index{DB: db}
+	if err := s.sync(ctx, x); err != nil {
 		db.Close()
 		return nil, s.fault(err)
 	}
-	return db, nil
+	return x, nil
+}
+
+// openEither opens the index in PostgreSQL, or that of this machine where PostgreSQL's cannot be used just now. What it lacks enters it
+// with a later use.
+func (s *Store) openEither(ctx context.Context) (*index, error) {
+	x, known, away := s.openShared(ctx)
+	reached, err := s.exchange(ctx)
+	if err != nil {
+		if x != nil {
+			x.Close()
+		}
+		return nil, s.fault(err)
+	}
+	if away == nil && reached {
+		if away = s.alignShared(ctx, x, known); away == nil {
+			return x, nil
+		}
+	}
+	if x != nil {
+		x.Close()
+	}
+	if away != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.note("%v. The index of this machine is used; what the other one lacks enters it when it can be used", away)
+	}
+	return s.openFile(ctx)
 }
 
 // connect opens the file and sees that it is a sound index of ours.

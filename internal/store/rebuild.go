@@ -23,7 +23,8 @@ func (s *Store) Rebuild(ctx context.Context) (runs int, err error) {
 		return 0, s.fault(err)
 	}
 	defer release()
-	if err := s.exchange(ctx); err != nil {
+	reached, err := s.exchange(ctx)
+	if err != nil {
 		return 0, s.fault(err)
 	}
 	db, err := s.connect()
@@ -41,8 +42,13 @@ func (s *Store) Rebuild(ctx context.Context) (runs int, err error) {
 	if err := inTransaction(db, create); err != nil {
 		return 0, s.fault(err)
 	}
-	if err := s.sync(ctx, db); err != nil {
+	if err := s.sync(ctx, &index{DB: db}); err != nil {
 		return 0, s.fault(err)
+	}
+	if s.index != nil && reached {
+		if err := s.rebuildShared(ctx); err != nil {
+			return 0, err
+		}
 	}
 	err = db.QueryRow("SELECT count(*) FROM runs").Scan(&runs)
 	return runs, s.fault(err)

@@ -43,16 +43,16 @@ func (s *Store) await() (release func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-// exchange brings the copy in line with the remote, which gets what waits for it. A remote that cannot be reached is no error: what
+// exchange brings the copy in line with the remote, which gets what waits for it, and reports whether it was reached. One that cannot be reached is no error: what
 // was fetched before is shown, and what was measured waits. The lock of await is held.
-func (s *Store) exchange(ctx context.Context) error {
+func (s *Store) exchange(ctx context.Context) (reached bool, err error) {
 	if s.Remote == nil {
-		return nil
+		return true, nil
 	}
 	away := s.Remote.Fetch(ctx)
 	waiting, err := os.ReadDir(s.unsent())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		return false, err
 	}
 	var names []string
 	for _, f := range waiting {
@@ -64,7 +64,7 @@ func (s *Store) exchange(ctx context.Context) error {
 			err = s.write(filepath.Join(s.folder(), f.Name()), packed)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		names = append(names, f.Name())
 	}
@@ -73,13 +73,13 @@ func (s *Store) exchange(ctx context.Context) error {
 	}
 	if away != nil {
 		s.note("%s: %v. What was there before is shown%s", s.Place, away, waitingText(len(names)))
-		return nil
+		return false, nil
 	}
 	err = nil
 	for _, name := range names {
 		err = errors.Join(err, os.Remove(filepath.Join(s.unsent(), name)))
 	}
-	return err
+	return err == nil, err
 }
 
 func waitingText(n int) string {

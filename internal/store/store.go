@@ -25,6 +25,7 @@ type Store struct {
 	Place   string
 	Records string
 	Remote  Remote
+	index   *postgres // nil: the index is the file alone
 	// Summarize makes the figures of a record.
 	Summarize func(*record.Record) *record.Results
 	// Patience is how long to wait for another moonlap that writes; 0 is 5 s.
@@ -62,6 +63,8 @@ func (s *Store) folder() string {
 	return filepath.Join(filepath.Dir(s.Path), "records")
 }
 
+func (s *Store) place() string { return cmp.Or(s.Place, s.Path) }
+
 func (s *Store) note(format string, args ...any) {
 	if s.Note != nil {
 		s.Note(fmt.Sprintf(format, args...))
@@ -76,7 +79,7 @@ func (s *Store) exists() error {
 	_, noIndex := os.Stat(s.Path)
 	_, noRecords := os.Stat(s.folder())
 	if errors.Is(noIndex, os.ErrNotExist) && errors.Is(noRecords, os.ErrNotExist) {
-		return fmt.Errorf("%w: no %s; 'moonlap bench --save NAME' begins one", ErrEmpty, cmp.Or(s.Place, s.Path))
+		return fmt.Errorf("%w: no %s; 'moonlap bench --save NAME' begins one", ErrEmpty, s.place())
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -294,7 +293,7 @@ func TestPlace(t *testing.T) {
 func dump(t tester, s *Store) string {
 	t.Helper()
 	var all strings.Builder
-	err := s.read(background, func(db *sql.DB) error {
+	err := s.read(background, func(db *index) error {
 		for _, query := range []string{
 			"SELECT json_array(record, name, kind, file, started, commit_, dirty) FROM runs ORDER BY 1",
 			"SELECT json_array(id, facts) FROM settings ORDER BY 1",

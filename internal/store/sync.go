@@ -22,13 +22,18 @@ const (
 )
 
 // sync brings the index in line with the folder of records.
-func (s *Store) sync(ctx context.Context, db *sql.DB) error {
+func (s *Store) sync(ctx context.Context, x *index) error {
 	// The index is read before the folder: a record that another moonlap adds in between
 	// is then in neither, and not taken for one that is gone.
-	known, err := column(db, "SELECT record FROM runs")
+	known, err := column(x, "SELECT record FROM runs")
 	if err != nil {
 		return err
 	}
+	return s.align(ctx, x, known)
+}
+
+// align brings an index that knows some records in line with the folder.
+func (s *Store) align(ctx context.Context, x *index, known map[string]bool) error {
 	present, err := s.records()
 	if err != nil {
 		return err
@@ -56,14 +61,19 @@ func (s *Store) sync(ctx context.Context, db *sql.DB) error {
 	if len(gone) > 0 {
 		s.note("left out of the history, as their records are gone from %s: %s", s.folder(), some(gone))
 	}
-	return inTransaction(db, func(tx *sql.Tx) error {
+	return inTransaction(x.DB, func(tx *sql.Tx) error {
+		if x.shared {
+			if err := lockShared(tx); err != nil {
+				return err
+			}
+		}
 		for _, e := range added {
 			if err := e.insert(tx); err != nil {
 				return err
 			}
 		}
 		for _, name := range gone {
-			if _, err := tx.Exec("DELETE FROM runs WHERE record = ?", name); err != nil {
+			if _, err := tx.Exec("DELETE FROM runs WHERE record = $1", name); err != nil {
 				return err
 			}
 		}
@@ -179,8 +189,8 @@ func inUTC(started string) (string, error) {
 // insert adds the entry, unless another moonlap has done so.
 func (e entry) insert(tx *sql.Tx) error {
 	run := e.run
-	result, err := tx.Exec("INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		e.record, run.SavedAs, run.Kind, fileName(run.File), run.Started, run.Environment.GitCommit, run.Environment.GitDirty, e.yardsticks)
+	result, err := tx.Exec("INSERT INTO runs VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+		e.record, text(run.SavedAs), text(run.Kind), text(fileName(run.File)), run.Started, text(run.Environment.GitCommit), run.Environment.GitDirty, e.yardsticks)
 	if err != nil {
 		return err
 	}
@@ -189,20 +199,23 @@ func (e entry) insert(tx *sql.Tx) error {
 	}
 	for number, c := range e.cases {
 		id := hash([]byte(c.setting))
-		if _, err := tx.Exec("INSERT OR IGNORE INTO settings VALUES (?, ?)", id, c.setting); err != nil {
+		if _, err := tx.Exec("INSERT INTO settings VALUES ($1, $2) ON CONFLICT DO NOTHING", id, c.setting); err != nil {
 			return err
 		}
 		var ns, low, high any
 		if d := c.result.NSPerCall; d != nil {
 			ns, low, high = d.Estimate, d.Low, d.High
 		}
-		if _, err := tx.Exec("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			e.record, number, c.result.Name, id, ns, low, high, c.result.Processes, c.result.Slowed()); err != nil {
+		if _, err := tx.Exec("INSERT INTO cases VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+			e.record, number, text(c.result.Name), id, ns, low, high, c.result.Processes, c.result.Slowed()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// text is what PostgreSQL takes for text: bytes that are 0 are none.
+func text(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
 // fileName is a bench file without its folder, as the working folder is not always the same.
 func fileName(file string) string {
