@@ -50,7 +50,7 @@ func told(t *testing.T, folder string, r *Report) (findings, faults []string) {
 	return findings, faults
 }
 
-// TestCases: in testdata/cases a comment "--> rule" marks each line where a rule speaks, and no other does.
+// TestCases: in testdata/cases "--> rule" in a comment marks each line where a rule speaks, and no other does.
 func TestCases(t *testing.T) {
 	vm := luajit(t)
 	report, err := Run(t.Context(), Options{LuaJIT: vm, Paths: []string{"testdata/cases"},
@@ -71,7 +71,7 @@ func TestCases(t *testing.T) {
 			places[place+":"+line] = true
 		}
 	}
-	cases, _ := filepath.Glob("testdata/cases/*.lua")
+	cases, _ := filepath.Glob("testdata/cases/*.*")
 	for _, file := range cases {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -1,4 +1,5 @@
 -- Finds ngx APIs that the phase of their block refuses, or that are not documented for it.
+local roles = require "moonlap.lint.roles"
 
 -- What nginx itself refused, by phase: a test asks a real one, and writes this table.
 local REFUSED = {
@@ -165,7 +166,7 @@ end
 local function check(file, node)
     local phase = file.phase and (file.func.class == "timer" and "timer" or file.phase)
     local name = phase and file:name(node.tag == "Call" and node[1] or node)
-    if not name then
+    if not name or phase ~= "timer" and not roles.runs_with_chunk(file, file.func.node) then
         return
     end
     local as = phase == "server_rewrite" and "rewrite" or phase -- as the documentation has it

@@ -130,23 +130,33 @@ local function by_callers(file, var)
 end
 
 
+-- The class of the known callers of a function that is a local's; nil where others may call it.
+local function of_callers(file, node)
+    local var = node.var
+    local only = var and var.sets == (var.given and 1 or 0)
+    return only and by_callers(file, var) or nil
+end
+
+
 -- What is known of a function that is no chunk.
 local function inside(file, node)
-    if node.timed then
+    local class = file.class
+    if class == "test" or class == "cli" then
+        return class
+    elseif node.timed then
         return "timer"
     end
     local tag = node.parent and node.parent.tag
     local outer = (tag == "Call" or tag == "Invoke") and class_of(file, node.outer)
+    local called = of_callers(file, node)
     if outer == "timer" or not node.outer.chunk and outer == "init" then
         return outer -- what the caller is given; one that is returned or kept runs whenever
-    elseif file.class ~= "request" then
-        return file.class
+    elseif called == "timer" or class ~= "request" then
+        return called == "timer" and called or class
     elseif AT_LOAD[node.known_as] or node.at_load then
         return "init"
     end
-    local var = node.var
-    local only = var and var.sets == (var.given and 1 or 0)
-    return only and by_callers(file, var) or file.class
+    return called or class
 end
 
 
@@ -162,6 +172,36 @@ function class_of(file, node)
         end
     end
     return node.class
+end
+
+
+local function called_by_chunk(file, node)
+    if node.chunk then
+        return true
+    elseif of_callers(file, node) then
+        for _, id in ipairs(node.var.uses) do
+            if _M.runs_with_chunk(file, id.within) then
+                return true
+            end
+        end
+        return false
+    end
+    local parent = node.parent
+    return parent ~= nil and parent.tag == "Call" and AT_ONCE[names.of(parent[1])] == true
+        and _M.runs_with_chunk(file, node.outer)
+end
+
+
+--- Tells whether a function runs while its chunk does: it is the chunk, or code of that calls it.
+-- One that is kept in a table or a global runs whenever.
+-- @tparam table file
+-- @tparam table node the Function node, or the chunk
+function _M.runs_with_chunk(file, node)
+    if node.with_chunk == nil then
+        node.with_chunk = false -- while it is looked for
+        node.with_chunk = called_by_chunk(file, node)
+    end
+    return node.with_chunk
 end
 
 
