@@ -4,7 +4,8 @@ local hoist = require "moonlap.lint.hoist"
 local function hoistable(node)
     for _, pair in ipairs(node) do
         local value = pair.tag == "Pair" and pair[2]
-        if not value or value.tag ~= "Id" or not value.var or not value.var.func.chunk then
+        local var = value and value.tag == "Id" and value.var
+        if not var or not var.func.chunk or var.sets > (var.given and 1 or 0) then
             return false
         end
     end

@@ -18,13 +18,33 @@ local function made(file, node)
     end
 end
 
+-- Tells whether the program asks for the type of a value: it knows that there may be several.
+local function typed(file, node)
+    local parent = node.parent
+    if not parent then
+        return false
+    elseif parent.tag == "Call" then
+        return file:name(parent[1]) == "type"
+    elseif parent.tag == "Local" then
+        for i, value in ipairs(parent[2]) do
+            local var = value == node and parent[1][i] and parent[1][i].var
+            for _, id in ipairs(var and var.uses or {}) do
+                if typed(file, id) then
+                    return true
+                end
+            end
+        end
+    end
+    return false
+end
+
 -- The constant keys by which a variable is read, where it is used in no other way.
-local function keys_of(var)
+local function keys_of(file, var)
     local keys, count = {}, 0
     for _, id in ipairs(var.uses) do
         local index = id.parent
         local key = index and index.tag == "Index" and index[1] == id and index[2]
-        if not key or key.tag ~= "String" or index.assigned then
+        if not key or key.tag ~= "String" or index.assigned or typed(file, index) then
             return nil
         end
         if not keys[key[1]] then
@@ -46,7 +66,7 @@ end
 return {visit = {
     Index = function(file, node)
         local what = made(file, node[1])
-        if what and node[2].tag == "String" and not node.assigned then
+        if what and node[2].tag == "String" and not node.assigned and not typed(file, node) then
             report(file, node, what, node[2][1])
         end
     end,
@@ -55,7 +75,7 @@ return {visit = {
             local value = node[2] and node[2][i]
             local what = value and made(file, value)
             if what and id.var.sets == 0 then
-                local keys, count = keys_of(id.var)
+                local keys, count = keys_of(file, id.var)
                 if keys and count >= 1 and count <= MOST_KEYS then
                     report(file, value, what, keys[1])
                 end

@@ -8,6 +8,16 @@ local function constant(node)
     return node.tag == "String" and node[1] or nil
 end
 
+-- Tells whether what takes the place of a match is a function, or the same in each call. With "o"
+-- each text of it is kept, and takes a place among lua_regex_cache_max_entries.
+local function one_replacement(node)
+    local var = node.tag == "Id" and node.var
+    if var and var.sets <= (var.given and 1 or 0) then
+        node = var.value or var.given or node
+    end
+    return node.tag == "String" or node.tag == "Function"
+end
+
 local function check(file, call)
     local name = file:name(call[1])
     local what = name and name:match "^ngx%.re%.(%a+)$"
@@ -26,7 +36,11 @@ local function check(file, call)
     elseif #call < at then
         return -- an argument before it is missing, or comes from a call
     end
-    local missing = (options:find "j" and "" or "j") .. (options:find "o" and "" or "o")
+    if at == 4 and not one_replacement(call[4]) then
+        return
+    end
+    -- PCRE has no machine code for "d".
+    local missing = (options:find "[jd]" and "" or "j") .. (options:find "o" and "" or "o")
     if missing == "" then
         return
     end

@@ -33,6 +33,10 @@ return {visit = {Invoke = function(file, node)
         here[var] = here[var] or {}
         local done = here[var]
         local method = node[2][1]
+        if method == "receive" and node[3] and node[3].tag == "String"
+            and node[3][1]:find "^%*?a" then
+            done.to_the_end = true -- until the other side closes
+        end
         -- A close in a branch may be that of what failed.
         if method ~= "close" or not file.branch then
             done[method] = done[method] or node
@@ -41,7 +45,7 @@ return {visit = {Invoke = function(file, node)
 end}, leave = function(file, func)
     for _, done in pairs(func.data[file.rule] or {}) do
         if done.connect and done.close and not done.setkeepalive and not done.set_keepalive
-            and not done.keepalive then
+            and not done.keepalive and not done.to_the_end then
             file:report(done.close, "the connection is closed, and the next request opens it "
                 .. "again: setkeepalive puts it into the pool", {func = func})
         end

@@ -9,7 +9,8 @@ end
 return {visit = {Set = function(file, node)
     local loop = file.loop
     local target = node[1][1]
-    if not loop or loop.tag ~= "Fornum" or #node[1] > 1 or target.tag ~= "Index" or small(loop) then
+    if not loop or loop.tag ~= "Fornum" or #node[1] > 1 or target.tag ~= "Index" or small(loop)
+        or loop.branch ~= file.branch then -- some elements alone: how many is not known
         return
     end
     local list, key = target[1], target[2]

@@ -5,7 +5,8 @@
 -- `file.cold` is above 0 in a branch that ends by reporting a failure, `file.guarded` in one whose
 -- condition asks for the level of logs, `file.branch` tells branches of an `if` apart, and a loop
 -- has the one that it stands in as `branch`. `file.statement` is the statement of the chunk itself
--- that all this is part of.
+-- that all this is part of. What a loop does at most once is not in it: a block that ends by
+-- leaving the loop, and what stands in `repeat … until true`.
 -- @module moonlap.lint.walk
 local roles = require "moonlap.lint.roles"
 local rules = require "moonlap.lint.rules"
@@ -25,7 +26,9 @@ local function enter(file, node)
         class = roles.of_function(file, node),
     }
     local loops, loop, cold, around = file.loops, file.loop, file.cold, file.branch
+    local left = file.left
     file.func, file.loops, file.loop, file.cold, file.branch = func, 0, nil, 0, nil
+    file.left = nil
     if node.chunk then
         for _, statement in ipairs(node[2]) do
             file.statement = statement
@@ -36,6 +39,7 @@ local function enter(file, node)
     end
     rules.call(file.rules.leave, file, func)
     file.func, file.loops, file.loop, file.cold, file.branch = outer, loops, loop, cold, around
+    file.left = left
 end
 
 
@@ -46,15 +50,30 @@ local function each(file, list)
 end
 
 
+-- `file.left` is the loop that `break` leaves.
 local function looped(file, node, body, condition)
-    local loop = file.loop
-    node.branch = file.branch
-    file.loops, file.loop = file.loops + 1, node
+    local loops, loop, left = file.loops, file.loop, file.left
+    node.branch, node.around = file.branch, loop
+    file.left = node
+    if not condition or condition.tag ~= "True" then
+        file.loops, file.loop = loops + 1, node
+    end
     block(file, body)
     if condition then
         show(file, condition)
     end
-    file.loops, file.loop = file.loops - 1, loop
+    file.loops, file.loop, file.left = loops, loop, left
+end
+
+
+-- How a block leaves what it stands in: "Break", "Return", or nil where it goes on.
+local function leaves(list)
+    local last = list[#list]
+    local tag = last and last.tag
+    if tag == "Do" then
+        return leaves(last)
+    end
+    return (tag == "Break" or tag == "Return") and tag or nil
 end
 
 
@@ -72,11 +91,28 @@ local function fails(list)
 end
 
 
--- Tells whether a condition asks for the level of logs.
+-- Tells whether a condition asks for the level of logs, itself or through a local.
 local function asks_level(file, condition)
     local text = file:text(condition)
-    return find(text, "[dD]ebug") or find(text, "DEBUG") or find(text, "log_?level")
-        or find(text, "filter_level") or find(text, "[vV]erbose")
+    if find(text, "[dD]ebug") or find(text, "DEBUG") or find(text, "log_?level")
+        or find(text, "filter_level") or find(text, "[vV]erbose") then
+        return true
+    end
+    local var = condition.tag == "Id" and condition.var
+    if var and var.value and var.value ~= condition then
+        return asks_level(file, var.value)
+    elseif condition.tag == "Op" then
+        return asks_level(file, condition[2])
+            or condition[3] ~= nil and asks_level(file, condition[3])
+    end
+    return false
+end
+
+
+-- Tells whether a statement returns unless logs of a low level are written.
+local function returns_unless_level(file, node)
+    return node.tag == "If" and #node == 2 and leaves(node[2]) == "Return"
+        and asks_level(file, node[1])
 end
 
 
@@ -169,9 +205,19 @@ end
 
 
 function block(file, list)
+    local loops, loop, guarded, how = file.loops, file.loop, file.guarded, leaves(list)
+    if how == "Return" then
+        file.loops, file.loop = 0, nil
+    elseif how and loop and file.left == loop then
+        file.loops, file.loop = loops - 1, loop.around
+    end
     for i = 1, #list do
         show(file, list[i])
+        if returns_unless_level(file, list[i]) then
+            file.guarded = file.guarded + 1
+        end
     end
+    file.loops, file.loop, file.guarded = loops, loop, guarded
 end
 
 
