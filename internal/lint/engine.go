@@ -95,7 +95,11 @@ func (w *worker) start() (faults []Fault, err error) {
 		return err
 	}
 	for _, r := range w.rules {
-		if err := load(request([]byte(r.Source), "rule", r.Name, r.Path)); err != nil {
+		kind := "rule"
+		if r.Own {
+			kind = "own"
+		}
+		if err := load(request([]byte(r.Source), kind, r.Name, r.Path)); err != nil {
 			return faults, fmt.Errorf("rule %s: %w", r.Name, err)
 		}
 	}

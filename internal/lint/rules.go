@@ -18,6 +18,7 @@ import (
 type Rule struct {
 	Name   string
 	Path   string // of rule.lua, as errors name it
+	Own    bool   // the user's: it may do what moonlap's own do not, and is watched
 	Source string
 	About  string // about.md
 	// Bad and Good are the pair that shows what the rule is about: bench files, or parts of nginx.conf. "" is none.
@@ -108,6 +109,7 @@ func Rules(folders []string) ([]Rule, error) {
 			return nil, err
 		}
 		for _, r := range own {
+			r.Own = true
 			list = slices.DeleteFunc(list, func(other Rule) bool { return other.Name == r.Name })
 			list = append(list, r)
 		}

@@ -70,6 +70,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	close(next)
 	all.Wait()
+	r.collect(chunks, results)
+	return r.report, ctx.Err()
+}
+
+// collect puts what came of the chunks into the report.
+func (r *run) collect(chunks []chunk, results []result) {
 	r.report.ignored = map[ignore]bool{}
 	for i, c := range chunks {
 		if c.conf != nil {
@@ -83,11 +89,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.report.ignored[place] = true
 		}
 	}
+	seen := map[string]bool{}
 	for _, one := range results {
-		r.report.Findings = append(r.report.Findings, one.findings...)
+		for _, f := range one.findings {
+			// A file that nginx.conf includes twice says all twice.
+			if key := fmt.Sprintln(f.Rule, f.File, f.Line, f.Column, f.Message); !seen[key] {
+				seen[key] = true
+				r.report.Findings = append(r.report.Findings, f)
+			}
+		}
 		r.report.Faults = append(r.report.Faults, one.faults...)
 	}
-	return r.report, ctx.Err()
 }
 
 // A Session lints texts, one after the other, with an engine that stays.

@@ -4,6 +4,7 @@
 -- line of words, then as many bytes as its last word says:
 --
 --     rule NAME PATH BYTES            source of a rule
+--     own NAME PATH BYTES             the same of the user's, which is watched
 --     settings BYTES                  source of .moonlap.lua; the answer is its table
 --     vm 0                            the answer is what it makes of built-in functions
 --     ready 0                         no more rules come
@@ -35,6 +36,7 @@ local stdin = io.stdin
 
 local out, prepared
 local loaded = {}
+local ended = {} -- names of rules that took too long: no file is read with them any more
 
 
 local function fault(id, kind, line, column, message, rule)
@@ -59,7 +61,7 @@ end
 
 -- Runs the rules over a chunk. One that throws is reported, and the others run again without it.
 local function findings_of(place, source)
-    local ready, failed = prepared, {}
+    local ready, failed = prepared, {unpack(ended)}
     repeat
         local findings = {}
         local chunk = scopes.resolve(source.tree)
@@ -73,6 +75,10 @@ local function findings_of(place, source)
         end
         fault(place.id, "rule", 1, 1, tostring(err), read.rule)
         failed[#failed + 1] = read.rule
+        if rules.took_too_long(err) then
+            ended[#ended + 1] = read.rule
+            prepared = rules.prepare(loaded, ended)
+        end
         ready = rules.prepare(loaded, failed)
     until false
 end
@@ -111,15 +117,23 @@ end
 
 local requests = {}
 
-function requests.rule(words, text)
+local function load_rule(words, text, own)
     local path = words[2]:gsub("%%20", " ")
-    local rule, err = rules.load(words[1], text, path)
+    local rule, err = rules.load(words[1], text, path, own)
     if rule then
         loaded[#loaded + 1] = rule
     else
         fault(0, "rule", 1, 1, err, words[1])
     end
     done(0)
+end
+
+function requests.rule(words, text)
+    load_rule(words, text, false)
+end
+
+function requests.own(words, text)
+    load_rule(words, text, true)
 end
 
 function requests.ready()
@@ -190,6 +204,9 @@ function _M.main()
     if not out then
         io.stderr:write("moonlap: ", err, "\n")
         os.exit(1)
+    end
+    os.exit = function() -- luacheck: ignore 122
+        error("a rule calls os.exit", 2)
     end
     collectgarbage "stop" -- a chunk's tree is garbage as a whole: to mark it meanwhile is in vain
     for line in stdin:lines() do

@@ -10,8 +10,36 @@
 -- @module moonlap.lint.rules
 local _M = {}
 
-local format = string.format
+local find, format = string.find, string.format
 local ipairs, pairs, pcall, type = ipairs, pairs, pcall, type
+local sethook = debug.sethook
+
+-- Instructions that a rule of the user's may take in one call: about a second.
+local MOST_STEPS = 1e8
+local TOO_LONG = "it takes more than 100,000,000 steps, and is left out from here on"
+
+
+local function stop()
+    error(TOO_LONG, 2)
+end
+
+
+-- Calls a function that may never end.
+local function watched(f, ...)
+    sethook(stop, "", MOST_STEPS)
+    local ok, result = pcall(f, ...)
+    sethook()
+    if not ok then
+        error(result, 0)
+    end
+    return result
+end
+
+
+--- Tells whether an error is of a rule that took too long.
+function _M.took_too_long(err)
+    return type(err) == "string" and find(err, TOO_LONG, 1, true) ~= nil
+end
 
 
 local function check(rule)
@@ -31,15 +59,22 @@ end
 -- @tparam string name of its folder
 -- @tparam string source of its rule.lua
 -- @tparam string path that errors name
+-- @tparam boolean own whether it is the user's, and might never end
 -- @treturn table the rule, with `name` and `in_class`
 -- @treturn[2] nil
 -- @treturn[2] string why not
-function _M.load(name, source, path)
+function _M.load(name, source, path, own)
     local chunk, err = load(source, "@" .. name .. "/rule.lua", "t")
     if not chunk then
         return nil, err
     end
-    local ok, rule = pcall(chunk)
+    local ok, rule
+    if own then
+        jit.off(chunk, true) -- compiled loops would never come to the hook
+        ok, rule = pcall(watched, chunk)
+    else
+        ok, rule = pcall(chunk)
+    end
     if not ok then
         return nil, tostring(rule)
     end
@@ -47,11 +82,22 @@ function _M.load(name, source, path)
     if wrong then
         return nil, path .. ": " .. wrong
     end
-    rule.name, rule.in_class = name, {}
+    rule.name, rule.in_class, rule.own = name, {}, own
     for _, class in ipairs(rule.classes or {"request"}) do
         rule.in_class[class] = true
     end
     return rule
+end
+
+
+local function entry(rule, f)
+    local call = f
+    if rule.own then
+        call = function(file, subject)
+            return watched(f, file, subject)
+        end
+    end
+    return {rule = rule.name, call = call}
 end
 
 
@@ -70,11 +116,11 @@ function _M.prepare(list, failed)
         if not left_out[rule.name] then
             for tag, f in pairs(rule.visit or {}) do
                 ready.visit[tag] = ready.visit[tag] or {}
-                table.insert(ready.visit[tag], {rule = rule.name, call = f})
+                table.insert(ready.visit[tag], entry(rule, f))
             end
             for _, kind in ipairs {"leave", "finish", "conf"} do
                 if rule[kind] then
-                    table.insert(ready[kind], {rule = rule.name, call = rule[kind]})
+                    table.insert(ready[kind], entry(rule, rule[kind]))
                 end
             end
         end
