@@ -30,7 +30,7 @@ func Fixable(findings []Finding) (n int) {
 }
 
 // Fixes are the files that the fixes of findings change. Of two that overlap the first counts; another run finds the second.
-// A file that LuaJIT would not take any more stays as it is: it has too many locals, or a goto around a new one.
+// A fix with which LuaJIT would refuse the file is left out: there are too many locals, or a goto jumps over the new one.
 func Fixes(luajit record.Runtime, findings []Finding) (changes []Change, err error) {
 	by := map[string][]Fix{}
 	for _, f := range findings {
@@ -45,16 +45,39 @@ func Fixes(luajit record.Runtime, findings []Finding) (changes []Change, err err
 		if err != nil {
 			return nil, err
 		}
-		c := change(file, old, by[file])
-		answers, err := w.ask(chunk{file: file, text: c.New, class: Test, line: 1, column: 1}.request(0))
+		c, err := w.changeTaken(file, old, by[file])
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(answers, func(a answer) bool { return a.Type == "fault" }) {
+		if len(c.edits) > 0 {
 			changes = append(changes, c)
 		}
 	}
 	return changes, nil
+}
+
+// changeTaken is a file with those of its fixes with which LuaJIT takes it: all, or the ones that it takes one after the other.
+func (w *worker) changeTaken(file string, old []byte, fixes []Fix) (Change, error) {
+	all := change(file, old, fixes)
+	if ok, err := w.takes(all); ok || err != nil {
+		return all, err
+	}
+	var kept []Fix
+	for _, fix := range fixes {
+		some := append(slices.Clone(kept), fix)
+		if ok, err := w.takes(change(file, old, some)); err != nil {
+			return Change{}, err
+		} else if ok {
+			kept = some
+		}
+	}
+	return change(file, old, kept), nil
+}
+
+// takes reports whether LuaJIT takes what a change makes of its file.
+func (w *worker) takes(c Change) (bool, error) {
+	answers, err := w.ask(chunk{file: c.File, text: c.New, class: Test, line: 1, column: 1}.request(0))
+	return !slices.ContainsFunc(answers, func(a answer) bool { return a.Type == "fault" }), err
 }
 
 func change(file string, old []byte, fixes []Fix) Change {
