@@ -132,6 +132,7 @@ func (r *reader) block(l *lexer, open []string, depth int) (list []*Directive, c
 		if len(words) == 0 {
 			return fail(arg.Place, fmt.Sprintf("unexpected '%c'", l.text[l.at-1]))
 		}
+		list, words = r.unended(k, list, words)
 		d := &Directive{Name: words[0].Text, Args: words[1:], Place: words[0].Place, Span: Span{words[0].From, l.at}, Braces: k == opens}
 		words = nil
 		switch {
@@ -159,6 +160,25 @@ func (r *reader) block(l *lexer, open []string, depth int) (list []*Directive, c
 		}
 		list = append(list, d)
 	}
+}
+
+// blocks are directives that open one. Which others do is only known to the modules.
+var blocks = map[string]bool{"events": true, "http": true, "stream": true, "mail": true, "server": true, "location": true, "upstream": true,
+	"map": true, "geo": true, "split_clients": true, "types": true, "if": true, "limit_except": true}
+
+var simple = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// unended takes from the words before a brace a directive whose ';' is missing: behind it a block's name begins a line.
+func (r *reader) unended(k kind, list []*Directive, words []Arg) ([]*Directive, []Arg) {
+	first := words[0]
+	for i := 1; k == opens && i < len(words) && simple.MatchString(first.Text) && !blocks[first.Text]; i++ {
+		name := words[i].Text
+		if (blocks[name] || strings.HasSuffix(name, "_by_lua_block")) && !words[i].Quoted && words[i].Line > words[i-1].Line {
+			r.refuse(r.at(first.Place), "a ';' is missing behind "+first.Text)
+			return append(list, &Directive{Name: first.Text, Args: words[1:i], Place: first.Place, Span: Span{first.From, words[i].From}}), words[i:]
+		}
+	}
+	return list, words
 }
 
 var globbing = regexp.MustCompile(`[*?\[]`)

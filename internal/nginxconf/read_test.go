@@ -77,6 +77,7 @@ func TestErrors(t *testing.T) {
 		"two.conf":     "include;\n",
 		"close.conf":   "user a;\n}\nuser b;\n",
 		"semi.conf":    "user a\n}\n",
+		"block.conf":   "http {\n  charset utf-8\n  server {\n    index a\n    content_by_lua_block { x = '}' }\n  }\n}\n",
 		"bom.conf":     "\xef\xbb\xbfuser a;\n",
 		"deep.conf":    strings.Repeat("a {", 200) + strings.Repeat("}", 200),
 	})
@@ -104,7 +105,14 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	c := Read(filepath.Join(folder, "broken.conf"))
+	c := Read(filepath.Join(folder, "block.conf"))
+	if got := draw(c.Directives, ""); len(c.Errors) != 2 || !strings.Contains(got, "    0:5:5 content_by_lua_block") {
+		t.Errorf("a missing ';' hides the block behind it: %v\n%s", c.Errors, got)
+	}
+	if got, want := c.Errors[0].Error(), folder+"/block.conf:2:3: a ';' is missing behind charset"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	c = Read(filepath.Join(folder, "broken.conf"))
 	if got := draw(c.Directives, ""); !strings.Contains(got, "0:3:3 server") {
 		t.Errorf("what follows a broken include is lost:\n%s", got)
 	}
