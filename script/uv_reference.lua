@@ -10,8 +10,8 @@ local INTRODUCTION = [[
 
     local uv = require "moonlap.uv"
 
-libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv) 1.44.2. Programs for luv run
-unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. It makes no
+libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv), from 1.44.2 to that of April
+2026, as far as the libuv at hand has it. Programs for luv run unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. It makes no
 FFI callbacks: [how, and what that saves](../explanation/no-callbacks.md).
 
 It needs LuaJIT, libuv.so.1 from 1.44 on
@@ -43,6 +43,7 @@ What differs from luv, apart from extensions:
 - the order of a turn is that of the libuv that is loaded: timers first up to 1.44; from 1.45 on
   last, and once before the first turn;
 - a timer that is started while timers run waits for the next turn, as in libuv 1.48;
+- a thread gets all arguments of `uv.new_thread`, where luv passes nine;
 - `uv.run` inside a callback returns `nil, "loop already running"`, as in luv 1.50;
 - the busiest functions (`timer_start`, `write`, …) say "got nil" of a missing argument, not "got no
   value";

@@ -84,6 +84,30 @@ describe("uv errors", support.with_uv(function(uv)
         uv.run()
     end)
 
+    -- luv 1.44 has none of these words: it crashes, waits for weeks or sends signal 0.
+    it("are those of luv's newest for what older ones let through", function()
+        local pipe, udp, signal = uv.new_pipe(false), uv.new_udp(), uv.new_signal()
+        for call, words in pairs {
+            [function() uv.write(pipe, {}) end] =
+                "bad argument #2 to 'write' (expected non-empty table of strings)",
+            [function() udp:try_send({}, "127.0.0.1", 9) end] =
+                "bad argument #1 to 'try_send' (expected non-empty table of strings)",
+            [function() uv.kill(uv.getpid(), "sigfoo") end] =
+                "bad argument #2 to 'kill' (Invalid Signal name)",
+            [function() signal:start("sigfoo", print) end] =
+                "bad argument #1 to 'start' (Invalid Signal name)",
+            [function() uv.fs_read(0, -1) end] = "Length must be non-negative",
+            [function() uv.spawn("true", { env = { "A=1", {} } }) end] =
+                "bad argument #2 to 'spawn' (env table entries must be strings)",
+            [function() uv.tty_set_vterm_state "x" end] =
+                "bad argument #1 to 'tty_set_vterm_state' (invalid option 'x')",
+        } do
+            assert.equal(words, fault(call))
+        end
+        uv.sleep(-1)
+        support.close_all(uv)
+    end)
+
     it("count a method's arguments without the object", function()
         local dir = assert(uv.fs_opendir("."))
         assert.equal("bad argument #1 to 'readdir' (function or callable table expected,"

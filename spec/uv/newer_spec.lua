@@ -154,6 +154,55 @@ describe("Of luv's newer functions moonlap.uv", support.with_uv(function(uv)
         uv.run()
     end)
 
+    with(51, "sets one of a file's times, or both to now", function()
+        local path = os.tmpname()
+        local function times()
+            local stat = uv.fs_stat(path)
+            return stat.atime.sec, stat.mtime.sec
+        end
+        for _, ways in ipairs {
+            { nil, nil }, { "omit", "omit" }, { uv.constants.FS_UTIME_OMIT, "omit" },
+        } do
+            assert(uv.fs_utime(path, 1000, 2000))
+            assert(uv.fs_utime(path, ways[1], ways[2]))
+            assert.same({ 1000, 2000 }, { times() })
+        end
+        assert(uv.fs_utime(path, "now", nil))
+        local atime, mtime = times()
+        assert.is_true(math.abs(atime - os.time()) < 100)
+        assert.equal(2000, mtime)
+        assert.is_nil(support.await(uv, function(callback)
+            uv.fs_lutime(path, 3000, uv.constants.FS_UTIME_NOW, callback)
+        end))
+        atime, mtime = times()
+        assert.equal(3000, atime)
+        assert.is_true(math.abs(mtime - os.time()) < 100)
+        local fd = assert(uv.fs_open(path, "r", 0))
+        assert(uv.fs_futime(fd))
+        assert.equal(3000, (times()))
+        uv.fs_close(fd)
+        os.remove(path)
+        assert.has_error(function() uv.fs_utime(path, "later") end,
+            "bad argument #2 to 'fs_utime' (invalid option 'later')")
+    end)
+
+    with(52, "takes over datagram sockets with flags, and tells fragments' size", function()
+        local fds = assert(uv.socketpair("dgram"))
+        local udp = uv.new_udp()
+        assert.has_error(function() udp:open(fds[1], "x") end,
+            "bad argument #2 to 'open' (expected integer or table)")
+        assert(udp:open(fds[1], { reuseaddr = true }))
+        udp:close()
+        uv.fs_close(fds[2])
+        assert.is_true(uv.fs_statfs("/").frsize > 0)
+        local tcp = uv.new_tcp()
+        tcp:bind("127.0.0.1", 0)
+        assert.equal(0, tcp:keepalive(true, 10, 2, 3))
+        assert.has_error(function() tcp:keepalive(true, 10, {}) end)
+        tcp:close()
+        uv.run()
+    end)
+
     with(48, "asks for priorities", function()
         assert.is_number(uv.thread_self():getpriority())
         local ok, _, name = uv.thread_setpriority(uv.thread_self(), 100)

@@ -33,7 +33,10 @@ function _M.of(position, data)
             "data must be string or table of strings, got " .. type(data))
     end
     local n, size, keep = #data, 0, {}
-    local list = many(n > 0 and n or 1)
+    if n == 0 then
+        check.argument_error(position, "expected non-empty table of strings")
+    end
+    local list = many(n)
     for i = 1, n do
         local piece = data[i]
         if type(piece) == "number" then

@@ -138,6 +138,17 @@ function _M.int(position, ...)
 end
 
 
+--- One of some words.
+-- @tparam number position
+-- @tparam table numbers by word
+-- @param ... all arguments
+-- @return what the word stands for in `numbers`
+function _M.option(position, numbers, ...)
+    local word = _M.string(position, ...)
+    return numbers[word] or _M.argument_error(position, ("invalid option '%s'"):format(word))
+end
+
+
 --- A boolean for a C `int`.
 -- @tparam number position
 -- @param ... all arguments

@@ -1,7 +1,9 @@
---- `uv.constants`: luv's 73 of the system's numbers by name.
+--- `uv.constants`: luv's 80 of the system's numbers by name, and libuv's newer ones.
 --
 -- They are Linux's, the same on every CPU that LuaJIT runs on but MIPS.
 -- @module moonlap.uv.constants
+
+local C = require "moonlap.uv.ffi"
 
 local _M = {}
 
@@ -28,6 +30,29 @@ _M.api = { constants = {
 
     UDP_IPV6ONLY = 1, UDP_PARTIAL = 2, UDP_REUSEADDR = 4, UDP_MMSG_CHUNK = 8, UDP_MMSG_FREE = 16,
     UDP_RECVMMSG = 256, TCP_IPV6ONLY = 1,
+
+    F_OK = 0, X_OK = 1, W_OK = 2, R_OK = 4,
+
+    TTY_MODE_NORMAL = 0, TTY_MODE_RAW = 1, TTY_MODE_IO = 2,
 } }
+
+-- By the minor version of the libuv that brought them.
+local SINCE = {
+    [46] = { PIPE_NO_TRUNCATE = 1 },
+    [48] = {
+        THREAD_PRIORITY_HIGHEST = 2, THREAD_PRIORITY_ABOVE_NORMAL = 1, THREAD_PRIORITY_NORMAL = 0,
+        THREAD_PRIORITY_BELOW_NORMAL = -1, THREAD_PRIORITY_LOWEST = -2,
+    },
+    [49] = { UDP_REUSEPORT = 64 },
+    [51] = { TTY_MODE_RAW_VT = 3, FS_UTIME_NOW = math.huge, FS_UTIME_OMIT = 0 / 0 },
+}
+
+for minor, numbers in pairs(SINCE) do
+    if C.uv_version() >= 0x010000 + minor * 0x100 then
+        for name, number in pairs(numbers) do
+            _M.api.constants[name] = number
+        end
+    end
+end
 
 return _M

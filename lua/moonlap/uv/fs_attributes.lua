@@ -79,36 +79,51 @@ api.fs_chmod = define("uv_fs_chmod", { check.string, check.int }, { result = don
 api.fs_fchmod = define("uv_fs_fchmod", { check.int, check.int }, { result = done })
 
 
+-- From 1.51 on libuv has a time that is now, and one that leaves a file's as it is.
+local TIMES = C.uv_version() >= 0x013300 and { now = math.huge, omit = 0 / 0 }
+
+local function file_time(position, ...)
+    local time = (select(position, ...))
+    if not TIMES or type(time) == "number" then
+        return check.number(position, ...)
+    elseif time == nil then
+        return TIMES.omit
+    end
+    return tonumber(time) or check.option(position, TIMES, ...)
+end
+
+
 --- Sets a file's times, links followed.
 -- @function fs_utime
 -- @tparam string path
--- @tparam number atime last access, seconds since 1970
--- @tparam number mtime last change, likewise
+-- @tparam[opt] number|string atime last access, seconds since 1970; from libuv 1.51 on `"now"`, or
+--   `"omit"` or nil: as it is
+-- @tparam[opt] number|string mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_utime = define("uv_fs_utime", { check.string, check.number, check.number },
-    { result = done })
+api.fs_utime = define("uv_fs_utime", { check.string, file_time, file_time }, { result = done })
 
 
 --- Sets an open file's times.
 -- @function fs_futime
 -- @tparam number fd
--- @tparam number atime last access, seconds since 1970
--- @tparam number mtime last change, likewise
+-- @tparam[opt] number|string atime last access, seconds since 1970; from libuv 1.51 on `"now"`, or
+--   `"omit"` or nil: as it is
+-- @tparam[opt] number|string mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_futime = define("uv_fs_futime", { check.int, check.number, check.number }, { result = done })
+api.fs_futime = define("uv_fs_futime", { check.int, file_time, file_time }, { result = done })
 
 
 --- Sets a link's own times.
 -- @function fs_lutime
 -- @tparam string path
--- @tparam number atime last access, seconds since 1970
--- @tparam number mtime last change, likewise
+-- @tparam[opt] number|string atime last access, seconds since 1970; from libuv 1.51 on `"now"`, or
+--   `"omit"` or nil: as it is
+-- @tparam[opt] number|string mtime last change, likewise
 -- @param[opt] callback `callback(err, success)`
 -- @treturn boolean true
-api.fs_lutime = define("uv_fs_lutime", { check.string, check.number, check.number },
-    { result = done })
+api.fs_lutime = define("uv_fs_lutime", { check.string, file_time, file_time }, { result = done })
 
 
 --- Gives a file to an owner, links followed.

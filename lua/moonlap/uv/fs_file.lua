@@ -125,6 +125,9 @@ local READ = prepare {
 function api.fs_read(...)
     local file, length = check.int(1, ...), check.number(2, ...)
     local offset, callback = offset_and_callback(...)
+    if length < 0 then
+        check.misuse "Length must be non-negative"
+    end
     local buffer = buffers.take(length) or check.misuse("Failure to allocate buffer")
     return READ.run(callback, READ, file, buffer, length, offset)
 end
@@ -206,7 +209,7 @@ api.fs_lstat = define("uv_fs_lstat", { check.string }, {
 -- @function fs_statfs
 -- @tparam string path
 -- @param[opt] callback `callback(err, statfs)`
--- @treturn table `type bsize blocks bfree bavail files ffree`
+-- @treturn table `type bsize blocks bfree bavail files ffree`, from libuv 1.52 on `frsize`
 api.fs_statfs = define("uv_fs_statfs", { check.string }, { result = fs_stat.statfs_result })
 
 

@@ -22,7 +22,9 @@ local stat_ptr = ffi.typeof [[const struct {
     struct { long sec, nsec; } atime, mtime, ctime, birthtime;
 } *]]
 local statfs_ptr = ffi.typeof
-    "const struct { int64_t type, bsize, blocks, bfree, bavail, files, ffree, spare[4]; } *"
+    "const struct { int64_t type, bsize, blocks, bfree, bavail, files, ffree, frsize, spare[3]; } *"
+
+local HAS_FRSIZE = C.uv_version() >= 0x013400
 
 local S_IFMT = 0xf000
 local KIND = {
@@ -97,7 +99,7 @@ end
 
 --- The file system's statistics in a finished request.
 -- @param req the uv_fs_t
--- @treturn table `type bsize blocks bfree bavail files ffree`
+-- @treturn table `type bsize blocks bfree bavail files ffree`, from libuv 1.52 on `frsize`
 function _M.statfs_result(req)
     local statfs = statfs_ptr(C.uv_fs_get_ptr(req))
     return {
@@ -108,6 +110,7 @@ function _M.statfs_result(req)
         bavail = tonumber(statfs.bavail),
         files = tonumber(statfs.files),
         ffree = tonumber(statfs.ffree),
+        frsize = HAS_FRSIZE and tonumber(statfs.frsize) or nil,
     }
 end
 

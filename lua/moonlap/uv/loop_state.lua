@@ -35,15 +35,13 @@ local OPTIONS = { block_signal = 0, metrics_idle_time = 1 }
 -- @tparam[opt] number|string signum for `"block_signal"`
 -- @treturn number 0, or nil, message and name of the error
 function api.loop_configure(...)
-    local name, signal = check.string(1, ...), (select(2, ...))
-    local option = OPTIONS[name]
-        or check.argument_error(1, ("invalid option '%s'"):format(name))
-    if name == "block_signal" and type(signal) ~= "string" and type(signal) ~= "number" then
+    local option, signal = check.option(1, OPTIONS, ...), (select(2, ...))
+    if option == OPTIONS.block_signal and type(signal) ~= "string" and type(signal) ~= "number" then
         check.argument_error(2, "block_signal option: expected signal as string or number")
     end
     C.uvshim_configured(q)
     return errors.result(C.uv_loop_configure(loop, option,
-        ffi.new("int", words.signal(signal))))
+        ffi.new("int", words.signal(2, ...))))
 end
 
 --- How long the loop has waited for events.

@@ -216,14 +216,14 @@ end
 
 --- An environment variable.
 -- @tparam string name
--- @tparam[opt=8192] number size bytes; `ENOBUFS` when it needs more
+-- @tparam[opt=8192] number size bytes that are tried first
 -- @treturn string
 function api.os_getenv(...)
     local name, size = check.string(1, ...), check.opt_number(2, ENV_SIZE, ...)
     if not (size >= 1 and size <= MOST_ENV_SIZE) then
         return errors.fail(errors.api.errno.EINVAL)
     end
-    return out.text_of(C.uv_os_getenv, name, size)
+    return out.text_of(C.uv_os_getenv, name, size, true)
 end
 
 

@@ -34,10 +34,16 @@ end
 -- @tparam cdata call
 -- @param subject what it is asked of: a handle's pointer, a name, a number
 -- @tparam number size room for so many bytes
+-- @tparam[opt] boolean grows is a longer text asked for again, with room for it?
 -- @treturn string; or nil, message and name of the error, which is ENOBUFS for a longer text
-function _M.text_of(call, subject, size)
+function _M.text_of(call, subject, size, grows)
     local buffer, length = chars(size), size_box(size)
-    return read_text(call(subject, buffer, length), buffer, length)
+    local code = call(subject, buffer, length)
+    if grows and code == errors.api.errno.ENOBUFS then
+        buffer = chars(length[0])
+        code = call(subject, buffer, length)
+    end
+    return read_text(code, buffer, length)
 end
 
 

@@ -217,11 +217,8 @@ local MODES = { r = READABLE, w = WRITABLE, rw = READABLE + WRITABLE, wr = READA
 -- @treturn number 0, or nil, message and name of the error
 function api.pipe_chmod(userdata, flags)
     local _, ptr = open_pipe(userdata)
-    flags = check.string(2, userdata, flags)
-    if not MODES[flags] then
-        check.argument_error(2, ("invalid option '%s'"):format(flags))
-    end
-    return errors.result(ptr and C.uv_pipe_chmod(ptr, MODES[flags]) or EBADF)
+    local mode = check.option(2, MODES, userdata, flags)
+    return errors.result(ptr and C.uv_pipe_chmod(ptr, mode) or EBADF)
 end
 
 for _, name in ipairs {

@@ -87,20 +87,17 @@ api.new_socket_poll = api.new_poll
 -- @treturn number 0, or nil, message and name of the error
 function api.poll_start(userdata, events, callback)
     local h = handle.check(userdata, class)
-    local word = events == nil and "rw" or check.string(2, userdata, events)
-    if not masks[word] then
-        check.argument_error(2, ("invalid option '%s'"):format(word))
-    end
+    local mask = events == nil and masks.rw or check.option(2, masks, userdata, events)
     check.callback(3, userdata, events, callback)
     if h.closing then
         return errors.fail(EBADF)
     end
     h.callback = callback
-    local status = C.uv_poll_start(ffi.cast(poll_ptr, h.ptr), masks[word], on_poll)
+    local status = C.uv_poll_start(ffi.cast(poll_ptr, h.ptr), mask, on_poll)
     if status < 0 then
         return errors.fail(status)
     end
-    h.mask = masks[word]
+    h.mask = mask
     return status
 end
 

@@ -93,6 +93,15 @@ local function strings(first, list, keep)
     return result
 end
 
+-- luv refuses an environment, but no arguments, that would end at a wrong value.
+local function check_env(list)
+    for i = 1, #list do
+        if not IS_TEXT[type(list[i])] then
+            check.argument_error(2, "env table entries must be strings")
+        end
+    end
+end
+
 -- How many descriptors a table stands for that may have holes.
 local function highest(list)
     local n = 0
@@ -164,6 +173,7 @@ local function read_options(file, options, keep, arguments)
     end
     local env = option(options, "env", "table", 2)
     if env then
+        check_env(env)
         c.env = strings(nil, env, keep)
     end
     local cwd = options.cwd
@@ -235,7 +245,7 @@ function api.process_kill(userdata, signum)
     if h.has_exited then -- its id may be another's
         return errors.fail(errno.ESRCH)
     end
-    return errors.result(C.uv_kill(h.pid, words.signal(signum)))
+    return errors.result(C.uv_kill(h.pid, words.signal(2, userdata, signum)))
 end
 
 --- A child's id.
@@ -250,7 +260,7 @@ end
 -- @tparam[opt="sigterm"] number|string signum 0 asks whether there is such a process
 -- @treturn number 0, or nil, message and name of the error
 function api.kill(...)
-    return errors.result(C.uv_kill(check.int(1, ...), words.signal((select(2, ...)))))
+    return errors.result(C.uv_kill(check.int(1, ...), words.signal(2, ...)))
 end
 
 --- Keeps children from inheriting what this process has inherited.

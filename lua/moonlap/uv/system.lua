@@ -147,10 +147,7 @@ local CLOCKS = { monotonic = 0, realtime = 1 }
 -- @tparam string clock `"monotonic"`, which never goes back, or `"realtime"`
 -- @treturn table `{sec, nsec}`; or nil, message and name of the error
 function api.clock_gettime(...)
-    local name = check.string(1, ...)
-    local clock = CLOCKS[name]
-        or check.argument_error(1, ("invalid option '%s'"):format(name))
-    local now = timespec64_t()
+    local clock, now = check.option(1, CLOCKS, ...), timespec64_t()
     local code = C.uv_clock_gettime(clock, now)
     if code < 0 then
         return errors.fail(code)
@@ -257,13 +254,16 @@ local INTERFACE_SIZE = 128 -- bytes for an interface's name, which IF_NAMESIZE k
 
 
 -- luv hands libuv one less than it was given; who runs on luv counts on it.
+-- luv's newest takes the system's number, older ones take one more.
+local BEFORE_FIRST = C.uv_version() >= 0x013400 and 0 or 1
+
 local function interface_index(...)
-    return (check.number(1, ...) - 1) % 0x100000000
+    return (check.number(1, ...) - BEFORE_FIRST) % 0x100000000
 end
 
 
 --- An interface's name.
--- @tparam number index one more than the system's, as in luv
+-- @tparam number index the system's; before libuv 1.52 one more than that, as in luv
 -- @treturn string such as `"eth0"`
 function api.if_indextoname(...)
     return out.text_of(C.uv_if_indextoname, interface_index(...), INTERFACE_SIZE)
@@ -271,7 +271,7 @@ end
 
 
 --- An interface, for an IPv6 scope.
--- @tparam number index one more than the system's, as in luv
+-- @tparam number index the system's; before libuv 1.52 one more than that, as in luv
 -- @treturn string on Linux its name
 function api.if_indextoiid(...)
     return out.text_of(C.uv_if_indextoiid, interface_index(...), INTERFACE_SIZE)
@@ -303,9 +303,9 @@ end
 
 
 --- Blocks this thread.
--- @tparam number msec milliseconds
+-- @tparam number msec milliseconds; below 0: none
 function api.sleep(...)
-    C.uv_sleep(check.number(1, ...) % 0x100000000)
+    C.uv_sleep(math.max(0, check.number(1, ...)) % 0x100000000)
 end
 
 

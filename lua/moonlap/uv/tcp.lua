@@ -21,6 +21,8 @@ int uv_tcp_init_ex(uv_loop_t *, uv_tcp_t *, unsigned int);
 int uv_tcp_open(uv_tcp_t *, int);
 int uv_tcp_nodelay(uv_tcp_t *, int);
 int uv_tcp_keepalive(uv_tcp_t *, int, unsigned int);
+int uv_tcp_keepalive_ex(uv_tcp_t *, int, unsigned int idle, unsigned int interval,
+    unsigned int count);
 int uv_tcp_simultaneous_accepts(uv_tcp_t *, int);
 int uv_tcp_bind(uv_tcp_t *, const struct sockaddr *, unsigned int);
 int uv_tcp_getsockname(const uv_tcp_t *, struct sockaddr *, int *);
@@ -30,6 +32,7 @@ int uv_tcp_close_reset(uv_tcp_t *, uv_close_cb);
 ]]
 
 local IPV6ONLY = 1
+local HAS_PROBES = C.uv_version() >= 0x013400
 local EBADF = errors.api.errno.EBADF
 
 local on_connect = queue.callback "connect"
@@ -115,12 +118,21 @@ end
 -- @tparam userdata tcp
 -- @tparam boolean enable
 -- @tparam[opt] number delay seconds before the first; wanted when `enable` is true
+-- @tparam[opt=1] number interval seconds between two; from libuv 1.52 on, as `count`
+-- @tparam[opt=10] number count of probes in vain that end the connection
 -- @treturn number 0, or nil, message and name of the error
-function api.tcp_keepalive(userdata, enable, delay)
+function api.tcp_keepalive(userdata, enable, delay, interval, count)
     local _, ptr = open_tcp(userdata)
     local on = check.flag(2, userdata, enable)
     local seconds = on == 1 and check.int(3, userdata, enable, delay) or 0
-    return errors.result(ptr and C.uv_tcp_keepalive(ptr, on, seconds) or EBADF)
+    if not HAS_PROBES then
+        return errors.result(ptr and C.uv_tcp_keepalive(ptr, on, seconds) or EBADF)
+    elseif on == 1 then
+        interval = check.opt_number(4, 1, userdata, enable, delay, interval)
+        count = check.opt_number(5, 10, userdata, enable, delay, interval, count)
+    end
+    return errors.result(ptr and C.uv_tcp_keepalive_ex(ptr, on, seconds, interval or 0, count or 0)
+        or EBADF)
 end
 
 --- Windows only: lets several accepts wait at once.

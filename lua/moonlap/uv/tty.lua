@@ -52,13 +52,20 @@ function api.new_tty(fd, readable)
     return userdata
 end
 
+local MODES = { normal = 0, raw = 1, io = 2, raw_vt = C.uv_version() >= 0x013300 and 3 or nil }
+local LAST_MODE = MODES.raw_vt or MODES.io
+
 --- Sets the terminal's mode.
 -- @tparam userdata tty
--- @tparam number mode 0 normal, 1 raw, 2 binary-safe I/O
+-- @tparam string|number mode `"normal"`, `"raw"`, `"io"` (binary-safe), from libuv 1.51 on
+--   `"raw_vt"`; or its number, from 0
 -- @treturn number 0, or nil, message and name of the error
 function api.tty_set_mode(userdata, mode)
     local ptr = open_tty(userdata)
-    mode = check.int(2, userdata, mode)
+    mode = tonumber(mode) or check.option(2, MODES, userdata, mode)
+    if mode < 0 or mode > LAST_MODE then
+        check.argument_error(2, "Unknown tty mode value")
+    end
     return errors.result(ptr and C.uv_tty_set_mode(ptr, mode) or EBADF)
 end
 
@@ -87,11 +94,7 @@ local STATES = { supported = 0, unsupported = 1 }
 --- Windows only: are ANSI sequences understood?
 -- @tparam string state `"supported"` or `"unsupported"`
 function api.tty_set_vterm_state(state)
-    state = check.string(1, state)
-    if not STATES[state] then
-        check.argument_error(1, ("invalid option '%s'"):format(state))
-    end
-    C.uv_tty_set_vterm_state(STATES[state])
+    C.uv_tty_set_vterm_state(check.option(1, STATES, state))
 end
 
 --- Windows only: are ANSI sequences understood?

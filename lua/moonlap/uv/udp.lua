@@ -22,6 +22,7 @@ local _M = {}
 
 ffi.cdef [[
 int uv_udp_open(uv_udp_t *, int);
+int uv_udp_open_ex(uv_udp_t *, int, unsigned int flags);
 int uv_udp_bind(uv_udp_t *, const struct sockaddr *, unsigned int);
 int uv_udp_getsockname(const uv_udp_t *, struct sockaddr *, int *);
 int uv_udp_getpeername(const uv_udp_t *, struct sockaddr *, int *);
@@ -38,7 +39,10 @@ size_t uv_udp_get_send_queue_size(const uv_udp_t *);
 size_t uv_udp_get_send_queue_count(const uv_udp_t *);
 ]]
 
-local IPV6ONLY, PARTIAL, REUSEADDR, MMSG_CHUNK, RECVMMSG = 1, 2, 4, 8, 256
+local PARTIAL, MMSG_CHUNK, RECVMMSG = 2, 8, 256
+local IPV6ONLY, REUSEADDR, LINUX_RECVERR = 1, 4, 32
+local REUSEPORT = C.uv_version() >= 0x013100 and 64 or 0
+local HAS_OPEN_EX = C.uv_version() >= 0x013400
 local max = math.max
 local errno = errors.api.errno
 local EBADF, EAGAIN = errno.EBADF, errno.EAGAIN
@@ -150,21 +154,34 @@ function api.udp_get_send_queue_count(userdata)
     return ptr and tonumber(C.uv_udp_get_send_queue_count(ptr)) or 0
 end
 
+local function reuse_bits(flags)
+    return (flags.reuseaddr and REUSEADDR or 0) + (flags.reuseport and REUSEPORT or 0)
+end
+
 --- Takes over a socket.
 -- @tparam userdata udp
 -- @tparam number fd
+-- @tparam[opt] table|number flags `{reuseaddr, reuseport}`, from libuv 1.52 on
 -- @treturn number 0, or nil, message and name of the error
-function api.udp_open(userdata, fd)
+function api.udp_open(userdata, fd, flags)
     local _, ptr = open_udp(userdata)
     fd = check.int(2, userdata, fd)
-    return errors.result(ptr and C.uv_udp_open(ptr, fd) or EBADF)
+    if not HAS_OPEN_EX then
+        return errors.result(ptr and C.uv_udp_open(ptr, fd) or EBADF)
+    elseif flags == nil or type(flags) == "table" then
+        flags = flags and reuse_bits(flags) or 0
+    elseif type(flags) ~= "number" then
+        check.argument_error(3, "expected integer or table")
+    end
+    return errors.result(ptr and C.uv_udp_open_ex(ptr, fd, flags) or EBADF)
 end
 
 --- Binds to an address.
 -- @tparam userdata udp
 -- @tparam string host IPv4 or IPv6
 -- @tparam number port 0: any that is free
--- @tparam[opt] table flags `{reuseaddr, ipv6only}`
+-- @tparam[opt] table flags `{reuseaddr, ipv6only, linux_recverr, reuseport}`, the last one from
+--   libuv 1.49 on
 -- @treturn number 0, or nil, message and name of the error
 function api.udp_bind(userdata, host, port, flags)
     local _, ptr = open_udp(userdata)
@@ -172,7 +189,8 @@ function api.udp_bind(userdata, host, port, flags)
     local sockaddr = address.parse(host, port)
     local bits = 0
     if type(flags) == "table" then
-        bits = (flags.reuseaddr and REUSEADDR or 0) + (flags.ipv6only and IPV6ONLY or 0)
+        bits = reuse_bits(flags) + (flags.ipv6only and IPV6ONLY or 0)
+            + (flags.linux_recverr and LINUX_RECVERR or 0)
     end
     return errors.result(ptr and C.uv_udp_bind(ptr, sockaddr, bits) or EBADF)
 end

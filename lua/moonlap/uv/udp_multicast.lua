@@ -24,14 +24,6 @@ local open_udp = udp_handle.open
 
 local MEMBERSHIP = { leave = 0, join = 1 }
 
-local function membership(position, ...)
-    local word = check.string(position, ...)
-    if not MEMBERSHIP[word] then
-        check.argument_error(position, ("invalid option '%s'"):format(word))
-    end
-    return MEMBERSHIP[word]
-end
-
 local function interface(position, ...)
     local name = (select(position, ...))
     if type(name) == "number" then
@@ -51,7 +43,7 @@ end
 function api.udp_set_membership(...)
     local _, ptr = open_udp((...))
     local group, interface_addr = check.string(2, ...), interface(3, ...)
-    local how = membership(4, ...)
+    local how = check.option(4, MEMBERSHIP, ...)
     return errors.result(ptr and C.uv_udp_set_membership(ptr, group, interface_addr, how) or EBADF)
 end
 
@@ -65,7 +57,7 @@ end
 function api.udp_set_source_membership(...)
     local _, ptr = open_udp((...))
     local group, interface_addr = check.string(2, ...), interface(3, ...)
-    local source_addr, how = check.string(4, ...), membership(5, ...)
+    local source_addr, how = check.string(4, ...), check.option(5, MEMBERSHIP, ...)
     return errors.result(ptr
         and C.uv_udp_set_source_membership(ptr, group, interface_addr, source_addr, how) or EBADF)
 end

@@ -1,6 +1,7 @@
 --- The words that luv takes and gives for numbers: `"inet"`, `"stream"`, `"sigterm"`, `"tcp"`.
 -- @module moonlap.uv.words
 local ffi = require "ffi"
+local check = require "moonlap.uv.check"
 local numbers = require("moonlap.uv.constants").api.constants
 
 local _M = {}
@@ -85,11 +86,14 @@ end
 
 
 --- A signal as luv takes it: a number or a word; SIGTERM when it is neither.
--- @param value
--- @treturn number 0 for a word that is no signal
-function _M.signal(value)
+-- @tparam number position
+-- @param ... all arguments
+-- @treturn number
+function _M.signal(position, ...)
+    local value = (select(position, ...))
     if type(value) == "string" then
-        return tonumber(value) or _M.signal_number[value] or 0
+        return tonumber(value) or _M.signal_number[value]
+            or check.argument_error(position, "Invalid Signal name")
     end
     return type(value) == "number" and value or numbers.SIGTERM
 end
