@@ -63,4 +63,42 @@ describe("Datagrams of moonlap.uv", support.with_uv(function()
         end
         assert.equal(theirs.stdout, ours.stdout)
     end)
+
+    it("wait for a handle that stops, and come when it starts again", function()
+        local got = child.answer [[
+            local uv = require "moonlap.uv"
+            local a, b, seen = uv.new_udp(), uv.new_udp(), {}
+            a:bind("127.0.0.1", 0)
+            b:bind("127.0.0.1", 0)
+            local function on(err, data, from)
+                assert(not err, err)
+                if not data then return end
+                assert(from.port == a:getsockname().port)
+                seen[#seen + 1] = data
+                if data == "2" or data == "4" then
+                    b:recv_stop()
+                    b:recv_start(on) -- at once, in its own callback
+                elseif data == "3" then
+                    b:recv_stop()
+                    local timer = uv.new_timer()
+                    timer:start(1, 0, function()
+                        timer:close()
+                        seen[#seen + 1] = "again"
+                        b:recv_start(on)
+                    end)
+                elseif data == "6" then -- the last ones are nobody's
+                    a:close()
+                    b:recv_stop()
+                    b:close()
+                end
+            end
+            b:recv_start(on)
+            for i = 1, 8 do
+                a:try_send(i == 5 and "" or tostring(i), "127.0.0.1", b:getsockname().port)
+            end
+            uv.run()
+            answer(seen)
+        ]]
+        assert.same({ "1", "2", "3", "again", "4", "", "6" }, got)
+    end)
 end))

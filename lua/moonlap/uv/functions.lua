@@ -102,5 +102,6 @@ return {
 
     address = "", barrier = "", buffers = "", closing = "", due = "", fs_request = "",
     fs_stat = "", handle = "", loop = "", message = "", out = "", path_watcher = "", pending = "",
-    spin = "", timer_records = "", udp_handle = "", userdata = "", words = "", worker = "",
+    spin = "", stash = "", timer_records = "", udp_handle = "", userdata = "", words = "",
+    worker = "",
 }

@@ -7,11 +7,10 @@
 local ffi = require "ffi"
 local C = require "moonlap.uv.ffi"
 local check = require "moonlap.uv.check"
-local dispatch = require "moonlap.uv.dispatch"
 local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local queue = require "moonlap.uv.queue"
-local work = require("moonlap.uv.loop").work
+local stash = require "moonlap.uv.stash"
 local stream = require "moonlap.uv.stream"
 
 local _M = {}
@@ -56,63 +55,14 @@ function _M.deliver_pointer(h, result, data)
     return end_call(h, result)
 end
 
-local function keep(h, result, data)
-    local stash = h.stash
-    if not stash then
-        stash = { first = 1, n = 0, deliver = false }
-        h.stash = stash
-    end
-    stash.n = stash.n + 1
-    stash[stash.n] = { result = result, data = result > 0 and str(data, result) }
-end
-
 queue.on[queue.KIND.read] = function(id, result, _, data)
     local h = by_id[id]
     local deliver = h.deliver
     if deliver then
         return deliver(h, result, data())
     elseif not h.closing then
-        keep(h, result, data())
+        stash.keep(h, result, result > 0 and str(data(), result))
     end
-end
-
--- Streams that read again and have something stashed.
-local stashed, n_stashed, stashed_at = {}, 0, 0
-
---- Delivers what was stashed to the streams that read again.
-function _M.deliver_stashed()
-    while stashed_at < n_stashed do
-        local h = stashed[stashed_at + 1]
-        local stash = h.stash
-        while stash and stash.deliver do
-            local item, deliver = stash[stash.first], stash.deliver -- the stack holds the bytes
-            stash[stash.first] = nil
-            stash.first = stash.first + 1
-            if stash.first > stash.n then
-                h.stash, h.deliver = false, deliver
-            end
-            dispatch.call(deliver(h, item.result, item.data))
-            stash = h.stash
-        end
-        stashed_at = stashed_at + 1
-        stashed[stashed_at] = nil
-        h.is_stashed = false
-    end
-    n_stashed, stashed_at, work.stashed = 0, 0, 0
-end
-
-jit.off(_M.deliver_stashed)
-
-local function start_from_stash(h, deliver)
-    local stash = h.stash
-    stash.deliver = deliver
-    if not h.is_stashed then
-        h.is_stashed = true
-        n_stashed = n_stashed + 1
-        stashed[n_stashed], work.stashed = h, n_stashed
-    end
-    -- After EOF or an error there is nothing more to read.
-    return stash[stash.n].result > 0 and C.uv_read_start(h.stream, on_alloc, on_read) or 0
 end
 
 --- Starts to read: `uv.read_start` with another way to call back.
@@ -126,7 +76,9 @@ function _M.start(userdata, callback, deliver)
     end
     h.read_callback = callback
     if h.stash then
-        return errors.result(start_from_stash(h, deliver))
+        -- After EOF or an error there is nothing more to read.
+        local last = stash.start(h, deliver)
+        return errors.result(last > 0 and C.uv_read_start(h.stream, on_alloc, on_read) or 0)
     end
     local status = C.uv_read_start(pointer(h), on_alloc, on_read)
     if status == 0 or h.deliver then
@@ -152,10 +104,7 @@ end
 -- @treturn number 0
 function api.read_stop(userdata)
     local h = check_stream(userdata)
-    h.deliver = false
-    if h.stash then
-        h.stash.deliver = false
-    end
+    stash.stop(h)
     if h.stream and not h.closed then
         return errors.result(C.uv_read_stop(h.stream))
     end

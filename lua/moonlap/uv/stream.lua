@@ -12,6 +12,7 @@ local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
+local stash = require "moonlap.uv.stash"
 
 local _M = {}
 
@@ -129,10 +130,8 @@ function _M.hooks(init)
         init = init,
         last_calls = pending.last_calls,
         stop = function(h)
-            h.deliver, h.read_callback = false, false
-            if h.stash then
-                h.stash = false
-            end
+            stash.forget(h)
+            h.read_callback = false
             if h.accepted then
                 h.connection_callback = false
                 close_unaccepted(h)

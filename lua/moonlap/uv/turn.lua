@@ -20,9 +20,9 @@ local handle = require "moonlap.uv.handle"
 local loop = require "moonlap.uv.loop"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
-local reading = require "moonlap.uv.reading"
 local req = require "moonlap.uv.req"
 local spin = require "moonlap.uv.spin"
+local stash = require "moonlap.uv.stash"
 local timer = require "moonlap.uv.timer"
 local watcher = require "moonlap.uv.watcher"
 
@@ -351,7 +351,7 @@ local function turns()
         if step == 6 then
             repeat
                 if work.stashed > 0 then
-                    reading.deliver_stashed()
+                    stash.deliver()
                 end
                 drain_all()
                 polls = 1

@@ -14,6 +14,7 @@ local errors = require "moonlap.uv.errors"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
+local stash = require "moonlap.uv.stash"
 local req = require "moonlap.uv.req"
 local udp_handle = require "moonlap.uv.udp_handle"
 local udp_multicast = require "moonlap.uv.udp_multicast"
@@ -75,26 +76,31 @@ end
 
 queue.on[queue.KIND.recv_none] = function(id, _, extra)
     local h = handle.by_id[id]
-    if not h.closing and h.receiving then
+    if h.deliver then
         return h.callback, nil, nil, nil, flags_of(extra)
     end
 end
 
-queue.on[queue.KIND.recv] = function(id, result, extra, data)
-    local h = handle.by_id[id]
-    if h.closing or not h.receiving then
-        return -- datagrams may get lost, and these come too late
-    end
-    local flags, received = flags_of(extra), data()
-    if received == nil then
-        return h.callback, errors.status(result), nil, nil, flags
-    end
-    local datagram = ffi.cast(datagram_ptr, received)
-    return h.callback, nil, ffi.string(datagram.base, result), address.describe(datagram.address),
-        flags
+-- A datagram that was kept while the handle was stopped.
+local function deliver_kept(h, result, datagram)
+    return h.callback, errors.status(result), datagram.bytes, datagram.from, datagram.flags
 end
 
-local new_record = handle.c_record_maker "receiving = false, done = false, udp = false"
+queue.on[queue.KIND.recv] = function(id, result, extra, data)
+    local h = handle.by_id[id]
+    local flags, received, bytes, from = flags_of(extra), data(), nil, nil
+    if received ~= nil then
+        local datagram = ffi.cast(datagram_ptr, received)
+        bytes, from = ffi.string(datagram.base, result), address.describe(datagram.address)
+    end
+    if h.deliver then
+        return h.callback, errors.status(result), bytes, from, flags
+    elseif not h.closing then
+        stash.keep(h, result, { bytes = bytes, from = from, flags = flags })
+    end
+end
+
+local new_record = handle.c_record_maker "deliver = false, done = false, udp = false"
 
 local api = {}
 _M.api = api
@@ -368,16 +374,20 @@ function api.udp_recv_start(userdata, callback)
     if status < 0 then
         return errors.fail(status)
     end
-    h.receiving = true
+    if h.stash then
+        stash.start(h, deliver_kept)
+    else
+        h.deliver = deliver_kept
+    end
     return status
 end
 
---- Stops receiving.
+--- Stops receiving; what has come by then comes with the next start.
 -- @tparam userdata udp
 -- @treturn number 0
 function api.udp_recv_stop(userdata)
     local h, ptr = open_udp(userdata)
-    h.receiving = false
+    stash.stop(h)
     return ptr and errors.result(C.uv_udp_recv_stop(ptr)) or 0
 end
 

@@ -6,6 +6,7 @@ local C = require "moonlap.uv.ffi"
 local handle = require "moonlap.uv.handle"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
+local stash = require "moonlap.uv.stash"
 
 local _M = {}
 
@@ -35,7 +36,9 @@ local init = _M.init
 --- What a UDP handle can do, by name.
 _M.methods = {}
 
-local class = handle.class("udp", _M.methods, { init = init, last_calls = pending.last_calls })
+local class = handle.class("udp", _M.methods, {
+    init = init, last_calls = pending.last_calls, stop = stash.forget,
+})
 
 --- The class of UDP handles.
 _M.class = class
