@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -89,6 +90,9 @@ func sampled(luajit, program string, seconds float64) (at, shown score, err erro
 		m, ok := maps[t]
 		if !ok {
 			read, err := jit.Read(s.Process, t.address)
+			if errors.Is(err, jit.ErrTrace) || err == nil && read.Address != t.from {
+				continue // LuaJIT has dropped it
+			}
 			if err != nil {
 				return at, shown, err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -51,6 +52,10 @@ func vectors(luajit, folder, program string) error {
 	var all []vector
 	for _, t := range s.traces {
 		v, err := s.vector(fmt.Sprintf("%s %d", name, t.number), t)
+		if errors.Is(err, jit.ErrTrace) { // LuaJIT drops single traces, too, and does not tell
+			log.Printf("%v: left out", err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -80,6 +85,9 @@ func (s *subject) vector(name string, t *trace) (vector, error) {
 	read, err := jit.Read(saved, t.address)
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	if read.Address != t.from {
+		return v, fmt.Errorf("%s: %w: another one has taken its place", name, jit.ErrTrace)
 	}
 	jit.NewMap(read, saved, 0)
 	for _, c := range read.Constants { // more than is asked for today
