@@ -58,11 +58,13 @@ func (w *walker) arithmetic(ins uint32, op int) value {
 
 // overloaded notes that an instruction may have looked for a metamethod, or worked on C data: then it may have emitted anything.
 func (w *walker) overloaded(calls bool, all ...value) {
-	const cdata, userdata = 10, 12
 	for _, v := range all {
-		if i, ok := w.t.At(v.ref); ok && v.ref != 0 && i.kind() >= cdata && i.kind() <= userdata {
+		i, ok := w.t.At(v.ref)
+		if v.cdata {
 			w.steps[len(w.steps)-1].may, w.may = everything, everything
-			w.steps[len(w.steps)-1].into = calls && i.kind() != cdata
+		} else if ok && v.ref != 0 && i.kind() >= typeCData && i.kind() <= typeUserdata {
+			w.steps[len(w.steps)-1].may, w.may = everything, everything
+			w.steps[len(w.steps)-1].into = calls && i.kind() != typeCData
 			if calls {
 				w.overload = overload{object: v, arguments: all}
 			}

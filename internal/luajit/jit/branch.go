@@ -110,7 +110,7 @@ func (w *walker) loopStart(from int) {
 				w.slots[from+3] = w.slots[slot]
 			}
 		case i.guard() && (i.Op == LE || i.Op == GE || i.Op == LT || i.Op == GT) && w.known[i.Op1] == 0 && i.Op1 < w.cursor && i.Op1 > Bias:
-		case i.Op == ADDOV || i.Op == CONV:
+		case i.Op == ADDOV || i.Op == CONV || i.Op == USE:
 		default:
 			return
 		}

@@ -121,7 +121,7 @@ var (
 	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, UGE, ULT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, MUL, BSHL, BAND, TOBIT))
 	set2       = gotten.and(ops(NEWREF, ASTORE, HSTORE, FSTORE, XSTORE, TBAR, CALLL, CALLS, CARG, OBAR, XBAR))
 	upvalue    = operands.and(ops(UREFO, UREFC, ULOAD, USTORE, OBAR, EQ, FLOAD, SUB, ULT, UGT, ADD, UGE, HIOP))
-	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE))
+	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE, USE))
 	joined     = operands.and(ops(BUFHDR, BUFPUT, BUFSTR, TOSTR, CALLL, CALLN, CALLA, CARG, SNEW, TMPREF))
 	computed   = ops(BNOT, BSWAP, BAND, BOR, BXOR, BSHL, BSHR, BSAR, BROL, BROR, FPMATH, MIN, MAX, ABS, POW, LDEXP, TOSTR, STRTO, SNEW)
 	// helpers are what is emitted for the operands of what the instruction is about.

@@ -12,6 +12,13 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 	}
 	called := w.read(bcA(ins))
 	arguments := w.arguments(ins)
+	if function := w.callable(called); function != 0 && arguments != nil { // which gets the object as its first argument
+		arguments = append([]value{called}, arguments...)
+		for i, v := range arguments {
+			w.slots[a+2+i] = v
+		}
+		called = value{bits: function, object: true}
+	}
 	from := w.cursor
 	next := w.callee(called, a, pc, tail)
 	if next != nil && next.proto.Vararg && arguments == nil && next.base == a+2 { // how many arguments it has is not known
@@ -22,7 +29,7 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 	if next == nil {
 		result, ok := w.typeOf(called, arguments)
 		if !ok {
-			result = w.builtin(arguments, from)
+			result = w.boxed(w.builtin(arguments, from))
 		}
 		w.forget(a)
 		w.slots[a] = result
@@ -231,9 +238,8 @@ func (w *walker) builtin(arguments []value, from Ref) value {
 
 // foreign reports that a call is one of C, through FFI.
 func (w *walker) foreign(called value) bool {
-	const cdata = 10
 	if i, ok := w.t.At(called.ref); ok && called.ref != 0 {
-		return i.kind() == cdata
+		return i.kind() == typeCData
 	}
 	limit := w.limit()
 	for r := w.cursor; r < limit; r++ {
@@ -345,8 +351,11 @@ func (w *walker) leave(results []value) (uint64, bool) {
 	w.in = called.caller
 	n := w.in.proto.index(called.call)
 	a := w.in.base + bcA(w.in.proto.Code[n])
+	if bcOp(w.in.proto.Code[n]) <= bcISNEP {
+		return w.compared(called.call, results)
+	}
 	if called.protected {
-		results = append([]value{{}}, results...)
+		results = append([]value{{truth: typeTrue}}, results...)
 	}
 	for i, v := range results {
 		w.slots[a+i] = v

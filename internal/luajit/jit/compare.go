@@ -18,6 +18,9 @@ func (w *walker) compare(ins uint32, n int) (uint64, bool) {
 	if n+1 >= len(p.Code) {
 		return 0, false
 	}
+	if w.overloadedComparison(left, right, op) {
+		return w.in.proto.First + 4, len(w.in.proto.Code) > 1
+	}
 	wanted := ops(EQ, NE)
 	if op < bcISEQV {
 		wanted = ops(LT, GE, LE, GT, ULT, UGE, ULE, UGT)
@@ -195,6 +198,10 @@ func (w *walker) kindOf(v value) (kind uint8, ok bool) {
 		return c.kind(), true
 	}
 	switch {
+	case v.cdata:
+		return typeCData, true
+	case v.truth != 0:
+		return v.truth, true
 	case v.number:
 		return typeNum, true
 	case v.object && w.texts[v.bits]:

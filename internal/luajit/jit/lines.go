@@ -184,7 +184,7 @@ func (w *walker) candidates(r Ref) (s stepSet) {
 	low = min(low, w.last())
 	high = max(high, low)
 	op := w.t.IR[r-Bias].Op
-	if user != 0 && w.known[user] == high && w.steps[high].may != everything && w.steps[high].may.has(op) && helpers.has(op) && w.uses(user, r) {
+	if user != 0 && w.known[user] == high && w.steps[high].may != everything && w.steps[high].may.has(op) && helpers.has(op) && w.uses(user, r, w.steps[high].may) {
 		return stepSet{high}
 	}
 	if internal.has(op) {
@@ -245,8 +245,8 @@ func (w *walker) finish() {
 	}
 }
 
-// uses reports whether an instruction has another for an operand, directly or through what was emitted between them.
-func (w *walker) uses(user, r Ref) bool {
+// uses reports whether an instruction has another for an operand, directly or through what was emitted between them for the same step.
+func (w *walker) uses(user, r Ref, may opSet) bool {
 	seen := map[Ref]bool{}
 	for next := []Ref{user}; len(next) > 0; {
 		at := next[0]
@@ -259,7 +259,7 @@ func (w *walker) uses(user, r Ref) bool {
 			if seen[operand] = true; operand == r {
 				return true
 			}
-			if _, known := w.known[operand]; !known {
+			if _, known := w.known[operand]; !known && may.has(w.t.IR[operand-Bias].Op) {
 				next = append(next, operand)
 			}
 		}

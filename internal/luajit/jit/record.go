@@ -56,19 +56,22 @@ func (w *walker) plain(ins uint32, op int) {
 		set(w.numberOf(bcD(ins)))
 	case op == bcKSTR || op == bcKCDATA:
 		v := w.object(bcD(ins))
-		w.texts[v.bits] = op == bcKSTR
+		w.texts[v.bits], v.cdata = op == bcKSTR, op == bcKCDATA
 		set(v)
 	case op == bcKNIL:
 		for s := bcA(ins); s <= bcD(ins); s++ {
 			w.slots[w.in.base+s] = value{}
 		}
-	case op == bcNOT, op == bcKPRI, op == bcISTYPE, op == bcISNUM:
-		if op == bcNOT {
-			w.read(bcD(ins))
-		}
+	case op == bcNOT:
+		set(w.not(w.read(bcD(ins))))
+	case op == bcKPRI && bcD(ins) > typeNil:
+		set(value{truth: byte(bcD(ins))})
+	case op == bcKPRI, op == bcISTYPE, op == bcISNUM:
 		set(value{})
 	case op == bcUNM:
-		set(w.find(ops(NEG, SUB), w.read(bcD(ins)), value{}))
+		v := w.read(bcD(ins))
+		w.overloaded(true, v)
+		set(w.boxed(w.find(ops(NEG, SUB), v, value{})))
 	case op == bcLEN:
 		v := w.read(bcD(ins))
 		if i, ok := w.t.At(v.ref); ok && i.kind() != typeTab {
@@ -87,7 +90,7 @@ func (w *walker) plain(ins uint32, op int) {
 		}
 		set(length)
 	case op >= bcADDVN && op <= bcPOW:
-		set(w.arithmetic(ins, op))
+		set(w.boxed(w.arithmetic(ins, op)))
 	case op == bcCAT:
 		for s := bcB(ins); s <= bcC(ins); s++ {
 			w.read(s)
@@ -125,6 +128,18 @@ func (w *walker) plain(ins uint32, op int) {
 		}
 		w.put(w.read(bcB(ins)), key, w.read(bcA(ins)))
 	}
+}
+
+// not is what a value is not: false or true, where its type is known.
+func (w *walker) not(v value) value {
+	kind, ok := w.kindOf(v)
+	switch {
+	case !ok:
+		return value{}
+	case kind > typeFalse:
+		return value{truth: typeFalse}
+	}
+	return value{truth: typeTrue}
 }
 
 func number(n float64) value { return value{bits: math.Float64bits(n), number: true} }
@@ -219,7 +234,15 @@ func (w *walker) is(r Ref, v value) int {
 		}
 		return other
 	case v.object && constant:
-		if c.Value&pointerMask == v.bits&pointerMask {
+		switch {
+		case c.Value&pointerMask == v.bits&pointerMask:
+			return same
+		case v.cdata && c.Op != KGC:
+			return unsure
+		}
+		return other
+	case v.truth != 0 || v.absent:
+		if constant && c.Op == KPRI && c.kind() == v.truth {
 			return same
 		}
 		return other
@@ -233,7 +256,10 @@ func (w *walker) is(r Ref, v value) int {
 		return w.is(i.Op1, v)
 	}
 	if v.ref > Bias && r > Bias { // it was folded, or narrowed to an integer
-		if i, ok := w.t.At(v.ref); ok && i.Op == CONV && i.Op1 == r {
+		if i, ok := w.t.At(v.ref); ok && (i.Op == CONV && i.Op1 == r || i.Op == CNEWI && i.Op2 == r) {
+			return same
+		}
+		if i, ok := w.t.At(r); ok && i.Op == FLOAD && i.Op1 == v.ref && w.t.IR[v.ref-Bias].kind() == typeCData { // its number
 			return same
 		}
 		root, plus := w.sum(r)
@@ -320,6 +346,15 @@ func (w *walker) findBy(wanted opSet, evidence func(Instruction) int) value {
 		return v
 	}
 	return w.findOld(wanted, evidence)
+}
+
+// boxed is the C data that a new number was put into at once; or that number.
+func (w *walker) boxed(v value) value {
+	if i, ok := w.t.At(v.ref + 1); ok && v.ref > Bias && v.ref+1 == w.cursor && w.cursor < w.limit() && i.Op == CNEWI && i.Op2 == v.ref {
+		w.anchor(w.cursor)
+		return value{ref: v.ref + 1}
+	}
+	return v
 }
 
 // findNew looks among those that the current step can have emitted.

@@ -14,6 +14,7 @@ var (
 	arithmetic = set(x86asm.ADD, x86asm.SUB, x86asm.LEA, x86asm.ADDSD, x86asm.SUBSD, x86asm.ADDSS, x86asm.SUBSS, x86asm.INC, x86asm.DEC)
 	compares   = set(x86asm.CMP, x86asm.TEST, x86asm.UCOMISD, x86asm.UCOMISS)
 	loads      = set(x86asm.MOV, x86asm.MOVSD_XMM, x86asm.MOVSS, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.CVTTSD2SI, x86asm.CVTSI2SD, 0)
+	tests      = set(x86asm.CMP, x86asm.MOV, x86asm.MOVSD_XMM, 0)
 	untags     = set(x86asm.CMP, x86asm.ROR, x86asm.SAR, x86asm.SHR, x86asm.SHL, x86asm.CVTTSD2SI, x86asm.CVTSI2SD, x86asm.UCOMISD, x86asm.XORPS)
 	tags       = set(x86asm.OR, x86asm.SHL, x86asm.CVTSI2SD, x86asm.BTS, x86asm.XOR, x86asm.SHR)
 	converts   = set(x86asm.CVTSI2SD, x86asm.CVTSI2SS, x86asm.CVTTSD2SI, x86asm.CVTTSS2SI, x86asm.CVTSD2SS, x86asm.CVTSS2SD, x86asm.MOVSXD,
@@ -72,6 +73,9 @@ func shapeOf(i Instruction) shape {
 	case TMPREF:
 		return shape{main: set(x86asm.LEA), other: tags}
 	case ALOAD, HLOAD, ULOAD, VLOAD, SLOAD:
+		if i.Reg&noReg != 0 && i.guard() { // the type is tested, and the value fused into what uses it
+			return shape{main: tests, other: untags}
+		}
 		return shape{main: loads, other: untags}
 	case FLOAD, XLOAD:
 		return shape{main: loads, other: set(x86asm.SHL, x86asm.SHR, x86asm.XOR)}

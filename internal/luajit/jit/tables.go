@@ -186,10 +186,10 @@ func (w *walker) upvalue(n int) value {
 		return v
 	}
 	tagged := w.source.Upvalue(w.in.function, n)
-	const shift, text, userdata, numbers = 47, -5, -13, -14 // of a value's tag
+	const shift, text, cdata, userdata, numbers = 47, -5, -11, -13, -14 // of a value's tag
 	switch tag := int64(tagged) >> shift; {
 	case tag <= text && tag >= userdata:
-		return value{bits: tagged & pointerMask, object: true}
+		return value{bits: tagged & pointerMask, object: true, cdata: tag == cdata}
 	case tag >= 0 || tag < numbers:
 		return value{bits: tagged, number: true}
 	}

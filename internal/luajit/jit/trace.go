@@ -45,17 +45,20 @@ type Instruction struct {
 
 // Types of instructions, and a flag.
 const (
-	typeMask  = 0x1f
-	typeNil   = 0
-	typeFalse = 1
-	typeStr   = 4
-	typeFunc  = 8
-	typeTab   = 11
-	typeNum   = 14
-	typeGuard = 0x80
-	noReg     = 0x80
-	regSink   = 0x7e | noReg
-	regSunk   = 0x7d | noReg
+	typeMask     = 0x1f
+	typeNil      = 0
+	typeFalse    = 1
+	typeTrue     = 2
+	typeStr      = 4
+	typeFunc     = 8
+	typeCData    = 10
+	typeTab      = 11
+	typeUserdata = 12
+	typeNum      = 14
+	typeGuard    = 0x80
+	noReg        = 0x80
+	regSink      = 0x7e | noReg
+	regSunk      = 0x7d | noReg
 )
 
 func (i Instruction) guard() bool { return i.Type&typeGuard != 0 }

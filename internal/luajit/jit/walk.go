@@ -44,6 +44,8 @@ type value struct {
 	number bool // bits are those of a number
 	object bool // bits are the address of an object
 	absent bool // it is nil: the key is not there
+	truth  byte // it is false or true: the type
+	cdata  bool // of an object: it is C data, whose number may stand for it
 	since  Ref  // of one that is unknown: what computes it comes from here on
 	// among are what it may be as well: arguments of a function that may return them.
 	among [mostArguments]Ref
@@ -52,7 +54,9 @@ type value struct {
 // mostArguments bounds the arguments of built-in functions that are known.
 const mostArguments = 6
 
-func (v value) known() bool { return v.ref != 0 || v.number || v.object || v.absent }
+func (v value) known() bool {
+	return v.ref != 0 || v.number || v.object || v.absent || v.truth != 0
+}
 
 // A walker goes the way that the recorder went, as far as it can be told.
 type walker struct {
@@ -140,9 +144,10 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 		switch op := bcOp(ins); {
 		case op >= bcFORL && op <= bcJFORL, op >= bcITERL && op <= bcJITERL, op == bcITERN:
 			w.begin(start)
-			w.steps[0].may = emits(op)
-			w.may = w.may.and(emits(op))
+			w.steps[0].may = none // the end of a loop over an iterator emits nothing: its call has it
 			if op <= bcJFORL {
+				w.steps[0].may = emits(op)
+				w.may = w.may.and(emits(op))
 				w.loopStart(w.in.base + bcA(ins))
 			}
 		}

@@ -30,6 +30,7 @@ func main() {
 	log.SetFlags(0)
 	luajit := flag.String("luajit", "", "the patched `program` that build makes")
 	seconds := flag.Float64("seconds", 2, "of CPU time that each program runs for samples")
+	verbose := flag.Bool("v", false, "print what samples had another line than the true one")
 	flag.Usage = func() {
 		log.Println("usage: oracle -luajit PATH vectors DIR PROGRAM… | samples PROGRAM…")
 		flag.PrintDefaults()
@@ -48,7 +49,7 @@ func main() {
 			}
 		}
 	case args[0] == "samples":
-		err = samples(*luajit, args[1:], *seconds)
+		err = samples(*luajit, args[1:], *seconds, *verbose)
 	default:
 		err = fmt.Errorf("%s: vectors or samples?", args[0])
 	}

@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,15 +52,20 @@ func (s score) String() string {
 // samples compares the line of each sample with the true one: of the instruction at which the clock found the program, as the alignment
 // knows it, and of the instruction before, whose time that is (jit.Map.Sampled), as a profile shows it. So an error of the alignment is
 // one thing, and what a clock cannot tell is another.
-func samples(luajit string, programs []string, seconds float64) error {
+func samples(luajit string, programs []string, seconds float64, verbose bool) error {
 	fmt.Println("| program | samples | line of the sampled instruction right | ranges | hold it | none | samples | line shown right | ranges | hold it | none |")
 	fmt.Println("|" + strings.Repeat(" --- |", 11))
 	var at, shown score
 	for _, program := range programs {
-		a, b, err := sampled(luajit, program, seconds)
+		var missed misses
+		if verbose {
+			missed = misses{}
+		}
+		a, b, err := sampled(luajit, program, seconds, missed)
 		if err != nil {
 			return err
 		}
+		missed.print()
 		fmt.Printf("| %s | %v | %v |\n", strings.TrimSuffix(filepath.Base(program), ".lua"), a, b)
 		at.sum(a)
 		shown.sum(b)
@@ -66,7 +74,30 @@ func samples(luajit string, programs []string, seconds float64) error {
 	return nil
 }
 
-func sampled(luajit, program string, seconds float64) (at, shown score, err error) {
+// misses counts what was shown that is not the true line alone, where that is wanted.
+type misses map[string]int
+
+func (m misses) add(t *trace, machine uint64, first, last, truth int) {
+	if m == nil || first == truth && last <= first {
+		return
+	}
+	ref := -1
+	if p, ok := t.at(machine - 1); ok {
+		ref = p.Ref
+	}
+	m[fmt.Sprintf("trace %d, %04d: line %d to %d, truly %d", t.number, ref, first, last, truth)]++
+}
+
+// print prints the most frequent ones.
+func (m misses) print() {
+	const most = 20
+	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[b] - m[a] })
+	for _, key := range keys[:min(most, len(keys))] {
+		log.Printf("  %d × %s", m[key], key)
+	}
+}
+
+func sampled(luajit, program string, seconds float64, missed misses) (at, shown score, err error) {
 	var data string
 	s, err := run(luajit, program, seconds, func(pid int, folder string) (func() error, error) { return record(pid, folder, &data) })
 	if err != nil {
@@ -118,6 +149,7 @@ func sampled(luajit, program string, seconds float64) (at, shown score, err erro
 				shown.add(0, 0, 0)
 			} else {
 				shown.add(frames[0].Line, frames[0].LastLine, innermost(truth, len(frames)))
+				missed.add(t, machine, frames[0].Line, frames[0].LastLine, innermost(truth, len(frames)))
 			}
 		}
 	}
