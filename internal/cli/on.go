@@ -175,8 +175,13 @@ func newHostWatcher(sys Sys, list []fleet.Host, out string) (*hostWatcher, error
 		}
 		out = filepath.Join(w.folder, "record.jsonl")
 	}
+	taken := map[string]bool{}
 	for _, h := range list {
 		path := recordOf(out, h.Name)
+		for n := 2; taken[path]; n++ { // a:b and a_b
+			path = recordOf(out, fmt.Sprintf("%s-%d", h.Name, n))
+		}
+		taken[path] = true
 		f, err := files.Create(path, files.Shared)
 		if err != nil {
 			w.close()

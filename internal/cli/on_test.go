@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/moonlap/moonlap/internal/fleet"
 )
 
 // haveSSHD reports whether there is an ssh server to start. With MOONLAP_TEST_REQUIRE_ALL set there must be.
@@ -194,6 +196,26 @@ PartitionName=urgent Nodes=NODES MaxTime=10 PriorityTier=9 State=UP
 		time.Sleep(100 * time.Millisecond)
 	}
 	ts.Fatalf("the cluster does not become idle; see %s", folder)
+}
+
+// TestRecordOfEach: hosts whose names become the same name of a file have records of their own.
+func TestRecordOfEach(t *testing.T) {
+	list, err := fleet.Hosts("ssh:a:b,a_b,a/b,a_b-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newHostWatcher(RealSys(), list, filepath.Join(t.TempDir(), "today.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	var names []string
+	for _, h := range w.hosts {
+		names = append(names, filepath.Base(h.path))
+	}
+	if want := []string{"today.a_b.jsonl", "today.a_b-2.jsonl", "today.a_b-3.jsonl", "today.a_b-2-2.jsonl"}; !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
 }
 
 func TestHostNames(t *testing.T) {

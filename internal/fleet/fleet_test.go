@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,10 +74,53 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestScript: ssh puts the script between single quotes.
+// TestScript: ssh puts the script between single quotes, and hands it to the user's shell, which may be csh.
 func TestScript(t *testing.T) {
-	if strings.Contains(script(1, Silence), "'") {
-		t.Error("the script has a single quote")
+	if strings.ContainsAny(script(1, 1, Silence), "'!\n") {
+		t.Error("the script has what some shell minds")
+	}
+}
+
+// TestFolder: where the folder for temporary files runs no programs, is full or is none, another one serves; where none does, each is named.
+func TestFolder(t *testing.T) {
+	var program bytes.Buffer
+	zip := gzip.NewWriter(&program)
+	io.WriteString(zip, "#!/bin/sh\necho served in $2\n")
+	zip.Close()
+	missing := filepath.Join(t.TempDir(), "missing")
+	tests := map[string]struct{ tmp, before, want string }{
+		"as it should be": {t.TempDir(), "", "served in $TMPDIR/"},
+		"missing":         {missing, "", "served in /"},
+		"noexec":          {t.TempDir(), "mount -t tmpfs -o noexec none $TMPDIR; ", "served in /"},
+		"read-only":       {t.TempDir(), "mount -t tmpfs -o ro none $TMPDIR; ", "served in /"},
+		"full":            {t.TempDir(), "mount -t tmpfs -o size=16k none $TMPDIR; ", "served in /"},
+		"no df":           {t.TempDir(), "df() { return 127; }; ", "served in $TMPDIR/"},
+		"none":            {missing, "mktemp() { return 1; }; ", "no folder here takes the program; $TMPDIR cannot be written; /tmp cannot be written; /var/tmp cannot"},
+		"none has room":   {t.TempDir(), "df() { echo; echo a 9 9 3 9 b; }; ", "no folder here takes the program; $TMPDIR has no room for 64 kB; /tmp has no room"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(test.before, "mount") && (os.Getuid() != 0 || exec.Command("unshare", "-m", "true").Run() != nil) {
+				t.Skip("it takes root, and namespaces of mounts")
+			}
+			cmd := exec.Command("sh", "-c", test.before+script(program.Len(), 64<<10, Silence))
+			if strings.HasPrefix(test.before, "mount") {
+				cmd = exec.Command("unshare", append([]string{"-m"}, cmd.Args...)...)
+			}
+			home := t.TempDir()
+			cmd.Env, cmd.Stdin = append(os.Environ(), "TMPDIR="+test.tmp, "HOME="+home), bytes.NewReader(program.Bytes())
+			said, err := cmd.CombinedOutput()
+			want := strings.ReplaceAll(test.want, "$TMPDIR", test.tmp)
+			elsewhere := !strings.Contains(test.want, "$TMPDIR") && strings.Contains(string(said), test.tmp+"/")
+			if !strings.Contains(string(said), want) || elsewhere || (err == nil) != strings.HasPrefix(want, "served") {
+				t.Errorf("%v: %s\nwant %s", err, said, want)
+			}
+			for _, folder := range []string{test.tmp, home} {
+				if left, _ := os.ReadDir(folder); len(left) > 0 {
+					t.Errorf("%v stays", left)
+				}
+			}
+		})
 	}
 }
 
@@ -93,7 +137,7 @@ func TestOtherHosts(t *testing.T) {
 	}
 	for name, command := range commands {
 		folder := t.TempDir()
-		cmd := exec.Command("sh", "-c", command+script(3, Silence))
+		cmd := exec.Command("sh", "-c", command+script(3, 1, Silence))
 		cmd.Env, cmd.Stdin = append(os.Environ(), "TMPDIR="+folder), strings.NewReader("abc")
 		said, err := cmd.CombinedOutput()
 		left, _ := os.ReadDir(folder)

@@ -64,7 +64,7 @@ type Watcher interface {
 // Run runs the job on all hosts at once. They begin together when each is ready or has failed. When ctx ends, the hosts
 // are called off: they write what they have, and it is kept. Run returns when nothing of it runs here any more.
 func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, error) {
-	program, err := packed(job.Program)
+	program, unpacked, err := packed(job.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 	for i, h := range hosts {
 		all.Go(func() {
 			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len()), Meets: job.Meeting != nil, Silence: job.Silence})
-			c := &connection{host: h, to: to, begins: begins, silence: job.Silence}
+			c := &connection{host: h, to: to, begins: begins, silence: job.Silence, room: unpacked + 3*int64(files.Len()) + spare}
 			if job.Meeting != nil {
 				c.meeting = *job.Meeting
 			}
@@ -100,17 +100,21 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 	return outcomes, nil
 }
 
-func packed(program string) ([]byte, error) {
+// spare is how much room a host has, in bytes, beside the program and the files, which are three times their archive.
+const spare = 8 << 20
+
+// packed is a program compressed, and how long it is without that.
+func packed(program string) (text []byte, size int64, err error) {
 	f, err := os.Open(program)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
 	var b bytes.Buffer
 	zip, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	_, err = io.Copy(zip, f)
+	size, err = io.Copy(zip, f)
 	err = errors.Join(err, zip.Close())
-	return b.Bytes(), err
+	return b.Bytes(), size, err
 }
 
 // A connection is a run on one host, seen from here.
@@ -121,6 +125,7 @@ type connection struct {
 	meeting Meeting
 	atReady func()
 	silence time.Duration
+	room    int64         // bytes that the run takes there
 	heard   chan struct{} // that the host is there
 
 	took time.Duration
@@ -133,7 +138,7 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	command := c.host.Shell(script(size, c.silence))
+	command := c.host.Shell(script(size, c.room, c.silence))
 	cmd := exec.Command(command[0], command[1:]...)
 	in, out, said, err := pipes(cmd)
 	if err != nil {

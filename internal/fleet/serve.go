@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -66,16 +67,28 @@ const arrival = 10
 var processors = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
 // script has a shell receive the program, of size bytes packed, and start it as [Serve]. What it cannot do it says, and
-// the folder goes. The shell stays, and removes the folder when the program is killed.
-func script(size int, silence time.Duration) string {
-	wanted := processors[goruntime.GOARCH]
-	return fmt.Sprintf(`umask 077; [ "$(uname -m)" = %[1]s ] || { echo "this host is $(uname -sm): the moonlap that travels is for Linux on %[1]s" >&2; exit 1; }
-d=$(mktemp -d "${TMPDIR:-/tmp}/%[2]sXXXXXXXX") || exit 1
-trap "rm -rf \"$d\"; exit 143" TERM HUP
-t=; command -v timeout >/dev/null && t="timeout %[3]d"
-$t head -c %[4]d | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && "$d/moonlap" %[5]s "$d"
-s=$?; [ $s -lt 128 ] || sleep 2 # what it had started is ended by its guard
-for i in 1 2 3 4 5; do rm -rf "$d"; [ -e "$d" ] || break; sleep 1; done; exit $s`, wanted, prefix, int(math.Ceil((arrival * silence).Seconds())), size, Command)
+// the folder goes. The shell stays, and removes the folder when the program is killed. It is one line without single quotes
+// and exclamation marks, as the user's shell may be no sh. A folder serves that takes room bytes, and runs programs.
+func script(size int, room int64, silence time.Duration) string {
+	return strings.NewReplacer(
+		"\n", " ", "PROCESSOR", processors[goruntime.GOARCH], "PREFIX", prefix, "COMMAND", Command, "SIZE", fmt.Sprint(size),
+		"ROOM", fmt.Sprint(room>>10), "SECONDS", fmt.Sprint(int(math.Ceil((arrival * silence).Seconds()))),
+	).Replace(`umask 077;
+[ "$(uname -m)" = PROCESSOR ] || { echo "this host is $(uname -sm): the moonlap that travels is for Linux on PROCESSOR" >&2; exit 1; };
+d=; why=; trap "rm -rf \"\$d\"; exit 143" TERM HUP;
+for f in "${TMPDIR:-/tmp}" /tmp /var/tmp "$HOME"; do
+  d=$(mktemp -d "$f/PREFIXXXXXXXXX" 2>/dev/null) || { d=; why="$why; $f cannot be written"; continue; };
+  if { echo : > "$d/try" && chmod 700 "$d/try" && "$d/try"; } 2>/dev/null; then
+    if df -Pk "$d" | { read -r x; read -r x x x k x; [ "${k:-ROOM}" -ge ROOM ]; } then break; fi;
+    why="$why; $f has no room for ROOM kB";
+  else why="$why; $f is full, or runs no programs (noexec)"; fi;
+  rm -rf "$d"; d=;
+done;
+[ -n "$d" ] || { echo "no folder here takes the program${why}" >&2; exit 1; };
+t=; if command -v timeout >/dev/null; then t="timeout SECONDS"; fi;
+$t head -c SIZE | gzip -dc > "$d/moonlap" && chmod 700 "$d/moonlap" && "$d/moonlap" COMMAND "$d";
+s=$?; [ $s -lt 128 ] || sleep 2;
+for i in 1 2 3 4 5; do rm -rf "$d"; [ -e "$d" ] || break; sleep 1; done; exit $s`)
 }
 
 // Serve is the host's side of a run: it receives the files into folder, waits for the beginning, runs program there and
