@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 			source.WriteString(read(t, name))
 		}
 	})
-	want := found(source.String(), `Code:\s*"(\w+)"`)
+	want := found(source.String(), `(?:Code:\s*|warn\()"(\w+)"`)
 	same(t, want, found(section(t, "docs/reference/bench.md", "Warnings"), "(?m)^\\| `(\\w+)` \\|"))
 }
 

@@ -19,14 +19,23 @@ var caseChecks = []func(*facts) *record.Warning{
 	warnPolluted, warnDisturbed, warnSeries, warnSaturated, warnOneSeed, warnGCStopped, warnLate, warnLapsSpoiled,
 }
 
-func caseWarnings(f *facts) []record.Warning {
+func warn(code, text, advice string) *record.Warning {
+	return &record.Warning{Code: code, Text: text, Advice: advice}
+}
+
+// found are the warnings that checks return, nil being none.
+func found[C any](checks []C, call func(C) *record.Warning) []record.Warning {
 	warnings := []record.Warning{}
-	for _, check := range caseChecks {
-		if w := check(f); w != nil {
+	for _, check := range checks {
+		if w := call(check); w != nil {
 			warnings = append(warnings, *w)
 		}
 	}
 	return warnings
+}
+
+func caseWarnings(f *facts) []record.Warning {
+	return found(caseChecks, func(check func(*facts) *record.Warning) *record.Warning { return check(f) })
 }
 
 func warnFew(f *facts) *record.Warning {
@@ -62,7 +71,7 @@ func warnModes(f *facts) *record.Warning {
 		advice = fmt.Sprintf("one process shows that a mode may exist, not how frequent it is: use %d processes",
 			max(20, modes.ProcessesToSee(last.Share, estimate.Level)))
 	}
-	return &record.Warning{Code: "modes", Text: "the processes settle on different levels: " + levels(f.r.Modes), Advice: advice}
+	return warn("modes", "the processes settle on different levels: "+levels(f.r.Modes), advice)
 }
 
 func levels(list []record.Mode) string {
@@ -89,32 +98,26 @@ func warnAlone(f *facts) *record.Warning {
 		text = fmt.Sprintf("%d processes of %d far from the others and from each other, one at %s",
 			n, len(f.steady), figure(u.ns()))
 	}
-	return &record.Warning{
-		Code: "one_process", Text: text,
-		Advice: fmt.Sprintf("a rare mode, or a disturbance that lasted: use %d processes to see a mode of one in %d with 95 %%",
-			modes.ProcessesToSee(1/float64(len(f.steady)), estimate.Level), len(f.steady)),
-	}
+	return warn("one_process", text,
+		fmt.Sprintf("a rare mode, or a disturbance that lasted: use %d processes to see a mode of one in %d with 95 %%",
+			modes.ProcessesToSee(1/float64(len(f.steady)), estimate.Level), len(f.steady)))
 }
 
 func warnNeverSteady(f *facts) *record.Warning {
 	if f.r.Steady != record.SteadyNone {
 		return nil
 	}
-	return &record.Warning{
-		Code: "never_steady",
-		Text: fmt.Sprintf("%d of %d processes never reached a steady state, so there is no single figure",
+	return warn("never_steady",
+		fmt.Sprintf("%d of %d processes never reached a steady state, so there is no single figure",
 			f.r.SteadyCounts[record.SteadyNone], len(measured(f.units))),
-		Advice: "look for state that grows from call to call, and reset it in setup; or measure longer with --time",
-	}
+		"look for state that grows from call to call, and reset it in setup; or measure longer with --time")
 }
 
 func warnSomeNeverSteady(f *facts) *record.Warning {
 	if none := f.r.SteadyCounts[record.SteadyNone]; none > 0 && f.r.Steady != record.SteadyNone {
-		return &record.Warning{
-			Code:   "some_never_steady",
-			Text:   fmt.Sprintf("%d of %d processes never reached a steady state; the figure is without them", none, len(measured(f.units))),
-			Advice: "more processes show whether this belongs to the case or to the machine",
-		}
+		return warn("some_never_steady",
+			fmt.Sprintf("%d of %d processes never reached a steady state; the figure is without them", none, len(measured(f.units))),
+			"more processes show whether this belongs to the case or to the machine")
 	}
 	return nil
 }
@@ -129,11 +132,9 @@ func warnFewBatches(f *facts) *record.Warning {
 	if few == 0 || 2*few < len(f.vms) {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "few_batches",
-		Text:   fmt.Sprintf("too few batches in a process (fewer than %d) to see whether it became steady", steady.LeastBatches),
-		Advice: "give each process more time with --time, or make a call shorter",
-	}
+	return warn("few_batches",
+		fmt.Sprintf("too few batches in a process (fewer than %d) to see whether it became steady", steady.LeastBatches),
+		"give each process more time with --time, or make a call shorter")
 }
 
 // Precision that needs no warning, and the width that is always good enough, in ns.
@@ -157,11 +158,8 @@ func warnWide(f *facts) *record.Warning {
 	if need > sequential.MostPairs {
 		advice = "not even many more processes would narrow it much: see first what else this machine does"
 	}
-	return &record.Warning{
-		Code:   "wide_interval",
-		Text:   fmt.Sprintf("the interval is wide: its ends are %.0f %% of the figure apart", 200*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)),
-		Advice: advice,
-	}
+	return warn("wide_interval",
+		fmt.Sprintf("the interval is wide: its ends are %.0f %% of the figure apart", 200*halfWidth(iv)/max(math.Abs(iv.Estimate), goodWidth)), advice)
 }
 
 func warnSaturated(f *facts) *record.Warning {
@@ -182,12 +180,10 @@ func warnSaturated(f *facts) *record.Warning {
 	if 10*short <= all {
 		return nil
 	}
-	return &record.Warning{
-		Code: "timer_saturated",
-		Text: fmt.Sprintf("%.0f %% of the batches are shorter than %d steps of the clock: its steps show in the figure",
+	return warn("timer_saturated",
+		fmt.Sprintf("%.0f %% of the batches are shorter than %d steps of the clock: its steps show in the figure",
 			100*float64(short)/float64(all), leastSteps),
-		Advice: "give the case more time with --time, so that its batches are longer",
-	}
+		"give the case more time with --time, so that its batches are longer")
 }
 
 // leastSteps of the clock make a batch whose time is known to 1 ‰.
@@ -202,11 +198,9 @@ func warnOneSeed(f *facts) *record.Warning {
 			return nil
 		}
 	}
-	return &record.Warning{
-		Code:   "one_seed",
-		Text:   fmt.Sprintf("all %d processes drew from the same seed, which hides modes that hang on it", len(f.units)),
-		Advice: "let each process have its own seed; keep one seed only to replay a process",
-	}
+	return warn("one_seed",
+		fmt.Sprintf("all %d processes drew from the same seed, which hides modes that hang on it", len(f.units)),
+		"let each process have its own seed; keep one seed only to replay a process")
 }
 
 func warnLate(f *facts) *record.Warning {
@@ -214,23 +208,19 @@ func warnLate(f *facts) *record.Warning {
 	if l == nil || l.Count == 0 || 20*l.Late <= l.Count {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "late",
-		Text:   fmt.Sprintf("%.0f %% of the calls started later than the target rate asks", 100*float64(l.Late)/float64(l.Count)),
-		Advice: "the target can't keep up: the response times show how long callers wait; lower the rate or raise the concurrency",
-	}
+	return warn("late",
+		fmt.Sprintf("%.0f %% of the calls started later than the target rate asks", 100*float64(l.Late)/float64(l.Count)),
+		"the target can't keep up: the response times show how long callers wait; lower the rate or raise the concurrency")
 }
 
 func warnLapsSpoiled(f *facts) *record.Warning {
 	if len(f.lapFaults) == 0 {
 		return nil
 	}
-	return &record.Warning{
-		Code: "laps_spoiled",
-		Text: fmt.Sprintf("%s of laps can't be read and %s left out: %v",
+	return warn("laps_spoiled",
+		fmt.Sprintf("%s of laps can't be read and %s left out: %v",
 			counted(len(f.lapFaults), "histogram", "histograms"), map[bool]string{true: "is", false: "are"}[len(f.lapFaults) == 1], f.lapFaults[0]),
-		Advice: "the record is damaged, or was written by another program: run again",
-	}
+		"the record is damaged, or was written by another program: run again")
 }
 
 // figure writes a time with three digits and its unit: "8.81 ns", "5.43 ms".

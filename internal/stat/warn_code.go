@@ -40,12 +40,9 @@ func warnDeadCode(f *facts) *record.Warning {
 	if f.goCode() {
 		advice = "loop with for b.Loop(), which keeps arguments and results alive, or over b.N and store the result in a package variable"
 	}
-	return &record.Warning{
-		Code: "dead_code",
-		Text: fmt.Sprintf("a call takes no more time than an empty function (within ± %.2g ns): "+
-			"the compiler has probably removed its work", margin),
-		Advice: advice,
-	}
+	return warn("dead_code",
+		fmt.Sprintf("a call takes no more time than an empty function (within ± %.2g ns): "+
+			"the compiler has probably removed its work", margin), advice)
 }
 
 func warnSunkAllocation(f *facts) *record.Warning {
@@ -53,23 +50,19 @@ func warnSunkAllocation(f *facts) *record.Warning {
 	if f.r.BytesPerCall == nil || without == nil || *f.r.BytesPerCall >= 1 || *without < sunkBytes {
 		return nil
 	}
-	return &record.Warning{
-		Code: "sunk_allocation",
-		Text: fmt.Sprintf("only interpreted code allocates, %.0f bytes a call: "+
+	return warn("sunk_allocation",
+		fmt.Sprintf("only interpreted code allocates, %.0f bytes a call: "+
 			"the compiler removes an object that nothing keeps", *without),
-		Advice: "where your code keeps the object, hand it to moonlap.keep(x)",
-	}
+		"where your code keeps the object, hand it to moonlap.keep(x)")
 }
 
 func warnNoTwin(f *facts) *record.Warning {
 	if f.r.NSPerCall == nil || f.r.EmptyNS != nil || f.goCode() { // package testing has none
 		return nil
 	}
-	return &record.Warning{
-		Code:   "no_twin",
-		Text:   "the record holds no empty twin: the cost of the loop is inside the figure",
-		Advice: "run the case again with this moonlap",
-	}
+	return warn("no_twin",
+		"the record holds no empty twin: the cost of the loop is inside the figure",
+		"run the case again with this moonlap")
 }
 
 func warnInterpreted(f *facts) *record.Warning {
@@ -83,7 +76,7 @@ func warnInterpreted(f *facts) *record.Warning {
 		text += fmt.Sprintf("; recording was given up at %s: %s", at(a.Source), reasonOf(a))
 		advice = remedyOf(a)
 	}
-	return &record.Warning{Code: "interpreted", Text: text, Advice: advice}
+	return warn("interpreted", text, advice)
 }
 
 func warnBlacklisted(f *facts) *record.Warning {
@@ -95,11 +88,9 @@ func warnBlacklisted(f *facts) *record.Warning {
 	if n := len(f.r.JIT.Blacklisted) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return &record.Warning{
-		Code:   "blacklisted",
-		Text:   fmt.Sprintf("LuaJIT has given up compiling the %s at %s%s", b.What, at(b.Source), more),
-		Advice: "it stays interpreted for the life of the process: remove what aborts its recording",
-	}
+	return warn("blacklisted",
+		fmt.Sprintf("LuaJIT has given up compiling the %s at %s%s", b.What, at(b.Source), more),
+		"it stays interpreted for the life of the process: remove what aborts its recording")
 }
 
 // warnAborts speaks of aborts only where they left something interpreted; most are
@@ -112,11 +103,9 @@ func warnAborts(f *facts) *record.Warning {
 		if a.NYI == "" && !strings.Contains(a.Reason, "NYI") {
 			continue
 		}
-		return &record.Warning{
-			Code:   "nyi",
-			Text:   fmt.Sprintf("a part of the case is interpreted: %s at %s", reasonOf(a), at(a.Source)),
-			Advice: remedyOf(a),
-		}
+		return warn("nyi",
+			fmt.Sprintf("a part of the case is interpreted: %s at %s", reasonOf(a), at(a.Source)),
+			remedyOf(a))
 	}
 	return nil
 }

@@ -20,12 +20,10 @@ func warnTraceInMeasurement(f *facts) *record.Warning {
 	if float64(b.Traced) <= traceShare*float64(b.Measured) {
 		return nil
 	}
-	return &record.Warning{
-		Code: "trace_in_measurement",
-		Text: fmt.Sprintf("the compiler still made traces in %.0f %% of the measured batches (they are left out)",
+	return warn("trace_in_measurement",
+		fmt.Sprintf("the compiler still made traces in %.0f %% of the measured batches (they are left out)",
 			share(b.Traced, b.Measured)),
-		Advice: "the code may never settle: look for new types, tables or branches from call to call, or allow more --time",
-	}
+		"the code may never settle: look for new types, tables or branches from call to call, or allow more --time")
 }
 
 func warnPolluted(f *facts) *record.Warning {
@@ -46,7 +44,7 @@ func warnPolluted(f *facts) *record.Warning {
 		text = fmt.Sprintf("in %s hardly any batch ran undisturbed, so disturbed ones count too",
 			counted(forced, "process", "processes"))
 	}
-	return &record.Warning{Code: "polluted", Text: text, Advice: "stop what else runs on this machine, or measure on a quieter one"}
+	return warn("polluted", text, "stop what else runs on this machine, or measure on a quieter one")
 }
 
 func warnGCStopped(f *facts) *record.Warning {
@@ -58,10 +56,8 @@ func warnGCStopped(f *facts) *record.Warning {
 	if heap := f.memory(func(m *record.Memory) (float64, bool) { return m.HeapBytes, true }); *heap > 0 {
 		text += fmt.Sprintf(", and the heap grew to %.0f MB", *heap/1e6)
 	}
-	return &record.Warning{
-		Code: "gc_stopped", Text: text,
-		Advice: "measure with --gc natural for the cost in production",
-	}
+	return warn("gc_stopped", text,
+		"measure with --gc natural for the cost in production")
 }
 
 // runChecks look at one thing of the whole run each.
@@ -71,13 +67,9 @@ var runChecks = []func(*record.Record, *record.Results) *record.Warning{
 }
 
 func runWarnings(rec *record.Record, res *record.Results) []record.Warning {
-	warnings := []record.Warning{}
-	for _, check := range runChecks {
-		if w := check(rec, res); w != nil {
-			warnings = append(warnings, *w)
-		}
-	}
-	return warnings
+	return found(runChecks, func(check func(*record.Record, *record.Results) *record.Warning) *record.Warning {
+		return check(rec, res)
+	})
 }
 
 func warnCutOff(rec *record.Record, _ *record.Results) *record.Warning {
@@ -92,7 +84,7 @@ func warnCutOff(rec *record.Record, _ *record.Results) *record.Warning {
 	default:
 		return nil
 	}
-	return &record.Warning{Code: "incomplete", Text: text, Advice: "what stands before is whole; run again for the rest"}
+	return warn("incomplete", text, "what stands before is whole; run again for the rest")
 }
 
 func warnFaultsOutside(rec *record.Record, _ *record.Results) *record.Warning {
@@ -100,21 +92,18 @@ func warnFaultsOutside(rec *record.Record, _ *record.Results) *record.Warning {
 	if len(outside) == 0 {
 		return nil
 	}
-	return &record.Warning{
-		Code: "fault", Text: fmt.Sprintf("%s: %s", outside[0].Kind, outside[0].Text),
-		Advice: "it belongs to no case, so some may be missing",
-	}
+	return warn("fault",
+		fmt.Sprintf("%s: %s", outside[0].Kind, outside[0].Text),
+		"it belongs to no case, so some may be missing")
 }
 
 func warnDifferentVMs(_ *record.Record, res *record.Results) *record.Warning {
 	if len(res.VMs) < 2 {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "different_vms",
-		Text:   fmt.Sprintf("the processes ran on %d different VMs, as %s and %s", len(res.VMs), nameOf(res.VMs[0]), nameOf(res.VMs[1])),
-		Advice: "figures of different VMs, builds or JIT options are not one sample: measure each by itself",
-	}
+	return warn("different_vms",
+		fmt.Sprintf("the processes ran on %d different VMs, as %s and %s", len(res.VMs), nameOf(res.VMs[0]), nameOf(res.VMs[1])),
+		"figures of different VMs, builds or JIT options are not one sample: measure each by itself")
 }
 
 func nameOf(v record.VM) string {
@@ -132,21 +121,17 @@ func warnClockCoarse(_ *record.Record, res *record.Results) *record.Warning {
 	if res.Clock == nil || res.Clock.StepNS <= coarseStep {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "clock_coarse",
-		Text:   fmt.Sprintf("the clock (%s) moves in steps of %.0f ns", res.Clock.Source, res.Clock.StepNS),
-		Advice: "batches are long enough for it, single laps are not; on Linux see /sys/devices/system/clocksource",
-	}
+	return warn("clock_coarse",
+		fmt.Sprintf("the clock (%s) moves in steps of %.0f ns", res.Clock.Source, res.Clock.StepNS),
+		"batches are long enough for it, single laps are not; on Linux see /sys/devices/system/clocksource")
 }
 
 func warnClockInterpreted(rec *record.Record, _ *record.Results) *record.Warning {
 	for _, p := range rec.Processes {
 		if p.Process.VM.JIT && !p.Process.Clock.Compiled {
-			return &record.Warning{
-				Code:   "clock_interpreted",
-				Text:   fmt.Sprintf("reading the clock was not compiled (process %d): %.0f ns a read", p.Process.Process, p.Process.Clock.CostNS),
-				Advice: "laps cost more and break the trace; look at jit.opt and at what turns the compiler off",
-			}
+			return warn("clock_interpreted",
+				fmt.Sprintf("reading the clock was not compiled (process %d): %.0f ns a read", p.Process.Process, p.Process.Clock.CostNS),
+				"laps cost more and break the trace; look at jit.opt and at what turns the compiler off")
 		}
 	}
 	return nil
@@ -154,11 +139,9 @@ func warnClockInterpreted(rec *record.Record, _ *record.Results) *record.Warning
 
 func warnGovernor(_ *record.Record, res *record.Results) *record.Warning {
 	if g := res.Environment.Governor; g != "" && g != "performance" {
-		return &record.Warning{
-			Code:   "governor",
-			Text:   fmt.Sprintf("the CPU's frequency governor is %q: the clock rate changes while measuring", g),
-			Advice: "sudo cpupower frequency-set -g performance",
-		}
+		return warn("governor",
+			fmt.Sprintf("the CPU's frequency governor is %q: the clock rate changes while measuring", g),
+			"sudo cpupower frequency-set -g performance")
 	}
 	return nil
 }
@@ -168,20 +151,16 @@ func warnLoad(_ *record.Record, res *record.Results) *record.Warning {
 	if len(e.Load) == 0 || e.Cores == 0 || e.Load[0] <= busyLoad*float64(e.Cores) {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "load",
-		Text:   fmt.Sprintf("the machine was busy when the run began: load %.1f on %s", e.Load[0], counted(e.Cores, "core", "cores")),
-		Advice: "intervals are wider than they need be: stop what else runs here",
-	}
+	return warn("load",
+		fmt.Sprintf("the machine was busy when the run began: load %.1f on %s", e.Load[0], counted(e.Cores, "core", "cores")),
+		"intervals are wider than they need be: stop what else runs here")
 }
 
 func warnSteal(_ *record.Record, res *record.Results) *record.Warning {
 	if s := res.Environment.StealPercent; s != nil && *s > stealPercent {
-		return &record.Warning{
-			Code:   "steal",
-			Text:   fmt.Sprintf("the hypervisor took %.1f %% of this machine's CPU time since boot", *s),
-			Advice: "compare only what was measured interleaved, in one run",
-		}
+		return warn("steal",
+			fmt.Sprintf("the hypervisor took %.1f %% of this machine's CPU time since boot", *s),
+			"compare only what was measured interleaved, in one run")
 	}
 	stolen, all := 0, 0
 	for _, c := range res.Cases {
@@ -191,11 +170,9 @@ func warnSteal(_ *record.Record, res *record.Results) *record.Warning {
 	if float64(stolen) <= stealShare*float64(all) {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "steal",
-		Text:   fmt.Sprintf("the hypervisor took CPU time in %.0f %% of the measured batches", share(stolen, all)),
-		Advice: "compare only what was measured interleaved, in one run",
-	}
+	return warn("steal",
+		fmt.Sprintf("the hypervisor took CPU time in %.0f %% of the measured batches", share(stolen, all)),
+		"compare only what was measured interleaved, in one run")
 }
 
 // share in per cent.
