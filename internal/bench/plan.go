@@ -7,6 +7,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -179,16 +180,10 @@ func (o *Options) declared(ctx context.Context) ([]record.Case, error) {
 	var exit *record.Exit
 	for line := range p.Lines() {
 		switch l := line.(type) {
-		case *record.Case:
-			cases = append(cases, *l)
 		case record.Case:
 			cases = append(cases, l)
-		case *record.Fault:
-			fault = first(fault, l)
 		case record.Fault:
-			fault = first(fault, &l)
-		case *record.Exit:
-			exit = l
+			fault = cmp.Or(fault, &l) // later ones follow from the first
 		case record.Exit:
 			exit = &l
 		}
@@ -201,12 +196,4 @@ func (o *Options) declared(ctx context.Context) ([]record.Case, error) {
 		return nil, &PlanError{Fault: *fault, Exit: exit}
 	}
 	return cases, nil
-}
-
-// first keeps the earliest fault: later ones follow from it.
-func first(have, next *record.Fault) *record.Fault {
-	if have != nil {
-		return have
-	}
-	return next
 }

@@ -1,8 +1,6 @@
 package plot
 
 import (
-	"strings"
-
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/lap/lapplot"
 )
@@ -21,29 +19,12 @@ func forests(res *record.HostsResult) (charts []*lapplot.Chart) {
 	return charts
 }
 
-// onThese names the hosts by what they found.
-func onThese(c record.HostComparison) string {
-	var parts []string
-	for _, verdict := range []string{record.Faster, record.Slower, record.NoDifference, record.Undecided} {
-		var names []string
-		for _, h := range c.Hosts {
-			if h.Verdict == verdict {
-				names = append(names, h.Host)
-			}
-		}
-		if len(names) > 0 {
-			parts = append(parts, verdict+" on "+strings.Join(names, ", "))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
 func forest(c record.HostComparison) *lapplot.Chart {
 	chart := &lapplot.Chart{
 		Title: c.B + " against " + c.A,
 		X:     lapplot.Axis{Title: "host"},
 		Y:     lapplot.Axis{Title: "ratio", Unit: lapplot.Times, Scale: lapplot.Log},
-		Notes: []string{onThese(c) + "; on hosts like these: " + c.Verdict + ". Above 1 it takes longer."},
+		Notes: []string{c.Found() + "; on hosts like these: " + c.Verdict + ". Above 1 it takes longer."},
 	}
 	if c.Metric != "" {
 		chart.Title += ", " + c.Metric

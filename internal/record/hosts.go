@@ -2,6 +2,7 @@ package record
 
 import (
 	"io"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
 )
@@ -54,6 +55,23 @@ type HostComparison struct {
 	Here     string    `json:"here"`
 	Hosts    []OnHost  `json:"hosts"`
 	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Found names the hosts by what they found: "faster on a, b; undecided on c".
+func (c HostComparison) Found() string {
+	var parts []string
+	for _, verdict := range []string{Faster, Slower, NoDifference, Undecided} {
+		var names []string
+		for _, h := range c.Hosts {
+			if h.Verdict == verdict {
+				names = append(names, h.Host)
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, verdict+" on "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // OnHost is what one host found.

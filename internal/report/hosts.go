@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -51,25 +52,14 @@ func (p *page) overHosts(c record.HostComparison) {
 
 // onThese says what the hosts found that measured: "faster on each of 3 hosts".
 func (p *page) onThese(c record.HostComparison) string {
-	named := map[string][]string{}
-	for _, h := range c.Hosts {
-		named[h.Verdict] = append(named[h.Verdict], ui.Clean(h.Host))
-	}
 	if len(c.Hosts) == 1 {
 		return p.verdict(c.Hosts[0].Comparison) + " on " + ui.Clean(c.Hosts[0].Host)
 	}
-	for _, verdict := range []string{record.Faster, record.Slower, record.NoDifference, record.Undecided} {
-		if len(named[verdict]) == len(c.Hosts) {
-			return verdict + " on each of " + ui.Plural(len(c.Hosts), "host", "hosts")
-		}
+	first := c.Hosts[0].Verdict
+	if !slices.ContainsFunc(c.Hosts, func(h record.OnHost) bool { return h.Verdict != first }) {
+		return first + " on each of " + ui.Plural(len(c.Hosts), "host", "hosts")
 	}
-	var parts []string
-	for _, verdict := range []string{record.Faster, record.Slower, record.NoDifference, record.Undecided} {
-		if list := named[verdict]; len(list) > 0 {
-			parts = append(parts, verdict+" on "+strings.Join(list, ", "))
-		}
-	}
-	return strings.Join(parts, "; ")
+	return ui.Clean(c.Found())
 }
 
 // forest draws each host's interval of the ratio on one axis, and that over hosts below. The mark of equal sides goes

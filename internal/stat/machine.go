@@ -127,12 +127,10 @@ func warnSeries(f *facts) *record.Warning {
 	if f.series.High == 0 {
 		return nil
 	}
-	return &record.Warning{
-		Code: "series_differ",
-		Text: fmt.Sprintf("within one process the case takes %s to %s a call, and no yardstick shows when: as where it lives in a cache that "+
+	return warn("series_differ",
+		fmt.Sprintf("within one process the case takes %s to %s a call, and no yardstick shows when: as where it lives in a cache that "+
 			"other guests of the host use, too; the interval is of that range", figure(f.series.Low), figure(f.series.High)),
-		Advice: "compare interleaved sides; a figure of one run is true of its time alone",
-	}
+		"compare interleaved sides; a figure of one run is true of its time alone")
 }
 
 // leastTold is a share that is not 0 when it is told in whole per cents.
@@ -151,11 +149,9 @@ func warnDisturbed(f *facts) *record.Warning {
 	if q.Share >= leastTold {
 		when = fmt.Sprintf("for all but %.0f %% of the time", 100*q.Share)
 	}
-	w := &record.Warning{
-		Code:   "disturbed",
-		Text:   fmt.Sprintf("something else %s, %s; the interval leaves room for that", how, when),
-		Advice: "measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid",
-	}
+	w := warn("disturbed",
+		fmt.Sprintf("something else %s, %s; the interval leaves room for that", how, when),
+		"measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid")
 	if q.SlowerHigh >= leastTold && q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
 		w.Text = fmt.Sprintf("this machine was evenly %.0f %% slower than the best ever seen of it, all the time; the interval leaves room for that",
 			100*q.SlowerHigh)
@@ -173,9 +169,7 @@ func warnLevels(f *facts) *record.Warning {
 	if len(f.levels) == 0 {
 		return nil
 	}
-	return &record.Warning{
-		Code:   "levels",
-		Text:   "the processes lie on levels that nothing but time sets apart, as when the machine is slower for a while: " + levels(f.levels),
-		Advice: fmt.Sprintf("measure again; if --replay %.0f is on its level again, that is the code's", f.levels[len(f.levels)-1].Seed),
-	}
+	return warn("levels",
+		"the processes lie on levels that nothing but time sets apart, as when the machine is slower for a while: "+levels(f.levels),
+		fmt.Sprintf("measure again; if --replay %.0f is on its level again, that is the code's", f.levels[len(f.levels)-1].Seed))
 }

@@ -175,13 +175,7 @@ func modesOf(units []unit, count int) []record.Mode {
 }
 
 func inMode(units []unit, mode int) []unit {
-	var in []unit
-	for _, u := range units {
-		if u.mode == mode {
-			in = append(in, u)
-		}
-	}
-	return in
+	return slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return u.mode != mode })
 }
 
 // distributionOf is the figure of a case: location and interval over the processes of
@@ -214,11 +208,7 @@ func emptyOf(units []unit) *record.Interval {
 			twins = append(twins, u.empty())
 		}
 	}
-	if len(twins) == 0 {
-		return nil
-	}
-	iv, _ := estimate.MedianInterval(twins, estimate.Level)
-	return &iv
+	return estimate.MedianIfAny(twins)
 }
 
 // gcShareOf is the collector's share of the time, over processes; nil when nothing is
@@ -233,12 +223,12 @@ func gcShareOf(units []unit, bytes *float64) *record.Interval {
 			shares = append(shares, s)
 		}
 	}
-	if len(shares) == 0 {
-		return nil
+	iv := estimate.MedianIfAny(shares)
+	if iv != nil {
+		clamp := func(x float64) float64 { return min(max(x, 0), 1) }
+		*iv = record.Interval{Estimate: clamp(iv.Estimate), Low: clamp(iv.Low), High: clamp(iv.High)}
 	}
-	iv, _ := estimate.MedianInterval(shares, estimate.Level)
-	clamp := func(x float64) float64 { return min(max(x, 0), 1) }
-	return &record.Interval{Estimate: clamp(iv.Estimate), Low: clamp(iv.Low), High: clamp(iv.High)}
+	return iv
 }
 
 // perProcess lists every VM that measured, in order of start, with the mode of its

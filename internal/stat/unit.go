@@ -46,10 +46,8 @@ func (u unit) class() string {
 		classes = classes[1:]
 	}
 	for _, class := range classes {
-		for _, v := range u.vms {
-			if v.own.Steadiness.Class == class {
-				return class
-			}
+		if slices.ContainsFunc(u.vms, func(v vm) bool { return v.own.Steadiness.Class == class }) {
+			return class
 		}
 	}
 	return record.SteadyFlat
@@ -92,17 +90,9 @@ func unitsOf(said []*record.ProcessRecord, best func(*record.ProcessRecord) quie
 
 // measured are the units whose every VM timed batches; the others have laps alone.
 func measured(units []unit) []unit {
-	var m []unit
-	for _, u := range units {
-		all := true
-		for _, v := range u.vms {
-			all = all && v.own.Figure()
-		}
-		if all {
-			m = append(m, u)
-		}
-	}
-	return m
+	return slices.DeleteFunc(slices.Clone(units), func(u unit) bool {
+		return slices.ContainsFunc(u.vms, func(v vm) bool { return !v.own.Figure() })
+	})
 }
 
 // located is what the search for modes needs of the units.

@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/estimate"
@@ -75,17 +76,15 @@ func warnModes(f *facts) *record.Warning {
 }
 
 func levels(list []record.Mode) string {
-	text := ""
-	for i, m := range list {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%.0f %% of processes at %s", 100*m.Share, figure(m.NS))
+	var texts []string
+	for _, m := range list {
+		text := fmt.Sprintf("%.0f %% of processes at %s", 100*m.Share, figure(m.NS))
 		if m.Processes == 1 {
 			text += " (one process)"
 		}
+		texts = append(texts, text)
 	}
-	return text
+	return strings.Join(texts, ", ")
 }
 
 func warnAlone(f *facts) *record.Warning {

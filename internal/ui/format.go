@@ -53,12 +53,14 @@ func (g Glyphs) unitOf(figure string, s scale) string {
 }
 
 // Time shows ns with three digits: "6.31 ns", "140 ns", "1.20 ms".
-func (g Glyphs) Time(ns float64) string {
-	if !Finite(ns) {
+func (g Glyphs) Time(ns float64) string { return g.scaled(ns, timeScales) }
+
+func (g Glyphs) scaled(x float64, scales []scale) string {
+	if !Finite(x) {
 		return "?"
 	}
-	s := pick(timeScales, ns)
-	return g.unitOf(threeDigits(ns/s.per), s)
+	s := pick(scales, x)
+	return g.unitOf(threeDigits(x/s.per), s)
 }
 
 // Time shows ns in a text that is kept; a page that is drawn in ASCII replaces its signs.
@@ -84,14 +86,10 @@ func threeDigits(x float64) string {
 // shown by its ends: "31 (28–55) ns". One without width is not known rather than perfect:
 // "140 ± ? ns".
 func (g Glyphs) Interval(i record.Interval) string {
-	return g.between(i, timeScales)
-}
-
-func (g Glyphs) between(i record.Interval, scales []scale) string {
 	if !Finite(i.Estimate) {
 		return "?"
 	}
-	s := pick(scales, i.Estimate)
+	s := pick(timeScales, i.Estimate)
 	arm := math.Max(i.High-i.Estimate, i.Estimate-i.Low) / s.per
 	x := i.Estimate / s.per
 	if !Finite(arm) || arm <= 0 {
@@ -154,24 +152,14 @@ func DecimalsOf(arm float64) int {
 
 // Size shows bytes: "0 B", "31.9 B", "1.50 kB".
 func (g Glyphs) Size(bytes float64) string {
-	if !Finite(bytes) {
-		return "?"
-	}
-	s := pick(sizeScales, bytes)
-	if whole := math.Round(bytes); s.per == 1 && math.Abs(bytes-whole) < 0.05 {
+	if s, whole := pick(sizeScales, bytes), math.Round(bytes); s.per == 1 && math.Abs(bytes-whole) < 0.05 {
 		return g.unitOf(Fixed(whole, 0), s)
 	}
-	return g.unitOf(threeDigits(bytes/s.per), s)
+	return g.scaled(bytes, sizeScales)
 }
 
 // Rate shows a number a second: "7.13 M", "950".
-func (g Glyphs) Rate(perSecond float64) string {
-	if !Finite(perSecond) {
-		return "?"
-	}
-	s := pick(rateScales, perSecond)
-	return g.unitOf(threeDigits(perSecond/s.per), s)
-}
+func (g Glyphs) Rate(perSecond float64) string { return g.scaled(perSecond, rateScales) }
 
 // Percent shows a share of 0…1: "83 %", "0.4 %".
 func Percent(share float64) string {

@@ -24,8 +24,8 @@ var Kind = observe.Kind{
 // An observer times the resumes of one worker.
 type observer struct {
 	*probe.Cycle
+	timer
 	at     observe.At
-	probe  timer
 	unseen []string
 	before Result // what was timed until Result was last asked for
 
@@ -75,7 +75,7 @@ func observeResumes(at observe.At) (observe.Observer, error) {
 	o.Cycle = &probe.Cycle{Probe: o, Trial: trial, Budget: at.Budget}
 	at.Sampling.Take(resumed, o.note)
 	var err error
-	o.probe, err = timing(at.Sampling.Source, t)
+	o.timer, err = timing(at.Sampling.Source, t)
 	return o, err
 }
 
@@ -94,24 +94,18 @@ func add(w *worker.Worker, t *target, name string, how given, phase int) error {
 	return nil
 }
 
-// Attach begins to time.
-func (o *observer) Attach() error { return o.probe.Attach() }
-
-// Detach ends what Attach began; the times stay.
-func (o *observer) Detach() { o.probe.Detach() }
-
 // Close does nothing: the sampler has the programs.
 func (o *observer) Close() {}
 
 // Spent is what the probe has cost the worker until now.
 func (o *observer) Spent() (cost, last time.Duration, err error) {
-	c, err := o.probe.Cost()
+	c, err := o.Cost()
 	const each = 2 // traps of a resume
 	return time.Duration(c.traps)*o.each()/each + c.looks, 0, err
 }
 
 // each is what the probe costs a resume.
-func (o *observer) each() time.Duration { return probe.InPrograms(o.probe.Each()) }
+func (o *observer) each() time.Duration { return probe.InPrograms(o.Each()) }
 
 // note takes up a resume that took long.
 func (o *observer) note(m *probe.Snapshot) {
@@ -150,11 +144,11 @@ func (o *observer) Result() (evidence.Result, error) {
 	duty, ran := o.Duty()
 	now := Result{Duty: duty, Each: o.each(), Unseen: o.unseen}
 	var err error
-	now.Phases, err = o.probe.Read()
+	now.Phases, err = o.timer.Read()
 	for _, p := range now.Phases {
 		now.Count += p.Own.Count
 	}
-	cost, failed := o.probe.Cost()
+	cost, failed := o.Cost()
 	now.Lost = int(cost.lost)
 	out := now.since(o.before)
 	o.before = now

@@ -47,6 +47,15 @@ func MedianInterval(xs []float64, level float64) (record.Interval, []record.Warn
 	return iv, nil
 }
 
+// MedianIfAny is the median with its interval at Level; nil where there is no value.
+func MedianIfAny(xs []float64) *record.Interval {
+	if len(xs) == 0 {
+		return nil
+	}
+	iv, _ := MedianInterval(xs, Level)
+	return &iv
+}
+
 // MeanInterval returns the mean of xs with Student's interval at [Level]. Without a second value it has no width.
 func MeanInterval(xs []float64) record.Interval {
 	mean := Mean(xs)

@@ -17,16 +17,20 @@ func Quantile(xs []float64, p float64) float64 {
 // Median returns the 0.5-quantile of xs; NaN when xs is empty.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
+// Sum adds up values.
+func Sum(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}
+
 // Mean returns the arithmetic mean; NaN when xs is empty.
 func Mean(xs []float64) float64 {
 	if len(xs) == 0 {
 		return math.NaN()
 	}
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
+	return Sum(xs) / float64(len(xs))
 }
 
 // Deviation returns the sample standard deviation, 0 for fewer than two values.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat"
@@ -75,42 +76,30 @@ func each(runs []*record.ProcessRecord, plus, minus []string) []float64 {
 		}
 		var sum float64
 		for _, kind := range plus {
-			for _, ns := range times(p, kind) {
-				sum += ns
-			}
+			sum += estimate.Sum(times(p, kind))
 		}
 		for _, kind := range minus {
-			for _, ns := range times(p, kind) {
-				sum -= ns
-			}
+			sum -= estimate.Sum(times(p, kind))
 		}
 		values = append(values, sum)
 	}
 	return values
 }
 
-func interval(values []float64) *record.Interval {
-	if len(values) == 0 {
-		return nil
-	}
-	iv, _ := estimate.MedianInterval(values, estimate.Level)
-	return &iv
-}
-
 func figuresOf(c *record.CaseResult, runs []*record.ProcessRecord) record.CommandResult {
 	kinds := func(k ...string) []string { return k }
 	f := record.CommandResult{
 		Name: c.Name, Runs: len(runs), Statuses: map[string]int{},
-		EmptyNS:  interval(each(runs, kinds(record.Empty), nil)),
-		NetNS:    interval(each(runs, kinds(record.Measure), kinds(record.Empty))),
-		SpawnNS:  interval(each(runs, kinds(record.Spawn), nil)),
-		CPUNS:    interval(each(runs, kinds(record.User, record.System), nil)),
-		NetCPUNS: interval(each(runs, kinds(record.User, record.System), kinds(record.EmptyUser, record.EmptySystem))),
+		EmptyNS:  estimate.MedianIfAny(each(runs, kinds(record.Empty), nil)),
+		NetNS:    estimate.MedianIfAny(each(runs, kinds(record.Measure), kinds(record.Empty))),
+		SpawnNS:  estimate.MedianIfAny(each(runs, kinds(record.Spawn), nil)),
+		CPUNS:    estimate.MedianIfAny(each(runs, kinds(record.User, record.System), nil)),
+		NetCPUNS: estimate.MedianIfAny(each(runs, kinds(record.User, record.System), kinds(record.EmptyUser, record.EmptySystem))),
 	}
 	f.Empty, _ = c.Params[record.EmptyParam].(string)
 	if wall := each(runs, kinds(record.Measure), nil); len(wall) > 0 {
 		f.WallNS = &record.Distribution{
-			Interval: *interval(wall), Min: slices.Min(wall), P50: estimate.Quantile(wall, 0.5),
+			Interval: *estimate.MedianIfAny(wall), Min: slices.Min(wall), P50: estimate.Quantile(wall, 0.5),
 			P90: estimate.Quantile(wall, 0.9), P99: estimate.Quantile(wall, 0.99), Max: slices.Max(wall),
 		}
 	}
@@ -194,13 +183,9 @@ func warnings(c *record.CaseResult, f record.CommandResult) []record.Warning {
 }
 
 func statusText(statuses map[string]int) string {
-	text := ""
-	names := slices.Sorted(maps.Keys(statuses))
-	for i, name := range names {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%d× status %s", statuses[name], name)
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(statuses)) {
+		texts = append(texts, fmt.Sprintf("%d× status %s", statuses[name], name))
 	}
-	return text
+	return strings.Join(texts, ", ")
 }
