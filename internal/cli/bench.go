@@ -343,7 +343,7 @@ func keepBest(sys Sys, kept *store.Yardsticks, rec *record.Record) {
 
 func opening(sys Sys, kind, file string) record.Run {
 	return record.Run{
-		Schema: record.Schema, Kind: kind, Moonlap: version, Args: sys.Args,
+		Schema: record.Schema, Kind: kind, Moonlap: version, Args: withoutSecrets(sys.Args...),
 		Started: sys.Now().Format("2006-01-02T15:04:05.000Z07:00"), Environment: runtime.Environment(file),
 	}
 }

@@ -72,6 +72,7 @@ func (p historyPlace) open(sys Sys) (*store.Store, error) {
 			return nil, usageErrorf("--index: %w", err)
 		}
 	}
+	s.Place = withoutSecrets(s.Place)[0]
 	s.Summarize, s.Note = summarize, noting(sys)
 	return s, nil
 }

@@ -47,6 +47,11 @@ func (s *Store) read(ctx context.Context, work func(*index) error) error {
 		return err
 	}
 	defer db.Close()
+	if db.away {
+		if known, err := column(db, "SELECT record FROM runs LIMIT 1"); err == nil && len(known) == 0 {
+			return fmt.Errorf("nothing is known here of what %s holds: see above why it cannot be reached", s.place())
+		}
+	}
 	return s.fault(work(db))
 }
 

@@ -58,6 +58,7 @@ CREATE INDEX runs_by_name ON runs (name, started);
 type index struct {
 	*sql.DB
 	shared bool
+	away   bool // the place of the records was not reached
 }
 
 // open opens the index, makes it when it is new, and brings it in line with the records.
@@ -73,19 +74,20 @@ func (s *Store) open(ctx context.Context) (*index, error) {
 	if s.index != nil {
 		return s.openEither(ctx)
 	}
-	if _, err := s.exchange(ctx); err != nil {
+	reached, err := s.exchange(ctx)
+	if err != nil {
 		return nil, s.fault(err)
 	}
-	return s.openFile(ctx)
+	return s.openFile(ctx, reached)
 }
 
 // openFile opens the index in SQLite, in line with the records.
-func (s *Store) openFile(ctx context.Context) (*index, error) {
+func (s *Store) openFile(ctx context.Context, reached bool) (*index, error) {
 	db, err := s.connect()
 	if err != nil {
 		return nil, s.fault(err)
 	}
-	x := &index{DB: db}
+	x := &index{DB: db, away: !reached}
 	if err := s.sync(ctx, x); err != nil {
 		db.Close()
 		return nil, s.fault(err)
@@ -118,7 +120,7 @@ func (s *Store) openEither(ctx context.Context) (*index, error) {
 		}
 		s.note("%v. The index of this machine is used; what the other one lacks enters it when it can be used", away)
 	}
-	return s.openFile(ctx)
+	return s.openFile(ctx, reached)
 }
 
 // connect opens the file and sees that it is a sound index of ours.
