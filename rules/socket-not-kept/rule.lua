@@ -26,6 +26,13 @@ local function makes_client(file, node)
     return false
 end
 
+-- Tells whether a function opens its connection on purpose: to see whether a peer is there, or for a
+-- protocol that ends with QUIT.
+local function on_purpose(file, func)
+    local text = file:text(func.node)
+    return text:find "[hH]ealth" ~= nil or text:find "QUIT" ~= nil
+end
+
 return {visit = {Invoke = function(file, node)
     local var = node[1].tag == "Id" and node[1].var
     if var and var.value and makes_client(file, var.value) then
@@ -45,7 +52,8 @@ return {visit = {Invoke = function(file, node)
 end}, leave = function(file, func)
     for _, done in pairs(func.data[file.rule] or {}) do
         if done.connect and done.close and not done.setkeepalive and not done.set_keepalive
-            and not done.keepalive and not done.to_the_end then
+            and not done.keepalive and not done.to_the_end
+            and not on_purpose(file, func) then
             file:report(done.close, "the connection is closed, and the next request opens it "
                 .. "again: setkeepalive puts it into the pool", {func = func})
         end

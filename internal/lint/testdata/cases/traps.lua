@@ -121,6 +121,22 @@ function _M.tunnel(host)
     return data
 end
 
+-- A health check opens one to see whether the peer is there, and SMTP says QUIT.
+function _M.mail(host)
+    local sock = ngx.socket.tcp()
+    sock:connect(host, 25)
+    sock:send("QUIT\r\n")
+    sock:close()
+end
+
+function _M.healthy(host)
+    local sock = ngx.socket.tcp()
+    local ok = sock:connect(host, 80)
+    sock:close()
+    ngx.log(ngx.INFO, "health of ", host)
+    return ok
+end
+
 -- What is sent several times is asked for: a table tells.
 function _M.several()
     local v = ngx.req.get_headers()["X-Forwarded-For"]
