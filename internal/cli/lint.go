@@ -90,7 +90,7 @@ func newLintCommand(sys Sys) *cobra.Command {
 	f.StringVar(&o.config, "config", "", "settings `FILE` (default: .moonlap.lua of the project)")
 	f.StringVar(&o.format, "format", "text", "text, json, sarif or github")
 	f.StringVar(&o.baseline, "baseline", "", "say nothing of the findings in `FILE`; where it does not\nexist, write it")
-	f.StringVar(&o.profile, "profile", "", "rank by the time of each line in a profile: a `FILE` of\n'moonlap profile --format json', or a capture's")
+	f.StringVar(&o.profile, "profile", "", "rank by the time of each line in a profile: a `FILE` of\n'moonlap profile --format json', a capture's, or pages of\n'moonlap watch --top-lines --json'")
 	f.StringVar(&o.load, "load", "", "put load on a `URL`, profile the server that listens there,\nand rank by what there is to gain a request")
 	f.Var(&o.loadTime, "load-time", "with --load and --measure, how long nginx is under load at a\ntime")
 	f.StringVar(&o.why, "why", "", "explain a `RULE`, with its pair and price")

@@ -11,17 +11,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/lint"
 	"github.com/moonlap/moonlap/internal/load"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/sample"
+	"github.com/moonlap/moonlap/internal/view/profiles"
+	"github.com/moonlap/moonlap/internal/view/watch"
 )
 
 // measured reads the profile that findings are ranked by; of load it also tells how much CPU time a request takes.
 func (o lintOptions) measured(ctx context.Context, sys Sys, file string) (m lint.Measured, err error) {
 	p, rec, err := readProfile(ctx, sys, file, "")
+	if errors.Is(err, profile.ErrNotProfile) {
+		p, err = ofWatch(file, err)
+	}
 	if err != nil {
 		return m, err
 	}
@@ -35,6 +41,22 @@ func (o lintOptions) measured(ctx context.Context, sys Sys, file string) (m lint
 		}
 	}
 	return m, nil
+}
+
+// ofWatch is a profile of the lines in pages that watch kept; err is why the file is no other profile.
+func ofWatch(file string, err error) (*profile.Profile, error) {
+	data, readErr := files.Read(file, profiles.Most)
+	if readErr != nil {
+		return nil, readErr
+	}
+	lines, linesErr := watch.Lines(data)
+	switch {
+	case linesErr != nil:
+		return nil, fmt.Errorf("%s: %w", file, linesErr)
+	case lines == nil:
+		return nil, err
+	}
+	return lines.Profile(), nil
 }
 
 // underLoad puts load on a URL, has the server profiled, and returns what was measured.

@@ -28,8 +28,27 @@ type Result struct {
 // A Row is a line or a function with its samples.
 type Row struct {
 	Name  string `json:"name"`
-	Self  int    `json:"self_samples"`  // it was the innermost of Lua, with what it called in C
-	Total int    `json:"total_samples"` // it was on the stack, with all that it called
+	Self  int    `json:"self_samples"`   // it was the innermost of Lua, with what it called in C
+	Total int    `json:"total_samples"`  // it was on the stack, with all that it called
+	File  string `json:"file,omitempty"` // of a line, as Lua has it
+	Line  int    `json:"line,omitempty"` // the first that it may be
+	Last  int    `json:"last_line,omitempty"`
+}
+
+// Profile is a profile of the lines: of each its own time alone, as who called it is not kept.
+func (r *Result) Profile() *profile.Profile {
+	p := &profile.Profile{Head: profile.Head{Mode: sample.OnCPU}}
+	rest := r.Samples
+	for _, row := range r.Lines {
+		if row.Line > 0 && row.Self > 0 {
+			p.Add([]profile.Frame{{Kind: profile.Lua, Function: row.Name, File: row.File, Line: row.Line, LastLine: row.Last}}, nil, int64(row.Self))
+			rest -= row.Self
+		}
+	}
+	if rest > 0 {
+		p.Add([]profile.Frame{{Kind: profile.C, Function: "other"}}, nil, int64(rest))
+	}
+	return p
 }
 
 func init() { evidence.Register(Name, func() evidence.Result { return &Result{} }) }
@@ -47,6 +66,9 @@ func resultOf(samples []sample.Sample) *Result {
 		count(functions, s.Stack, functionOf)
 	}
 	r.Lines, r.Functions = sorted(lines), sorted(functions)
+	for i := range r.Functions {
+		r.Functions[i].Line, r.Functions[i].Last = 0, 0
+	}
 	return r
 }
 
@@ -59,7 +81,7 @@ func count(rows map[string]Row, stack []profile.Frame, name func(profile.Frame) 
 		}
 		key := name(f)
 		row := rows[key]
-		row.Name = key
+		row.Name, row.File, row.Line, row.Last = key, f.File, f.Line, f.LastLine
 		if len(seen) == 0 {
 			row.Self++
 		}
@@ -92,7 +114,8 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		rows := map[string]Row{}
 		for _, row := range slices.Concat(a, b) {
 			sum := rows[row.Name]
-			rows[row.Name] = Row{row.Name, sum.Self + row.Self, sum.Total + row.Total}
+			row.Self, row.Total = row.Self+sum.Self, row.Total+sum.Total
+			rows[row.Name] = row
 		}
 		return sorted(rows)
 	}

@@ -24,15 +24,20 @@ func TestOf(t *testing.T) {
 		{Stack: []profile.Frame{c}}, {Stack: []profile.Frame{outer}}, {Asleep: true, Stack: []profile.Frame{outer}},
 	}
 	want := &Result{
-		Samples:   4,
-		Lines:     []Row{{"handler@app.lua:3", 1, 3}, {"fib@app.lua:12", 1, 2}, {"fib@app.lua:11", 1, 1}},
-		Functions: []Row{{"fib@app.lua:10", 2, 2}, {"handler@app.lua:1", 1, 3}},
+		Samples: 4,
+		Lines: []Row{{"handler@app.lua:3", 1, 3, "/srv/app.lua", 3, 0}, {"fib@app.lua:12", 1, 2, "/srv/app.lua", 12, 0},
+			{"fib@app.lua:11", 1, 1, "/srv/app.lua", 11, 0}},
+		Functions: []Row{{"fib@app.lua:10", 2, 2, "/srv/app.lua", 0, 0}, {"handler@app.lua:1", 1, 3, "/srv/app.lua", 0, 0}},
 	}
 	if diff := cmp.Diff(want, resultOf(samples)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(evidence.Result(want), resultOf(samples[:2]).Merge(resultOf(samples[2:]))); diff != "" {
 		t.Error(diff)
+	}
+	of := want.Profile()
+	if hot := of.Stacks[0]; of.Total() != 4 || hot.Count != 1 || hot.Frames[0].File != "/srv/app.lua" || hot.Frames[0].Line != 3 {
+		t.Errorf("as a profile: %+v", of)
 	}
 	p := ui.NewPage(ui.Options{})
 	want.Text(p, "")
