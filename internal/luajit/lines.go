@@ -200,22 +200,17 @@ func (s *bytecodeSource) Upvalue(function uint64, n int) uint64 {
 	return v
 }
 
-// Protects is how many arguments of its own pcall has, or xpcall; other functions do not call their first one.
-func (s *bytecodeSource) Protects(function uint64) int {
+// Builtin is what a function of LuaJIT's own is called.
+func (s *bytecodeSource) Builtin(function uint64) string {
 	r := s.vm.reader()
 	if function == 0 || r.U8(function+objectType) != typeFunction {
-		return 0
+		return ""
 	}
 	name := s.vm.builtins[uint64(r.U8(function+functionID))]
-	switch {
-	case r.Err != nil:
-		return 0
-	case name == "pcall":
-		return 1
-	case name == "xpcall":
-		return 2
+	if r.Err != nil {
+		return ""
 	}
-	return 0
+	return name
 }
 
 // TypeName is the string that type() returns: its names are those of the types of values, from nil to numbers, which count as one.
@@ -268,6 +263,8 @@ func (vm *VM) between(t *trace, machine uint64, depth int, proto uint64) (from, 
 		switch {
 		case !ok || len(s.frames) < depth:
 			return 0, 0, false
+		case len(s.frames) > depth && s.frames[depth].link&frameTypes == frameCont:
+			at[i] = s.frames[depth].after - 4
 		case len(s.frames) > depth:
 			at[i] = s.frames[depth].link - 4
 		case i == 1 && s.pc > at[0]: // it is the next instruction

@@ -206,11 +206,15 @@ func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Fram
 		proto = r.U64(inner.function+functionPC) - protoSize
 	}
 	from, to, ok := vm.between(t, machine, common, proto)
-	if !ok || inner.link&frameTypes == frameVararg {
+	if !ok && common == len(before.frames) && common == len(after.frames) || inner.link&frameTypes == frameVararg {
 		return nil
 	}
 	frames := vm.entered(r, before.frames[:common], to+4, function)
-	if frames[0].Line, frames[0].LastLine = vm.lineRange(r, proto, from, to); r.Err != nil || frames[0].Line == 0 {
+	frames[0].Line, frames[0].LastLine = frames[0].FirstLn, frames[0].FirstLn+int(r.U32(proto+protoLines)) // somewhere in it
+	if ok {
+		frames[0].Line, frames[0].LastLine = vm.lineRange(r, proto, from, to)
+	}
+	if r.Err != nil || frames[0].Line == 0 {
 		return nil
 	}
 	return frames

@@ -16,6 +16,9 @@ func (w *walker) arithmetic(ins uint32, op int) value {
 	default:
 		right = w.numberOf(bcC(ins))
 	}
+	if v, ok := w.folded(kind, left, right); ok {
+		return v
+	}
 	w.overloaded(true, left, right)
 	switch kind {
 	case 0:
@@ -54,6 +57,24 @@ func (w *walker) arithmetic(ins uint32, op int) value {
 		return w.find(ops(DIV), left, right)
 	}
 	return w.modulo(left, right)
+}
+
+// folded computes what LuaJIT computes at once: the sum, difference, product or quotient of two constants.
+func (w *walker) folded(kind int, left, right value) (value, bool) {
+	a, ok := w.constant(left)
+	b, and := w.constant(right)
+	switch {
+	case !ok || !and:
+	case kind == 0:
+		return number(a + b), true
+	case kind == 1:
+		return number(a - b), true
+	case kind == 2:
+		return number(a * b), true
+	case kind == 3:
+		return number(a / b), true
+	}
+	return value{}, false
 }
 
 // overloaded notes that an instruction may have looked for a metamethod, or worked on C data: then it may have emitted anything.

@@ -69,7 +69,10 @@ func (w *walker) loopStep(ins uint32, n int) (uint64, bool) {
 	end := w.read(bcA(ins) + 1)
 	if op := bcOp(ins); op >= bcFORL {
 		idx := w.read(bcA(ins))
-		next := w.find(ops(ADD, ADDOV), idx, value{})
+		next, folded := w.folded(0, idx, w.read(bcA(ins)+2))
+		if !folded {
+			next = w.find(ops(ADD, ADDOV), idx, value{})
+		}
 		w.slots[w.in.base+bcA(ins)], w.slots[w.in.base+bcA(ins)+3] = next, next
 		return w.loopGuard(n+1+jump, n+1, next, end, w.read(bcA(ins)+2))
 	}

@@ -118,7 +118,7 @@ var (
 	operands   = ops(SLOAD, CONV, STRTO, NOP)
 	compared   = operands.and(ops(LT, GE, LE, GT, ULT, UGE, ULE, UGT, EQ, NE, CALLN, CARG))
 	calculated = operands.and(ops(ADD, SUB, MUL, DIV, MOD, POW, NEG, ADDOV, SUBOV, MULOV, FPMATH, CALLN, CARG, BAND, EQ, NE, GE, LT, LDEXP, ABS))
-	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, UGE, ULT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, MUL, BSHL, BAND, TOBIT))
+	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, UGE, ULT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, ADDOV, SUBOV, MUL, BSHL, BAND, TOBIT))
 	set2       = gotten.and(ops(NEWREF, ASTORE, HSTORE, FSTORE, XSTORE, TBAR, CALLL, CALLS, CARG, OBAR, XBAR))
 	upvalue    = operands.and(ops(UREFO, UREFC, ULOAD, USTORE, OBAR, EQ, FLOAD, SUB, ULT, UGT, ADD, UGE, HIOP))
 	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE, USE))

@@ -27,9 +27,13 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 	}
 	w.multiple = 0
 	if next == nil {
-		result, ok := w.typeOf(called, arguments)
+		function := w.functionOf(called)
+		result, ok := w.typeOf(function, arguments)
 		if !ok {
-			result = w.boxed(w.builtin(arguments, from))
+			result = w.boxed(w.builtin(w.source.Builtin(function), arguments, from))
+		}
+		if single(w.source.Builtin(function)) {
+			w.multiple = 1
 		}
 		w.forget(a)
 		w.slots[a] = result
@@ -136,7 +140,7 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 	if function == 0 && proto == 0 && called.object {
 		function = called.bits & pointerMask
 	}
-	if kind := w.source.Protects(function); kind > 0 && !tail && w.protect(next, kind) {
+	if own := protecting[w.source.Builtin(function)]; own > 0 && !tail && w.protect(next, own) {
 		return next
 	}
 	if f, ok := w.deeper(pc); ok && !tail && f.Slot >= next.base && (function == 0 && proto == 0 || function != 0 && function == f.Function) {
@@ -157,6 +161,9 @@ func (w *walker) callee(called value, a int, pc uint64, tail bool) *activation {
 	next.proto, next.function = p, function
 	return next
 }
+
+// protecting are how many arguments of their own functions have that call their first one.
+var protecting = map[string]int{"pcall": 1, "xpcall": 2}
 
 // protect enters the function that pcall calls, or xpcall, which has one argument more of its own. The others are one slot further up
 // than theirs.
@@ -190,12 +197,17 @@ func (w *walker) protect(next *activation, own int) bool {
 	return true
 }
 
-// typeOf is what type() returns, which emits nothing: the trace knows the type of its argument.
-func (w *walker) typeOf(called value, arguments []value) (value, bool) {
+// functionOf is the function that is called; 0: that is not known.
+func (w *walker) functionOf(called value) uint64 {
 	function, _ := w.guardBefore(called)
-	if function == 0 && called.object {
+	if function == 0 && called.object && !called.cdata {
 		function = called.bits & pointerMask
 	}
+	return function
+}
+
+// typeOf is what type() returns, which emits nothing: the trace knows the type of its argument.
+func (w *walker) typeOf(function uint64, arguments []value) (value, bool) {
 	if function == 0 || len(arguments) == 0 {
 		return value{}, false
 	}
@@ -206,34 +218,6 @@ func (w *walker) typeOf(called value, arguments []value) (value, bool) {
 	name := w.source.TypeName(function, int(min(kind, typeNum-1)))
 	w.texts[name] = true
 	return value{bits: name, object: true}, name != 0
-}
-
-// builtin finds what a function of LuaJIT's own, or of C, has computed of its arguments, where that is one instruction. from is the
-// first that it may have emitted.
-func (w *walker) builtin(arguments []value, from Ref) value {
-	if w.steps[len(w.steps)-1].into {
-		return value{}
-	}
-	result := w.findBy(computed, func(i Instruction) int {
-		if i.Op == SNEW { // a part of a string
-			if part, ok := w.t.At(i.Op1); ok && part.Op == STRREF {
-				i = Instruction{Op: FPMATH, Op1: part.Op1}
-			}
-		}
-		for _, v := range arguments {
-			if v.ref != 0 && (w.is(i.Op1, v) == same || definitions[i.Op].refs[1] && w.is(i.Op2, v) == same) {
-				return same
-			}
-		}
-		return other
-	})
-	if !result.known() && arguments != nil && len(arguments) <= mostArguments {
-		result.since = from
-		for i, v := range arguments { // it may return one of them
-			result.among[i] = v.ref
-		}
-	}
-	return result
 }
 
 // foreign reports that a call is one of C, through FFI.
@@ -314,7 +298,9 @@ func (w *walker) ret(ins uint32) (uint64, bool) {
 	var results []value
 	count := bcD(ins) - 1
 	if bcOp(ins) == bcRETM {
-		count = 0
+		if count = 0; w.multiple > 0 {
+			count = bcD(ins) + w.multiple
+		}
 	}
 	for i := range count {
 		results = append(results, w.read(bcA(ins)+i))
@@ -360,5 +346,6 @@ func (w *walker) leave(results []value) (uint64, bool) {
 	for i, v := range results {
 		w.slots[a+i] = v
 	}
+	w.multiple = len(results)
 	return called.call + 4, w.in.proto.contains(called.call + 4)
 }

@@ -213,5 +213,5 @@ func (w *walker) kindOf(v value) (kind uint8, ok bool) {
 			}
 		}
 	}
-	return typeNil, v.absent
+	return v.kind, v.absent || v.kind != typeNil
 }

@@ -327,6 +327,9 @@ func (w *walker) find(wanted opSet, left, right value) value {
 
 // pair is the evidence of an instruction's two operands.
 func (w *walker) pair(i Instruction, left, right value) int {
+	if i.kind() == typeP64 && !left.known() && !right.known() { // an address, which no slot holds
+		return other
+	}
 	best := sumUp(w.is(i.Op1, left), w.is(i.Op2, right))
 	if definitions[i.Op].mode&0x10 != 0 {
 		best = max(best, sumUp(w.is(i.Op1, right), w.is(i.Op2, left)))

@@ -1,5 +1,7 @@
 package jit
 
+import "math"
+
 // root reports whether a reference into memory is one into an object, with a key.
 func (w *walker) into(r Ref, object, key value) int {
 	found := unsure
@@ -107,12 +109,18 @@ func (w *walker) put(object, key, v value) {
 		w.fields[field{object, key}] = v
 	}
 	stored := w.findBy(ops(ASTORE, HSTORE, XSTORE, FSTORE), func(i Instruction) int {
-		if i.Op == ASTORE && key.object || w.is(i.Op2, v) == other && !v.number {
+		if i.Op == ASTORE && key.object || w.is(i.Op2, v) == other && !(v.number && i.Op == XSTORE && w.truncated(i.Op2, v)) {
 			return other
 		}
 		return w.into(i.Op1, object, key)
 	})
 	w.overload = overload{object, []value{object, key, v}, stored}
+}
+
+// truncated reports whether a constant of C data is a number, cut to as many bits as fit.
+func (w *walker) truncated(r Ref, v value) bool {
+	c, ok := w.t.Constants[r]
+	return ok && c.Op != KNUM && uint8(c.Value) == uint8(int64(math.Float64frombits(v.bits)))
 }
 
 // misses finds that the trace makes sure that a key is in no table: it is not in this one, which has no metatable.

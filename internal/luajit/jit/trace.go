@@ -51,6 +51,7 @@ const (
 	typeTrue     = 2
 	typeStr      = 4
 	typeFunc     = 8
+	typeP64      = 9
 	typeCData    = 10
 	typeTab      = 11
 	typeUserdata = 12

@@ -21,7 +21,7 @@ type vector struct {
 	Functions map[uint64]uint64 // prototypes
 	Upvalues  map[uint64][]uint64
 	TypeNames map[uint64][]uint64
-	Protect   map[uint64]int
+	Builtins  map[uint64]string
 	Refs      []piece        // of the machine code
 	Lines     map[int][]line // by instruction: the functions, outermost first
 }
@@ -86,7 +86,7 @@ func (v *vector) Upvalue(function uint64, n int) uint64 {
 	return 0
 }
 
-func (v *vector) Protects(function uint64) int { return v.Protect[function] }
+func (v *vector) Builtin(function uint64) string { return v.Builtins[function] }
 
 func (v *vector) TypeName(function uint64, kind int) uint64 {
 	if all := v.TypeNames[function]; kind < len(all) {

@@ -6,8 +6,8 @@ type Source interface {
 	At(pc uint64) *Proto                   // the one that an instruction belongs to; nil: that is not known
 	Lua(function uint64) uint64            // the prototype of a function that is one of Lua; else 0
 	Upvalue(function uint64, n int) uint64 // the value of a function's variable outside
-	// Protects is how many arguments of its own a function has that calls its first one: pcall 1, xpcall 2; of others it is 0.
-	Protects(function uint64) int
+	// Builtin is what a function of LuaJIT's own is called, as "math.floor"; empty: it is none, or has no name.
+	Builtin(function uint64) string
 	// TypeName is the string that a function returns for values of a type, by its number in the IR; 0 where it is not LuaJIT's type().
 	TypeName(function uint64, kind int) uint64
 }
@@ -46,6 +46,7 @@ type value struct {
 	absent bool // it is nil: the key is not there
 	truth  byte // it is false or true: the type
 	cdata  bool // of an object: it is C data, whose number may stand for it
+	kind   byte // the type of one that is unknown otherwise; 0: that is unknown, too
 	since  Ref  // of one that is unknown: what computes it comes from here on
 	// among are what it may be as well: arguments of a function that may return them.
 	among [mostArguments]Ref
@@ -144,10 +145,11 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 		switch op := bcOp(ins); {
 		case op >= bcFORL && op <= bcJFORL, op >= bcITERL && op <= bcJITERL, op == bcITERN:
 			w.begin(start)
-			w.steps[0].may = none // the end of a loop over an iterator emits nothing: its call has it
+			if w.may = operands; op <= bcJFORL { // of a loop over an iterator its call emits all else
+				w.may = emits(op)
+			}
+			w.steps[0].may = w.may
 			if op <= bcJFORL {
-				w.steps[0].may = emits(op)
-				w.may = w.may.and(emits(op))
 				w.loopStart(w.in.base + bcA(ins))
 			}
 		}

@@ -24,7 +24,7 @@ type vector struct {
 	Functions map[uint64]uint64
 	Upvalues  map[uint64][]uint64
 	TypeNames map[uint64][]uint64
-	Protect   map[uint64]int
+	Builtins  map[uint64]string
 	Refs      []piece
 	Lines     map[int][]line
 }
@@ -79,8 +79,7 @@ func vectors(luajit, folder, program string) error {
 // vector saves one trace with all that is read to find its lines, and the truth.
 func (s *subject) vector(name string, t *trace) (vector, error) {
 	v := vector{Name: name, Address: t.address, Functions: map[uint64]uint64{}, Upvalues: map[uint64][]uint64{}, TypeNames: map[uint64][]uint64{},
-		Protect: map[uint64]int{},
-		Lines:   map[int][]line{}}
+		Builtins: map[uint64]string{}, Lines: map[int][]line{}}
 	saved := &saver{v: &v, memory: s.Process, source: s.VM.Bytecode(), lines: s.VM.Lines}
 	read, err := jit.Read(saved, t.address)
 	if err != nil {
@@ -161,19 +160,19 @@ func (s *saver) TypeName(function uint64, kind int) uint64 {
 	return s.source.TypeName(function, kind)
 }
 
-func (s *saver) Protects(function uint64) int {
-	own := s.source.Protects(function)
-	if own > 0 {
-		s.v.Protect[function] = own
+func (s *saver) Builtin(function uint64) string {
+	name := s.source.Builtin(function)
+	if name != "" {
+		s.v.Builtins[function] = name
 	}
-	return own
+	return name
 }
 
 // function saves one of Lua, and those in its variables outside.
 func (s *saver) function(address uint64, deep int) {
 	const most = 60 // variables of a function
 	s.TypeName(address, 0)
-	s.Protects(address)
+	s.Builtin(address)
 	proto := s.Lua(address)
 	if proto == 0 || deep == 0 {
 		return
