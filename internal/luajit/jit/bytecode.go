@@ -127,7 +127,7 @@ var (
 	// helpers are what is emitted for the operands of what the instruction is about.
 	helpers = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, FREF, KSLOT, UREFO, UREFC, BUFHDR, BUFPUT, CARG, NEWREF))
 	// internal are addresses, which no slot holds: the first instruction that uses one is of the same bytecode.
-	internal = ops(AREF, HREFK, FREF, UREFO, UREFC, STRREF, NEWREF, BUFHDR, CARG)
+	internal = ops(AREF, HREFK, FREF, UREFO, UREFC, STRREF, NEWREF, BUFHDR, CARG, CONV)
 	measured = operands.and(ops(FLOAD, ALEN, CALLL))
 	none     = opSet{}
 )

@@ -21,6 +21,11 @@ func (w *walker) record(ins uint32) (next uint64, ok bool) {
 	case op >= bcFORI && op <= bcJFORL:
 		return w.loopStep(ins, n)
 	case op >= bcITERL && op <= bcJITERL:
+		if kind, ok := w.kindOf(w.read(bcA(ins))); ok && kind == typeNil { // the loop is at its end
+			return inside(n + 1)
+		} else if ok {
+			return inside(n + 1 + bcJump(ins))
+		}
 		return w.choose(n+1, n+1+bcJump(ins))
 	case op == bcCALLMT, op == bcCALLT:
 		return w.call(ins, n, true)
@@ -60,13 +65,13 @@ func (w *walker) plain(ins uint32, op int) {
 		set(v)
 	case op == bcKNIL:
 		for s := bcA(ins); s <= bcD(ins); s++ {
-			w.slots[w.in.base+s] = value{}
+			w.slots[w.in.base+s] = value{absent: true}
 		}
 	case op == bcNOT:
 		set(w.not(w.read(bcD(ins))))
-	case op == bcKPRI && bcD(ins) > typeNil:
-		set(value{truth: byte(bcD(ins))})
-	case op == bcKPRI, op == bcISTYPE, op == bcISNUM:
+	case op == bcKPRI:
+		set(value{absent: bcD(ins) == typeNil, truth: byte(bcD(ins))})
+	case op == bcISTYPE, op == bcISNUM:
 		set(value{})
 	case op == bcUNM:
 		v := w.read(bcD(ins))
@@ -90,7 +95,10 @@ func (w *walker) plain(ins uint32, op int) {
 		}
 		set(length)
 	case op >= bcADDVN && op <= bcPOW:
-		set(w.boxed(w.arithmetic(ins, op)))
+		v := w.boxed(w.arithmetic(ins, op))
+		if set(v); v.ref != 0 && v.ref == w.cursor-1 { // nothing comes behind the result
+			w.may = none
+		}
 	case op == bcCAT:
 		for s := bcB(ins); s <= bcC(ins); s++ {
 			w.read(s)

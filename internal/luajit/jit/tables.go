@@ -84,7 +84,12 @@ func (w *walker) get(object, key value) value {
 		v = known
 	}
 	if !v.known() {
-		v = w.findOld(ops(ALOAD, HLOAD, XLOAD), evidence)
+		v = w.findOld(ops(ALOAD, HLOAD, XLOAD), func(i Instruction) int {
+			if at, ok := w.t.At(i.Op1); ok && at.Op == AREF && w.is(at.Op2, key) != same { // another element
+				return other
+			}
+			return evidence(i)
+		})
 	}
 	if i, ok := w.t.At(object.ref); ok && !v.known() && i.Op == TNEW && key.known() { // LuaJIT knows that a new table does not have it
 		v = value{absent: true}
