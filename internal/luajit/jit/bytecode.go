@@ -115,13 +115,13 @@ func (s opSet) and(o opSet) opSet { return opSet{s[0] | o[0], s[1] | o[1]} }
 // What bytecode instructions emit, as the recorder (lj_record.c) has it for plain values. Metamethods and C data emit more.
 var (
 	everything = opSet{1<<64 - 1, 1<<64 - 1}
-	operands   = ops(SLOAD, CONV, STRTO, NOP)
+	operands   = ops(SLOAD, CONV, STRTO, NOP, GCSTEP)
 	compared   = operands.and(ops(LT, GE, LE, GT, ULT, UGE, ULE, UGT, EQ, NE, CALLN, CARG))
 	calculated = operands.and(ops(ADD, SUB, MUL, DIV, MOD, POW, NEG, ADDOV, SUBOV, MULOV, FPMATH, CALLN, CARG, BAND, EQ, NE, GE, LT, LDEXP, ABS))
 	gotten     = operands.and(ops(FLOAD, AREF, HREFK, HREF, ABC, EQ, NE, ULE, UGT, UGE, ULT, ALOAD, HLOAD, KSLOT, XLOAD, CNEW, CNEWI, STRREF, FREF, ADD, SUB, ADDOV, SUBOV, MUL, BSHL, BAND, TOBIT))
 	set2       = gotten.and(ops(NEWREF, ASTORE, HSTORE, FSTORE, XSTORE, TBAR, CALLL, CALLS, CARG, OBAR, XBAR))
 	upvalue    = operands.and(ops(UREFO, UREFC, ULOAD, USTORE, OBAR, EQ, FLOAD, SUB, ULT, UGT, ADD, UGE, HIOP))
-	looped     = operands.and(ops(ADD, ADDOV, SUB, LE, GE, LT, GT, EQ, NE, USE))
+	looped     = operands.and(ops(ADD, ADDOV, SUB, SUBOV, LE, GE, LT, GT, EQ, NE, USE))
 	joined     = operands.and(ops(BUFHDR, BUFPUT, BUFSTR, TOSTR, CALLL, CALLN, CALLA, CARG, SNEW, TMPREF))
 	computed   = ops(BNOT, BSWAP, BAND, BOR, BXOR, BSHL, BSHR, BSAR, BROL, BROR, FPMATH, MIN, MAX, ABS, POW, LDEXP, TOSTR, STRTO, SNEW)
 	// helpers are what is emitted for the operands of what the instruction is about.
