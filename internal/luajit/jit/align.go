@@ -220,8 +220,14 @@ func (t *Trace) weigh(m machine, i Instruction, s shape) (cost int, main bool) {
 	case s.call && moves[m.Op] && arguments&(1<<(target&31)) != 0 && target != noReg:
 		return near + 1, false
 	case s.main[m.Op]:
+		if t.elsewhere(m, i) {
+			return near + moved, true
+		}
 		return weighMain(m, i, own)
 	case s.other[m.Op]:
+		if mem, ok := m.memory(); ok && i.Op == CONV && mem.Base == x86asm.R14 { // what is added to a negative one
+			return fits, false
+		}
 		return near, false
 	case moves[m.Op]:
 		return weighMove(m, i, s, own)
@@ -245,6 +251,21 @@ func weighSlot(m machine, i Instruction, known, elsewhere bool) (cost int, main 
 		return near, false
 	}
 	return moved, false
+}
+
+// elsewhere reports that a machine instruction stores to another place than an instruction, or adds a constant where that has none.
+func (t *Trace) elsewhere(m machine, i Instruction) bool {
+	mem, ok := m.memory()
+	switch {
+	case !ok:
+		return false
+	case storing(i.Op):
+		place, ok := t.At(i.Op1)
+		return ok && place.Reg&noReg == 0 && mem.Index == 0 && register(mem.Base) != place.Reg
+	case i.Op == ADD || i.Op == SUB:
+		return mem.Base == x86asm.R14 && !i.Op1.constant() && !i.Op2.constant()
+	}
+	return false
 }
 
 // weighMain is weigh of an instruction that the shape has as the main one; own: it has the result in the register.
@@ -274,6 +295,12 @@ func weighMove(m machine, i Instruction, s shape, own bool) (cost int, main bool
 	if spill, ok := m.Args[0].(x86asm.Mem); ok {
 		if spill.Base == x86asm.RSP && i.Spill != 0 && spill.Disp == 4*int64(i.Spill) {
 			return fits, false
+		}
+		switch {
+		case (i.Op == CNEW || i.Op == CNEWI) && spill.Base == x86asm.RAX: // the new object's head and number
+			return fits, false
+		case i.Op == NEWREF && spill.Base == x86asm.RDX: // the key
+			return near, false
 		}
 		if spill.Base != x86asm.RSP && !s.call {
 			return moved + near, false

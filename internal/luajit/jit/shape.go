@@ -68,8 +68,13 @@ func shapeOf(i Instruction) shape {
 		return shape{main: set(x86asm.TEST), other: hashes}
 	case NEWREF:
 		return shape{main: calls, other: hashes, call: true}
-	case UREFO, UREFC:
-		return shape{main: loads, other: set(x86asm.CMP, x86asm.LEA)}
+	case UREFC:
+		if !i.Op1.constant() { // it makes sure that the variable is a closed one
+			return shape{main: set(x86asm.LEA), other: set(x86asm.MOV, x86asm.CMP)}
+		}
+		return shape{main: set(x86asm.MOV)}
+	case UREFO:
+		return shape{main: set(x86asm.MOV), other: set(x86asm.CMP)}
 	case TMPREF:
 		return shape{main: set(x86asm.LEA), other: tags}
 	case ALOAD, HLOAD, ULOAD, VLOAD, SLOAD:
@@ -84,7 +89,7 @@ func shapeOf(i Instruction) shape {
 	case ASTORE, HSTORE, USTORE, FSTORE, XSTORE:
 		return shape{main: set(x86asm.MOV, x86asm.MOVSD_XMM, x86asm.MOVSS), other: tags}
 	case CNEW, CNEWI: // the type and the mark of the collector are written behind the call
-		return shape{main: calls, other: set(x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.OR, x86asm.MOVZX), call: true}
+		return shape{main: calls, other: set(x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.AND, x86asm.OR, x86asm.MOVZX), call: true}
 	case SNEW, XSNEW, TNEW, TDUP, TOSTR, BUFSTR, STRTO:
 		return shape{main: calls, other: set(x86asm.TEST, x86asm.ADD, x86asm.SUB), call: true}
 	case BUFHDR:
