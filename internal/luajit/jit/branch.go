@@ -12,7 +12,9 @@ func (w *walker) branch(one, two int, wanted opSet, evidence func(Instruction) i
 		for r := s.Ref; r < min(w.end, s.Ref+8); r++ {
 			i := w.t.IR[r-Bias]
 			if wanted.has(i.Op) && i.guard() {
-				if load, ok := w.t.At(i.Op1); evidence(i) == other && !(ok && load.Op == XLOAD && wanted.has(EQ)) {
+				of, ok := w.t.At(i.Op1)
+				parts := ok && (of.Op == XLOAD && wanted.has(EQ) || of.Op == CALLN && wanted.has(LT)) // of strings
+				if evidence(i) == other && !parts {
 					break
 				}
 				w.passes(s, true)
@@ -103,7 +105,7 @@ func (w *walker) loopGuard(on, out int, idx, end, step value) (uint64, bool) {
 
 // loopStart records what a trace that begins with a numeric loop checks first: its index, end and step, which lie from a slot on.
 func (w *walker) loopStart(from int) {
-	for w.cursor < w.end {
+	for limit := w.limit(); w.cursor < limit; {
 		i := w.t.IR[w.cursor-Bias]
 		slot := int(i.Op1)
 		switch {

@@ -305,10 +305,14 @@ func (w *walker) specialize() {
 		w.slots[slot] = value{ref: r}
 		w.anchor(r)
 	}
+	loaded := w.slots[slot].ref
+	if loaded == 0 {
+		loaded = w.loads[slot]
+	}
 	limit := w.limit()
 	for r := w.cursor; r < limit; r++ {
 		i := w.t.IR[r-Bias]
-		if c, ok := w.t.Constants[i.Op2]; ok && i.Op == EQ && c.Op == KGC && i.kind() == typeFunc && w.slots[slot].ref == i.Op1 {
+		if c, ok := w.t.Constants[i.Op2]; ok && i.Op == EQ && c.Op == KGC && i.kind() == typeFunc && loaded == i.Op1 {
 			w.in.function = c.Value & pointerMask
 			w.anchor(r)
 			return

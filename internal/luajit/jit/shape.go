@@ -136,6 +136,8 @@ func (i Instruction) silent() bool {
 	switch i.Op {
 	case NOP, BASE, PVAL, HIOP, USE, PHI, RENAME, PROF, KSLOT, CARG, XBAR:
 		return true
+	case UREFO, UREFC: // the variable of a constant function has a constant address
+		return i.Reg&noReg != 0 && (i.Op1.constant() || !i.guard())
 	case SLOAD:
 		return i.Op2&parent != 0 || i.Reg&noReg != 0 && !i.guard()
 	case ASTORE, HSTORE, USTORE, FSTORE, XSTORE, OBAR, TBAR:
