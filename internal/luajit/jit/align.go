@@ -261,6 +261,9 @@ func (t *Trace) elsewhere(m machine, i Instruction) bool {
 		return false
 	case storing(i.Op):
 		place, ok := t.At(i.Op1)
+		if ok && place.Op == HREFK && place.Reg&noReg != 0 { // it is a part of the store
+			place, ok = t.At(place.Op1)
+		}
 		return ok && place.Reg&noReg == 0 && mem.Index == 0 && register(mem.Base) != place.Reg
 	case i.Op == ADD || i.Op == SUB:
 		return mem.Base == x86asm.R14 && !i.Op1.constant() && !i.Op2.constant()

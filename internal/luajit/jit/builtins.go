@@ -101,9 +101,22 @@ func (w *walker) searched(from Ref) value {
 	return value{}
 }
 
-// single reports whether a built-in function is known to have one result.
-func single(name string) bool {
-	return ofAll[name] != opSet{} || ofFirst[name] != opSet{} || made[name] || joining[name]
+// single reports whether a built-in function is known to have one result, of so many arguments.
+func single(name string, arguments int) bool {
+	return ofAll[name] != opSet{} || ofFirst[name] != opSet{} || made[name] || joining[name] ||
+		name == "string.sub" || name == "string.byte" && arguments > 0 && arguments < 3
+}
+
+// nextPair puts the key and the value of a table's next element into two slots.
+func (w *walker) nextPair(a int) {
+	for n := range 2 {
+		w.slots[a+n] = w.findNew(ops(VLOAD), func(i Instruction) int {
+			if int(i.Op2) == 1-n {
+				return same
+			}
+			return other
+		})
+	}
 }
 
 // buffered reports whether a value was put into a buffer, up to an instruction.

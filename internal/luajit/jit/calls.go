@@ -32,11 +32,14 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 		if !ok {
 			result = w.boxed(w.builtin(w.source.Builtin(function), arguments, from))
 		}
-		if single(w.source.Builtin(function)) {
+		name := w.source.Builtin(function)
+		if single(name, len(arguments)) {
 			w.multiple = 1
 		}
 		w.forget(a)
-		w.slots[a] = result
+		if w.slots[a] = result; name == "next" {
+			w.nextPair(a)
+		}
 		if tail {
 			return w.leave(nil)
 		}

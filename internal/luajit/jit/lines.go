@@ -187,7 +187,7 @@ func (w *walker) candidates(r Ref) (s stepSet) {
 	if user != 0 && w.known[user] == high && w.steps[high].may != everything && w.steps[high].may.has(op) && helpers.has(op) && w.uses(user, r, w.steps[high].may) {
 		return stepSet{high}
 	}
-	if internal.has(op) {
+	if internal.has(op) && (op != CONV || !w.anything(low, high)) {
 		for u := r + 1; u < min(w.end, r+mostArguments); u++ {
 			if i := w.t.IR[u-Bias]; i.Op1 == r || definitions[i.Op].refs[1] && i.Op2 == r {
 				if all := w.candidates(u); len(all) == 1 && all[0] >= low && all[0] <= high {
@@ -215,6 +215,16 @@ func (w *walker) candidates(r Ref) (s stepSet) {
 		}
 	}
 	return s
+}
+
+// anything reports whether one of the steps between two may have emitted anything.
+func (w *walker) anything(low, high int) bool {
+	for n := low; n <= high; n++ {
+		if w.steps[n].may == everything {
+			return true
+		}
+	}
+	return false
 }
 
 // A between is what is known of an instruction by those around it: the steps from low to high may have emitted it. user is the next one

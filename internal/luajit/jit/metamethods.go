@@ -92,7 +92,11 @@ func (w *walker) overloader() uint64 {
 	for r := w.cursor; r < limit; r++ {
 		i := w.t.IR[r-Bias]
 		c, ok := w.t.Constants[i.Op2]
-		if load, loaded := w.t.At(i.Op1); ok && loaded && i.Op == EQ && i.kind() == typeFunc && c.Op == KGC && load.Op == HLOAD && w.source.Lua(c.Value&pointerMask) != 0 {
+		load, loaded := w.t.At(i.Op1)
+		if of, _ := w.t.At(w.table(load.Op1)); of.Op == HLOAD { // a method, which a metatable's own table has
+			loaded = false
+		}
+		if ok && loaded && i.Op == EQ && i.kind() == typeFunc && c.Op == KGC && load.Op == HLOAD && w.source.Lua(c.Value&pointerMask) != 0 {
 			w.anchor(r)
 			w.overloads[at] = c.Value & pointerMask
 			return w.overloads[at]

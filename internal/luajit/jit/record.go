@@ -39,6 +39,7 @@ func (w *walker) record(ins uint32) (next uint64, ok bool) {
 		w.read(bcA(ins) - 2)
 		w.read(bcA(ins) - 1)
 		w.forget(w.in.base + bcA(ins) - 1)
+		w.nextPair(w.in.base + bcA(ins))
 	default:
 		w.plain(ins, op)
 	}

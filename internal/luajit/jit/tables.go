@@ -31,7 +31,7 @@ func (w *walker) into(r Ref, object, key value) int {
 			}
 			r = i.Op1
 		default:
-			if found == same && r >= w.cursor && i.Op == HLOAD { // of a metatable
+			if found == same && i.Op == HLOAD && (r >= w.cursor || w.inherited[field{object, value{ref: r}}]) { // of a metatable
 				return same
 			}
 			if e := w.is(r, object); e != unsure {
@@ -41,6 +41,18 @@ func (w *walker) into(r Ref, object, key value) int {
 		}
 	}
 	return found
+}
+
+// table is the one that an address lies in.
+func (w *walker) table(r Ref) Ref {
+	for range 12 {
+		i, ok := w.t.At(r)
+		if !ok || i.kind() != typeP64 {
+			break
+		}
+		r = i.Op1
+	}
+	return r
 }
 
 // reaches reports whether an address is computed from a value.
@@ -80,6 +92,9 @@ func (w *walker) get(object, key value) value {
 		return value{absent: true}
 	}
 	v := w.findNew(ops(ALOAD, HLOAD, XLOAD), evidence)
+	if v.ref != 0 {
+		w.inherited[field{object, value{ref: w.table(w.t.IR[v.ref-Bias].Op1)}}] = true
+	}
 	if known, ok := w.fields[at]; v.ref == 0 && ok {
 		v = known
 	}

@@ -79,6 +79,7 @@ type walker struct {
 	least     map[Ref]int      // snapshots: from this instruction on, this step or a later one
 	most      map[Ref]int      // up to this instruction, this step or one before
 	fields    map[field]value
+	inherited map[field]bool     // tables in which the keys of an object were found: the object's own, or one of its metatables
 	texts     map[uint64]bool    // addresses of strings
 	stored    map[variable]value // in variables outside
 	nearby    []between          // by instruction, when the way is at its end
@@ -101,7 +102,7 @@ const mostIdle = 256
 func (t *Trace) walk(source Source, root uint64) *walker {
 	w := &walker{
 		t: t, source: source, end: t.end(), slots: map[int]value{},
-		fields: map[field]value{}, texts: map[uint64]bool{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
+		fields: map[field]value{}, inherited: map[field]bool{}, texts: map[uint64]bool{}, stored: map[variable]value{}, overloads: map[field]uint64{}, known: map[Ref]int{}, least: map[Ref]int{}, most: map[Ref]int{}, cursor: First, passed: First,
 	}
 	if loop := t.loop(); loop != 0 {
 		w.end = loop
