@@ -101,7 +101,7 @@ func (w *walker) searched(from Ref) value {
 	return value{}
 }
 
-// single reports whether a built-in function is known to have one result, of so many arguments.
+// single reports whether a built-in function is known to have one result, by the number of its arguments.
 func single(name string, arguments int) bool {
 	return ofAll[name] != opSet{} || ofFirst[name] != opSet{} || made[name] || joining[name] ||
 		name == "string.sub" || name == "string.byte" && arguments > 0 && arguments < 3
