@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/view/explain"
 )
@@ -98,7 +97,7 @@ func runExplain(ctx context.Context, sys Sys, o explainOptions) error {
 
 func writeExplained(sys Sys, p *profile.Profile, asJSON bool) error {
 	if asJSON {
-		return p.WriteDocument(sys.Stdout, record.Schema, "explain")
+		return p.WriteDocument(sys.Stdout, "explain")
 	}
 	return explain.Draw(sys.Stdout, p, reportOptions(sys))
 }

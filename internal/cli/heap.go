@@ -14,7 +14,6 @@ import (
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/heap"
 	"github.com/moonlap/moonlap/internal/process"
-	"github.com/moonlap/moonlap/internal/record"
 )
 
 type heapOptions struct {
@@ -214,7 +213,7 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 		}
 		p.Report = b.String()
 		b.Reset()
-		if err := p.Write(&b, o.format, record.Schema); err != nil {
+		if err := p.Write(&b, o.format); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func profiled(t *testing.T) *record.LoadResults {
 		p.Add([]profile.Frame{root, {Function: "variable", File: "app.lua", Line: 9, Kind: profile.Lua}}, nil, int64(50+400*i))
 		p.Merge()
 		var b bytes.Buffer
-		if err := p.WriteJSON(&b, record.Schema); err != nil {
+		if err := p.WriteJSON(&b); err != nil {
 			t.Fatal(err)
 		}
 		res.Cases = append(res.Cases, record.CaseResult{Name: name, Profile: &record.Profile{Case: i, Profile: bytes.TrimSpace(b.Bytes())}})

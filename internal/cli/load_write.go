@@ -80,7 +80,7 @@ func loadFigure(res *record.LoadResults, run record.Run, kinds ...string) (*lapp
 		if c.Profile == nil || len(kinds) > 0 {
 			continue
 		}
-		p, err := profile.ReadJSON(c.Profile.Profile, record.Schema)
+		p, err := profile.ReadJSON(c.Profile.Profile)
 		if err != nil {
 			return nil, fmt.Errorf("the profile of %s: %w", c.Name, err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/view/profiles"
 )
@@ -20,7 +19,7 @@ func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
 	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.Draw(w, p, file, opt) },
 		func(b *bytes.Buffer, beside string) error {
 			p.Report = beside
-			return p.Write(b, o.format, record.Schema)
+			return p.Write(b, o.format)
 		})
 }
 
@@ -33,7 +32,7 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.DrawDiff(w, d, file, opt) },
 		func(b *bytes.Buffer, beside string) error {
 			d.Report = beside
-			return d.Write(b, o.format, record.Schema)
+			return d.Write(b, o.format)
 		})
 }
 

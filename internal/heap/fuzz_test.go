@@ -7,11 +7,9 @@ import (
 	"testing"
 )
 
-const fuzzSchema = "moonlap/1"
-
 // snapshotFile is a file of one heap with these holders.
 func snapshotFile(holders string) string {
-	return `{"schema":"` + fuzzSchema + `","kind":"heap","heaps":[{"pid":1,"holders":` + holders + `}]}`
+	return `{"schema":"moonlap/1","kind":"heap","heaps":[{"pid":1,"holders":` + holders + `}]}`
 }
 
 // TestReadDamaged: files that no moonlap wrote are refused, with the place that is wrong.
@@ -27,7 +25,7 @@ func TestReadDamaged(t *testing.T) {
 		"not a heap snapshot":  `{"schema":`,
 		"but kind \"profile\"": `{"schema":"moonlap/1","kind":"profile"}`,
 	} {
-		if _, err := Read(strings.NewReader(file), fuzzSchema); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", file, err, want)
 		}
 	}
@@ -42,7 +40,7 @@ func TestReadEndless(t *testing.T) {
 		}
 		read += len(b)
 		return len(b), nil
-	}), fuzzSchema)
+	}))
 	if err == nil || read > 2*mostBytes {
 		t.Errorf("%d bytes were read, %v", read, err)
 	}
@@ -61,7 +59,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(snapshotFile(holders)))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		s, err := Read(bytes.NewReader(file), fuzzSchema)
+		s, err := Read(bytes.NewReader(file))
 		if err != nil {
 			return
 		}

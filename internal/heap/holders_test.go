@@ -191,7 +191,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := b.String()
-	got, err := Read(&b, "moonlap/1")
+	got, err := Read(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("(- written, + read)\n%s", diff)
 	}
 	for _, bad := range []string{"", "x", whole[:len(whole)/2], `{"schema":"moonlap/1","kind":"bench"}`, `{"schema":"moonlap/2","kind":"heap"}`, `{"schema":"moonlap/1","kind":"heap","heaps":[{}]}`} {
-		if _, err := Read(strings.NewReader(bad), "moonlap/1"); err == nil {
+		if _, err := Read(strings.NewReader(bad)); err == nil {
 			t.Errorf("%.40q was read", bad)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // A Snapshot is what was found in the Lua heaps of some processes at a time. It is what is saved, drawn
@@ -117,7 +118,7 @@ const (
 )
 
 // Read reads what Write wrote, in bounded memory whatever the file holds.
-func Read(from io.Reader, schema string) (*Snapshot, error) {
+func Read(from io.Reader) (*Snapshot, error) {
 	b, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
 	if err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func Read(from io.Reader, schema string) (*Snapshot, error) {
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
 		return nil, fmt.Errorf("not a heap snapshot, as 'moonlap heap --save' writes it: %w", err)
 	}
-	if s.Kind != Kind || s.Schema != schema {
-		return nil, fmt.Errorf("not a heap snapshot of %s, but kind %q of %q", schema, s.Kind, s.Schema)
+	if s.Kind != Kind || s.Schema != record.Schema {
+		return nil, fmt.Errorf("not a heap snapshot of %s, but kind %q of %q", record.Schema, s.Kind, s.Schema)
 	}
 	for i, h := range s.Heaps {
 		if h.Holders == nil {

@@ -74,7 +74,7 @@ func ReadFile(name string) (*Snapshot, error) {
 		return nil, err
 	}
 	defer f.Close()
-	s, err := Read(f, record.Schema)
+	s, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

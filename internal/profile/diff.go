@@ -108,17 +108,14 @@ func (d *Diff) WriteFolded(to io.Writer) error {
 // DiffFormats are the names of the formats that a Diff can be written in.
 var DiffFormats = []string{"html", "svg", "folded", "json"}
 
-// Write writes the diff in one of the DiffFormats; schema is for json alone.
-func (d *Diff) Write(to io.Writer, format, schema string) error {
-	switch format {
-	case "html":
-		return d.WriteHTML(to)
-	case "svg":
-		return d.WriteSVG(to)
-	case "folded":
-		return d.WriteFolded(to)
-	case "json":
-		return d.WriteJSON(to, schema)
+var diffWriters = map[string]func(*Diff, io.Writer) error{
+	"html": (*Diff).WriteHTML, "svg": (*Diff).WriteSVG, "folded": (*Diff).WriteFolded, "json": (*Diff).WriteJSON,
+}
+
+// Write writes the diff in one of the DiffFormats.
+func (d *Diff) Write(to io.Writer, format string) error {
+	if write, ok := diffWriters[format]; ok {
+		return write(d, to)
 	}
 	return fmt.Errorf("no format %q for a difference: %s", format, strings.Join(DiffFormats, ", "))
 }

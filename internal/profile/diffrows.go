@@ -77,7 +77,7 @@ func (d *Diff) rows(keys func([]Frame) []string) []Row {
 }
 
 // WriteJSON writes every row of the difference.
-func (d *Diff) WriteJSON(to io.Writer, schema string) error {
+func (d *Diff) WriteJSON(to io.Writer) error {
 	type profile struct {
 		Title      string    `json:"title"`
 		Start      time.Time `json:"start"`
@@ -114,5 +114,5 @@ func (d *Diff) WriteJSON(to io.Writer, schema string) error {
 		LuaLines  []row   `json:"lua_lines"`
 		Functions []row   `json:"functions"`
 		Stacks    []row   `json:"stacks"`
-	}{schema, "profile-diff", d.Title, about(d.Before), about(d.After), list(d.LuaLines()), list(d.Functions()), list(d.Stacks())})
+	}{record.Schema, "profile-diff", d.Title, about(d.Before), about(d.After), list(d.LuaLines()), list(d.Functions()), list(d.Stacks())})
 }

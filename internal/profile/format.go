@@ -33,21 +33,15 @@ func FormatOf(file string) string {
 	return ""
 }
 
-// Write writes the profile in one of the Formats; schema is for json alone.
-func (p *Profile) Write(to io.Writer, format, schema string) error {
-	switch format {
-	case "html":
-		return p.WriteHTML(to)
-	case "svg":
-		return p.WriteSVG(to)
-	case "pprof":
-		return p.WritePprof(to)
-	case "folded":
-		return p.WriteFolded(to)
-	case "speedscope":
-		return p.WriteSpeedscope(to)
-	case "json":
-		return p.WriteJSON(to, schema)
+var writers = map[string]func(*Profile, io.Writer) error{
+	"html": (*Profile).WriteHTML, "svg": (*Profile).WriteSVG, "pprof": (*Profile).WritePprof, "folded": (*Profile).WriteFolded,
+	"speedscope": (*Profile).WriteSpeedscope, "json": (*Profile).WriteJSON,
+}
+
+// Write writes the profile in one of the Formats.
+func (p *Profile) Write(to io.Writer, format string) error {
+	if write, ok := writers[format]; ok {
+		return write(p, to)
 	}
 	return fmt.Errorf("no format %q: %s", format, strings.Join(Formats, ", "))
 }

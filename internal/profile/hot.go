@@ -10,7 +10,7 @@ import (
 // Hot is a profile that a record keeps in short: of Lua's lines the hottest, up to most.
 func Hot(kept *record.Profile, most int) *record.Hot {
 	hot := &record.Hot{By: kept.By, States: []record.StateShare{}, Lines: []record.HotLine{}}
-	p, err := ReadJSON(kept.Profile, record.Schema)
+	p, err := ReadJSON(kept.Profile)
 	if err != nil {
 		hot.Fault = err.Error()
 		return hot

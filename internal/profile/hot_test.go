@@ -23,7 +23,7 @@ func TestHot(t *testing.T) {
 	p.Add([]Frame{cMain, write}, nil, 1)
 	p.Merge()
 	var b bytes.Buffer
-	if err := p.WriteJSON(&b, record.Schema); err != nil {
+	if err := p.WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
 	got := Hot(&record.Profile{By: "ebpf", Profile: b.Bytes()}, 2)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/files"
 	"github.com/moonlap/moonlap/internal/jsontext"
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // A Document is what is written of workers: a head, stacks and evidence.
@@ -23,30 +24,30 @@ type Document struct {
 var documents = []string{"profile", "capture", "explain"}
 
 // WriteJSON writes all that the profile holds, on one line.
-func (p *Profile) WriteJSON(to io.Writer, schema string) error {
-	return p.WriteDocument(to, schema, documents[0])
+func (p *Profile) WriteJSON(to io.Writer) error {
+	return p.WriteDocument(to, documents[0])
 }
 
 // WriteDocument writes all that the profile holds as a document of a kind, on one line.
-func (p *Profile) WriteDocument(to io.Writer, schema, kind string) error {
+func (p *Profile) WriteDocument(to io.Writer, kind string) error {
 	whole := *p
 	if whole.Stacks == nil {
 		whole.Stacks = []Stack{} // a list, if an empty one
 	}
-	return jsontext.NewEncoder(to).Encode(Document{schema, kind, &whole})
+	return jsontext.NewEncoder(to).Encode(Document{record.Schema, kind, &whole})
 }
 
 // ErrNotProfile is the error of what is no document.
 var ErrNotProfile = errors.New("not a profile that 'moonlap profile --format json' wrote")
 
 // ReadJSON reads what WriteJSON wrote.
-func ReadJSON(data []byte, schema string) (*Profile, error) {
-	d, err := ReadDocument(data, schema)
+func ReadJSON(data []byte) (*Profile, error) {
+	d, err := ReadDocument(data)
 	return d.Profile, err
 }
 
 // ReadDocument reads what WriteDocument wrote, and files of earlier versions.
-func ReadDocument(data []byte, schema string) (Document, error) {
+func ReadDocument(data []byte) (Document, error) {
 	if err := files.CheckJSON("the profile", data); err != nil {
 		return Document{}, err
 	}
@@ -60,8 +61,8 @@ func ReadDocument(data []byte, schema string) (Document, error) {
 		return Document{}, fmt.Errorf("%w: %w", ErrNotProfile, err)
 	}
 	switch {
-	case d.Schema != schema:
-		return Document{}, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, d.Schema, schema)
+	case d.Schema != record.Schema:
+		return Document{}, fmt.Errorf("%w: its schema is %q, and this moonlap reads %q", ErrNotProfile, d.Schema, record.Schema)
 	case !slices.Contains(documents, d.Kind):
 		return Document{}, fmt.Errorf("%w: it is of the kind %q", ErrNotProfile, d.Kind)
 	case d.Unit != "" && d.Unit != Samples && d.Unit != Bytes && d.Unit != Time:

@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-const schema = "moonlap/1"
-
 func sliced() *Profile {
 	p := example()
 	p.Mode, p.By, p.Failed, p.Lost = "on-cpu", "ebpf", 1, 2
@@ -28,10 +26,10 @@ func sliced() *Profile {
 func TestReadJSON(t *testing.T) {
 	for _, p := range []*Profile{example(), sliced(), {Head: Head{Title: "empty", Start: time.Unix(1, 0)}}} {
 		var b bytes.Buffer
-		if err := p.WriteJSON(&b, schema); err != nil {
+		if err := p.WriteJSON(&b); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadJSON(b.Bytes(), schema)
+		got, err := ReadJSON(b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +53,7 @@ func TestReadJSONRefuses(t *testing.T) {
 		head + `{"count":1,"slices":[` + strings.Repeat("0,", Slices-1) + `0]}]}`: "not its count",
 		head + strings.Repeat(`{"count":4503599627370496},`, 2) + `{}]}`:          "more than",
 	} {
-		p, err := ReadJSON([]byte(text), schema)
+		p, err := ReadJSON([]byte(text))
 		if !errors.Is(err, ErrNotProfile) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %q", text, p, err, want)
 		}
@@ -67,13 +65,13 @@ func TestReadJSONRefuses(t *testing.T) {
 func FuzzReadJSON(f *testing.F) {
 	for _, p := range []*Profile{example(), sliced(), {}} {
 		var b bytes.Buffer
-		if err := p.WriteJSON(&b, schema); err != nil {
+		if err := p.WriteJSON(&b); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := ReadJSON(data, schema)
+		p, err := ReadJSON(data)
 		if err != nil {
 			if !errors.Is(err, ErrNotProfile) {
 				t.Fatal(err)
@@ -81,20 +79,20 @@ func FuzzReadJSON(f *testing.F) {
 			return
 		}
 		for _, format := range Formats {
-			if err := p.Write(&bytes.Buffer{}, format, schema); err != nil {
+			if err := p.Write(&bytes.Buffer{}, format); err != nil {
 				t.Fatalf("%s: %v", format, err)
 			}
 		}
 		var b bytes.Buffer
-		if err := p.WriteJSON(&b, schema); err != nil {
+		if err := p.WriteJSON(&b); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadJSON(b.Bytes(), schema)
+		again, err := ReadJSON(b.Bytes())
 		if err != nil {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}
 		var c bytes.Buffer
-		if err := again.WriteJSON(&c, schema); err != nil || !bytes.Equal(b.Bytes(), c.Bytes()) {
+		if err := again.WriteJSON(&c); err != nil || !bytes.Equal(b.Bytes(), c.Bytes()) {
 			t.Fatalf("%v\n%s\n%s", err, b.Bytes(), c.Bytes())
 		}
 	})

@@ -23,7 +23,7 @@ func TestTime(t *testing.T) {
 	write := func(format string) []byte {
 		t.Helper()
 		var b bytes.Buffer
-		if err := timeExample().Write(&b, format, "s"); err != nil {
+		if err := timeExample().Write(&b, format); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
@@ -53,7 +53,7 @@ func TestTime(t *testing.T) {
 	if html := string(write("html")); !strings.Contains(html, `"unit":"ns"`) || !strings.Contains(html, `"period":1,`) {
 		t.Error("the page does not know that it is about time")
 	}
-	again, err := ReadJSON(write("json"), "s")
+	again, err := ReadJSON(write("json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,10 +148,11 @@ func (r *Record) add(l Line) string {
 
 // addToProcess files the lines that only a process which has begun can write.
 func (r *Record) addToProcess(l Line) string {
-	in, ok := inOf(l)
+	written, ok := l.(interface{ by() In })
 	if !ok {
 		return fmt.Sprintf("a line of type %q, which no record holds", l.Type())
 	}
+	in := written.by()
 	p := r.find(in)
 	if p == nil {
 		return fmt.Sprintf("a %s line of %s, which has not begun", l.Type(), nameOf(in))
@@ -213,23 +214,8 @@ func nameOf(in In) string {
 	return fmt.Sprintf("process %d, worker %d", in.Process, in.Worker)
 }
 
-func inOf(l Line) (in In, ok bool) {
-	switch l := l.(type) {
-	case Batches:
-		return l.In, true
-	case Laps:
-		return l.In, true
-	case Memory:
-		return l.In, true
-	case Metric:
-		return l.In, true
-	case JIT:
-		return l.In, true
-	case Finish:
-		return l.In, true
-	}
-	return In{}, false
-}
+// by is the process, and the worker, that wrote the line which embeds it.
+func (in In) by() In { return in }
 
 // value is the line itself where l is a pointer to it.
 func value(l Line) Line {

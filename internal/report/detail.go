@@ -52,7 +52,7 @@ func (p *page) hotLines(kept *record.Profile) string {
 	if kept == nil {
 		return ""
 	}
-	seen, err := profile.ReadJSON(kept.Profile, record.Schema)
+	seen, err := profile.ReadJSON(kept.Profile)
 	if err != nil {
 		return "it cannot be read: " + ui.Clean(err.Error())
 	}

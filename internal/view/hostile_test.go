@@ -175,13 +175,13 @@ func TestHostileNames(t *testing.T) {
 func TestHostileJSON(t *testing.T) {
 	p, snapshot, results := spoilt[profile.Profile](), spoilt[heap.Snapshot](), spoilt[record.Results]()
 	for name, write := range map[string]func(io.Writer) error{
-		"profile":    func(w io.Writer) error { return p.WriteJSON(w, "moonlap/1") },
-		"speedscope": func(w io.Writer) error { return p.Write(w, "speedscope", "moonlap/1") },
-		"folded":     func(w io.Writer) error { return p.WriteFolded(w) },
-		"heap":       func(w io.Writer) error { return snapshot.Write(w) },
+		"profile":    p.WriteJSON,
+		"speedscope": func(w io.Writer) error { return p.Write(w, "speedscope") },
+		"folded":     p.WriteFolded,
+		"heap":       snapshot.Write,
 		"results":    func(w io.Writer) error { return record.WriteJSON(w, &results) },
 		"watch":      func(w io.Writer) error { return jsontext.NewEncoder(w).Encode(spoilt[watch.Snapshot]()) },
-		"explain":    func(w io.Writer) error { return p.WriteDocument(w, "moonlap/1", "explain") },
+		"explain":    func(w io.Writer) error { return p.WriteDocument(w, "explain") },
 		"line":       func(w io.Writer) error { return record.NewWriter(w).Write(spoilt[record.Fault]()) },
 	} {
 		var b bytes.Buffer

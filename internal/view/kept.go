@@ -60,7 +60,7 @@ func Draw(to io.Writer, data []byte, at *time.Location, opt ui.Options) error {
 
 // drawDocument draws one.
 func drawDocument(to io.Writer, data []byte, opt ui.Options) error {
-	d, err := profile.ReadDocument(data, record.Schema)
+	d, err := profile.ReadDocument(data)
 	if err != nil {
 		return err
 	}

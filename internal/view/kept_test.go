@@ -48,11 +48,11 @@ func TestDraw(t *testing.T) {
 	captured := &profile.Profile{Evidence: evidence.Set{capture.Name: event}}
 	for name, c := range map[string]struct{ write, show func(io.Writer) error }{
 		"profile": {
-			func(w io.Writer) error { return sampled.WriteJSON(w, record.Schema) },
+			sampled.WriteJSON,
 			func(w io.Writer) error { return profiles.Draw(w, sampled, "", opt) },
 		},
 		"explain": {
-			func(w io.Writer) error { return explained.WriteDocument(w, record.Schema, "explain") },
+			func(w io.Writer) error { return explained.WriteDocument(w, "explain") },
 			func(w io.Writer) error { return explain.Draw(w, explained, opt) },
 		},
 		"watch": {
@@ -60,7 +60,7 @@ func TestDraw(t *testing.T) {
 			func(w io.Writer) error { return watch.Draw(w, seen, seen.At, opt) },
 		},
 		"capture": {
-			func(w io.Writer) error { return captured.WriteDocument(w, record.Schema, "capture") },
+			func(w io.Writer) error { return captured.WriteDocument(w, "capture") },
 			func(w io.Writer) error { return event.Summary(w, opt) },
 		},
 	} {

@@ -110,8 +110,7 @@ func TestWrite(t *testing.T) {
 	p, tail := stalled()
 	in := t.TempDir()
 	c := newCapture(4711, 5*sec, p, tail)
-	const schema = "moonlap/1"
-	if err := c.Write(in, schema); err != nil {
+	if err := c.Write(in); err != nil {
 		t.Fatal(err)
 	}
 	want := filepath.Join(in, "20261122T010203.004Z-4711-turn")
@@ -134,7 +133,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 	}
-	kept, err := profile.ReadJSON([]byte(read(profileFile)), "moonlap/1")
+	kept, err := profile.ReadJSON([]byte(read(profileFile)))
 	if err != nil || kept.Total() != c.profile.Total() {
 		t.Errorf("%v", err)
 	}
@@ -149,14 +148,14 @@ func TestWrite(t *testing.T) {
 	c.profile = kept
 
 	// What cannot be written leaves nothing, and what there was stays.
-	if err := c.Write(in, schema); err == nil || !strings.Contains(err.Error(), "the capture of "+in) { // it is there already
+	if err := c.Write(in); err == nil || !strings.Contains(err.Error(), "the capture of "+in) { // it is there already
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadDir(in)
 	if err != nil || len(left) != 1 || read(summaryFile) == "" {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := c.Write(filepath.Join(in, "none"), schema); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {
+	if err := c.Write(filepath.Join(in, "none")); err == nil || !strings.Contains(err.Error(), "the capture cannot be written") {
 		t.Errorf("%v", err)
 	}
 }

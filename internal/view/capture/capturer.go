@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/moonlap/moonlap/internal/follow"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/sample"
 	"github.com/moonlap/moonlap/internal/ui"
 	"github.com/moonlap/moonlap/internal/worker"
@@ -187,7 +186,7 @@ func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 // write writes a capture, and tells of it.
 func (c *capturer) write(one *Capture) {
 	one.Missed = c.gate.Missed()
-	err := one.Write(c.Folder, record.Schema)
+	err := one.Write(c.Folder)
 	if err != nil {
 		c.gate.Failed()
 		c.fail(err)
@@ -196,7 +195,7 @@ func (c *capturer) write(one *Capture) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if c.JSON {
-		err = one.WriteLine(c.Stdout, record.Schema)
+		err = one.WriteLine(c.Stdout)
 	} else {
 		_, err = io.WriteString(c.Stdout, one.Short(c.Drawn())+"\n")
 	}

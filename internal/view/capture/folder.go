@@ -52,15 +52,15 @@ func (c *capturer) full() bool {
 }
 
 // WriteLine writes the capture as a document of one line, without its stacks.
-func (c *Capture) WriteLine(to io.Writer, schema string) error {
+func (c *Capture) WriteLine(to io.Writer) error {
 	p := *c.profile
 	p.Stacks = []profile.Stack{}
-	return p.WriteDocument(to, schema, "capture")
+	return p.WriteDocument(to, "capture")
 }
 
 // Write writes the capture and its summary as a folder inside another one, which appears when it is whole, and tells its path. Where
 // that fails, nothing of it is left.
-func (c *Capture) Write(in, schema string) (err error) {
+func (c *Capture) Write(in string) (err error) {
 	final := filepath.Join(in, c.Name())
 	c.Folder = final
 	p := c.profile
@@ -93,7 +93,7 @@ func (c *Capture) Write(in, schema string) (err error) {
 			p.Report = beside.String()
 			return errors.Join(err, p.WriteHTML(b))
 		}},
-		{profileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, schema, "capture") }},
+		{profileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, "capture") }},
 	} {
 		var b bytes.Buffer
 		if err := f.fill(&b); err != nil {

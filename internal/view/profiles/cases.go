@@ -74,7 +74,7 @@ func (p *Case) End() (record.Profile, error) {
 func (w *Way) kept(p *profile.Profile, name string, started time.Time) (record.Profile, error) {
 	p.Title, p.By, p.Start = name+", "+w.Mode.Name, w.Name(), started
 	var b bytes.Buffer
-	if err := p.WriteJSON(&b, record.Schema); err != nil {
+	if err := p.WriteJSON(&b); err != nil {
 		return record.Profile{}, err
 	}
 	return record.Profile{By: p.By, Profile: bytes.TrimSpace(b.Bytes())}, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -28,10 +27,10 @@ func TestKeptEvidence(t *testing.T) {
 	p := &profile.Profile{Head: profile.Head{Title: "nginx worker 1", Start: time.Unix(0, 0), Duration: time.Second}, Evidence: run}
 	p.Add([]profile.Frame{{Function: "f", File: "a.lua", Line: 3, Kind: profile.Lua}}, nil, 10)
 	var file bytes.Buffer
-	if err := p.WriteJSON(&file, record.Schema); err != nil {
+	if err := p.WriteJSON(&file); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := profile.ReadJSON(file.Bytes(), record.Schema)
+	kept, err := profile.ReadJSON(file.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestKeptEvidence(t *testing.T) {
 			}
 		}
 	}
-	if _, err := profile.ReadJSON(bytes.Replace(file.Bytes(), []byte(`"lock_waits"`), []byte(`"chess"`), 1), record.Schema); err == nil || !strings.Contains(err.Error(), `"chess"`) {
+	if _, err := profile.ReadJSON(bytes.Replace(file.Bytes(), []byte(`"lock_waits"`), []byte(`"chess"`), 1)); err == nil || !strings.Contains(err.Error(), `"chess"`) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
@@ -76,7 +75,7 @@ func TestEarlier(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := profile.ReadJSON(data, record.Schema)
+		kept, err := profile.ReadJSON(data)
 		if err != nil {
 			t.Fatal(err)
 		}

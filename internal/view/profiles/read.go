@@ -58,7 +58,7 @@ func readDocument(from io.Reader, file string) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := profile.ReadJSON(data, record.Schema)
+	p, err := profile.ReadJSON(data)
 	if errors.Is(err, profile.ErrNotProfile) {
 		return nil, fmt.Errorf("%s: %w, nor a record", file, err)
 	}
@@ -90,7 +90,7 @@ func ofRecord(rec *record.Record, file, ofCase string) (*profile.Profile, error)
 	case ofCase == "" && len(names) > 1:
 		return nil, &ManyError{file, names}
 	}
-	p, err := profile.ReadJSON(chosen.Profile, record.Schema)
+	p, err := profile.ReadJSON(chosen.Profile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

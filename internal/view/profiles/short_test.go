@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moonlap/moonlap/internal/profile"
-	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -24,7 +23,7 @@ func TestShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.ReadJSON(data, record.Schema)
+	p, err := profile.ReadJSON(data)
 	if err != nil {
 		t.Fatal(err)
 	}
