@@ -99,7 +99,7 @@ type doctored struct {
 	Kind        string             `json:"kind"`
 	Environment record.Environment `json:"environment"`
 	Runtimes    []record.Runtime   `json:"runtimes"`
-	Workers     []worker.About     `json:"workers"` // nginx workers that run here, as far as they could be looked into
+	Workers     []worker.About     `json:"workers"` // nginx workers that run here, as far as they could be inspected
 	Checks      []doctor.Check     `json:"checks"`
 }
 

@@ -138,7 +138,7 @@ var flagRules = []flagRule{
 	{name: "when", needs: in("watch", "capture")},
 	{name: "keep", bounds: byCommand[bounds]{"watch": {from: second, most: 5 * minute}, "profile": atLeast(1)},
 		needs: byCommand[[]string]{"watch": {"capture"}, "profile": {"continuous"}}},
-	{name: "after", bounds: byCommand[bounds]{"watch": {from: 500 * ms, most: 5 * minute}}, needs: in("watch", "capture")}, // what the kernel tells may take that long to be read
+	{name: "after", bounds: byCommand[bounds]{"watch": {from: 500 * ms, most: 5 * minute}}, needs: in("watch", "capture")}, // events may be read that late
 	{name: "limit", bounds: byCommand[bounds]{"watch": atLeast(1)}, needs: in("watch", "capture")},
 	{name: "room", bounds: byCommand[bounds]{"watch": notNegative}, needs: in("watch", "capture")},
 	{name: "since", values: paths, conflicts: in("heap", "out")},

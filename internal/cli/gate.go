@@ -239,7 +239,7 @@ func (p *gateProof) write(w io.Writer, o *gateOptions) error {
 	verdict := "The gate can be trusted here."
 	switch {
 	case p.Repetitions < leastRepetitions:
-		verdict = fmt.Sprintf("Too few repetitions to tell: at least %d are needed; raise --time.", leastRepetitions)
+		verdict = fmt.Sprintf("Too few repetitions for a verdict: at least %d are needed; raise --time.", leastRepetitions)
 	case p.FailedRate.Low > 1-estimate.Level:
 		verdict = "Do not trust the gate here: it fails what is equal. Look what else runs on this machine."
 	case !p.Trusted:

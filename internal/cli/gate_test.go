@@ -19,7 +19,7 @@ func TestGateIsTrusted(t *testing.T) {
 		{"one false alarm in twenty", 20, 1, 19, true, "failed 1 of 20: 5 % (0–25 %)"},
 		{"more false alarms than chance has", 20, 5, 20, false, "fails what is equal"},
 		{"lets slow-downs pass", 20, 0, 15, false, "lets slow-downs pass"},
-		{"too few", 5, 0, 5, false, "Too few repetitions to tell: at least 6"},
+		{"too few", 5, 0, 5, false, "Too few repetitions for a verdict: at least 6"},
 		{"none", 0, 0, 0, false, "Too few repetitions"},
 	} {
 		o := gateOptions{gate: 0.03, slowdown: 0.10}

@@ -126,7 +126,7 @@ func (o *benchOptions) openRuntime(ctx context.Context, sys Sys) (remove func(),
 	return func() { tests.Remove() }, nil
 }
 
-// ticking keeps a progress line alive while something works on that can only tell what it
+// ticking keeps a progress line alive while something works on that can only say what it
 // does. stop ends that and clears the line.
 func ticking(line *progress) (tell func(string), stop func()) {
 	var what atomic.Value

@@ -129,7 +129,7 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 		}
 	}
 	var after *heap.Snapshot
-	var missed error // workers that could not be looked at
+	var missed error // of workers whose heap could not be read
 	switch {
 	case file == "":
 		after, missed, err = heapsOf(ctx, sys, o)
@@ -155,8 +155,8 @@ func runHeap(ctx context.Context, sys Sys, o heapOptions, file string) error {
 	return nil
 }
 
-// heapsOf looks at one worker after the other: no two stand still at once. missed tells those that could not be looked at, where
-// others could.
+// heapsOf reads the heaps of one worker after the other: no two are stopped at once. missed names the workers whose heap could not
+// be read, where others could.
 func heapsOf(ctx context.Context, sys Sys, o heapOptions) (s *heap.Snapshot, missed, err error) {
 	pids, err := o.Find()
 	if err != nil {

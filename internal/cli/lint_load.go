@@ -22,7 +22,7 @@ import (
 	"github.com/moonlap/moonlap/internal/view/watch"
 )
 
-// measured reads the profile that findings are ranked by; of load it also tells how much CPU time a request takes.
+// measured reads the profile that findings are ranked by; for load it also returns the CPU time per request.
 func (o lintOptions) measured(ctx context.Context, sys Sys, file string) (m lint.Measured, err error) {
 	p, rec, err := readProfile(ctx, sys, file, "")
 	if errors.Is(err, profile.ErrNotProfile) {

@@ -245,8 +245,8 @@ func (w *hostWatcher) Ended(o fleet.Outcome) {
 	w.of(o.Host).ended = true
 }
 
-// tell says why a host has nothing, or not all.
-func (w *hostWatcher) tell(o fleet.Outcome) {
+// noteFailure notes why a host has no result, or not all of it.
+func (w *hostWatcher) noteFailure(o fleet.Outcome) {
 	if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
 		note(w.sys, fmt.Sprintf("%s: %v", o.Name(), o.Err))
 	}
@@ -295,7 +295,7 @@ func (w *hostWatcher) report(ctx context.Context, outcomes []fleet.Outcome, form
 	for i, o := range outcomes {
 		h := w.hosts[i]
 		interrupted = interrupted || errors.Is(o.Err, context.Canceled) || o.Code == ExitInterrupted
-		w.tell(o)
+		w.noteFailure(o)
 		if o.Err != nil || o.Code == ExitError || o.Code == ExitUsage {
 			failed++
 		} else {
@@ -331,7 +331,7 @@ func (w *hostWatcher) report(ctx context.Context, outcomes []fleet.Outcome, form
 	return nil
 }
 
-// minEffectOf is the smallest difference that matters, as the runs on hosts were told.
+// minEffectOf is the smallest difference that matters, as given to the runs on hosts.
 func minEffectOf(found []hosts.Found) float64 {
 	for _, f := range found {
 		if f.Rule != nil {

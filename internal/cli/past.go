@@ -117,7 +117,7 @@ type matched struct {
 	differs []record.Difference
 }
 
-// begin looks for the baseline of a bench file, or of what load is put on. Without --save and --baseline there is
+// begin finds the baseline of a bench file, or of what load is put on. Without --save and --baseline there is
 // nothing to do, then or later.
 func (p pastFlags) begin(ctx context.Context, sys Sys, kind, bench string, rule *record.Comparing) (*past, error) {
 	run := &past{pastFlags: p, sys: sys, bench: bench, rule: rule, matched: map[int]*matched{}}

@@ -112,7 +112,7 @@ type stream struct {
 	sys    Sys
 	way    *profiles.Way
 	queue  *push.Queue     // nil: they are written alone
-	told   map[string]bool // what went wrong
+	noted  map[string]bool // errors, by text
 	made   int
 	failed error
 }
@@ -129,7 +129,7 @@ func runContinuous(ctx context.Context, sys Sys, o *profileOptions, way *profile
 			return err
 		}
 	}
-	s := &stream{profileOptions: o, sys: sys, way: way, told: map[string]bool{}}
+	s := &stream{profileOptions: o, sys: sys, way: way, noted: map[string]bool{}}
 	sending, stop := context.WithCancel(context.Background())
 	defer stop()
 	sent := make(chan bool)
@@ -190,10 +190,10 @@ func (s *stream) each(all []profiles.Sampled) {
 
 func (s *stream) fail(err error) {
 	const most = 100 // kinds of faults
-	if err == nil || s.told[err.Error()] || len(s.told) == most {
+	if err == nil || s.noted[err.Error()] || len(s.noted) == most {
 		return
 	}
-	s.told[err.Error()] = true
+	s.noted[err.Error()] = true
 	s.failed = err
 	note(s.sys, err.Error())
 }
@@ -219,7 +219,7 @@ func (s *stream) file(p *profile.Profile) error {
 	return err
 }
 
-// flush sends what waits, and tells what became of all profiles.
+// flush sends what waits, and reports what became of all profiles.
 func (s *stream) flush() {
 	ctx, stop := context.WithTimeout(context.Background(), lastTries)
 	defer stop()

@@ -83,7 +83,7 @@ func outFormat(out, chosen, formats string) (string, error) {
 	return format, nil
 }
 
-// writableFolder tells early that a file cannot be made.
+// writableFolder fails early where a file cannot be made.
 func writableFolder(file string) error {
 	folder := filepath.Dir(file)
 	info, err := os.Stat(folder)

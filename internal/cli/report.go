@@ -145,7 +145,7 @@ func writeReport(sys Sys, results *record.Results, format string) error {
 	return report.Terminal(sys.Stdout, results, optionsIn(sys, format))
 }
 
-// withHot is a copy of results that tells of each case's profile, where one was kept.
+// withHot is a copy of results with the hottest lines of each case's profile, where one was kept.
 func withHot(results *record.Results) *record.Results {
 	const most = 20 // Lua lines
 	out := *results

@@ -151,7 +151,7 @@ func (o *timeOptions) twins(shell []string) error {
 	return nil
 }
 
-// named gives each command the name that the user wants, and tells equal ones apart.
+// named gives each command the name that the user wants, and makes equal names distinct.
 func (o *timeOptions) named() error {
 	if len(o.names) > len(o.Commands) {
 		return usageErrorf("%d names for %d commands", len(o.names), len(o.Commands))

@@ -58,7 +58,7 @@ func (p *page) heap(h Heap, at time.Time) {
 	p.cdata(h)
 }
 
-// accounted tells how far what was found and what the machine counts agree.
+// accounted compares the bytes that were found with those that the VM counts.
 func (p *page) accounted(h Heap) string {
 	found := h.Accounted()
 	text := "every byte that LuaJIT counts"

@@ -89,7 +89,7 @@ func AddProblems(res *record.LoadResults, more ...record.LoadProblem) {
 // mostApart is the share of a slice by which machines may begin it at different times.
 const mostApart = 0.25
 
-// apart says that machines ran different sides at a time, where they did. Nine of ten slices are looked at.
+// apart says that machines ran different sides at a time, where they did. Nine of ten slices are compared.
 func apart(joined *record.Record, machines []record.LoadHost) *record.LoadProblem {
 	slice := joined.Load.SliceNS()
 	if len(joined.Cases) < 2 || slice <= 0 {

@@ -80,8 +80,8 @@ func (r *run) open(opening record.Run) error {
 	return r.add(append(lines, plan)...)
 }
 
-// lookAtServer is how often the run asks whether the server is still there, and draws its progress.
-const lookAtServer = 100 * time.Millisecond
+// checkServer is how often the run asks whether the server is still there, and draws its progress.
+const checkServer = 100 * time.Millisecond
 
 // follow runs the engine to its end, and closes the record.
 func (r *run) follow(ctx context.Context) error {
@@ -99,7 +99,7 @@ func (r *run) follow(ctx context.Context) error {
 	ending := false
 	end := func() { ending = true; engine.Interrupt() }
 	begin, enough := o.Part.calls()
-	ticks := time.NewTicker(lookAtServer)
+	ticks := time.NewTicker(checkServer)
 	defer ticks.Stop()
 	for lines := engine.Lines; lines != nil; {
 		select {
@@ -121,7 +121,7 @@ func (r *run) follow(ctx context.Context) error {
 			enough = nil
 			end()
 		case <-ticks.C:
-			r.tell()
+			r.report()
 			if why := r.died(); why != nil && !ending && ctx.Err() == nil {
 				failed = r.add(record.Fault{Case: -1, Kind: record.FaultCrash, Stage: StageServer, Text: why.Error()})
 				end()
@@ -176,7 +176,7 @@ func (r *run) hear(l record.Line) error {
 	return r.add(l)
 }
 
-func (r *run) tell() {
+func (r *run) report() {
 	p := Progress{Elapsed: time.Since(r.started), Sides: r.live.sides, Comparisons: r.judges.now()}
 	if !r.begun.IsZero() && r.options.Plan.Requests == 0 {
 		whole := time.Duration(r.options.Plan.WarmupNS + r.options.Plan.DurationNS)

@@ -1,4 +1,4 @@
-// Package memory bounds what this program takes itself while it looks at another: how much is free, on the
+// Package memory bounds what this program takes itself while it inspects another: how much is free, on the
 // machine and in memory cgroups; large arrays, in memory or in a file; and that the kernel ends this program
 // first where memory runs out all the same.
 package memory
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// A System is where the kernel tells about memory.
+// A System is where the kernel shows the state of memory.
 type System struct {
 	Root string // "" is this machine; tests have trees of their own
 }

@@ -15,7 +15,7 @@ import (
 type Diff struct {
 	Title         string
 	Before, After *Profile
-	// Lines tells functions' lines apart. Without it two frames are the same where function and file
+	// Lines keeps functions' lines distinct. Without it two frames are the same where function and file
 	// are: lines move when a file is edited.
 	Lines bool
 

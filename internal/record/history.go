@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// History is what the history store tells: of each case, its figures over time.
+// History is what the history store holds: of each case, its figures over time.
 type History struct {
 	Schema string      `json:"schema"`
 	Kind   string      `json:"kind"`  // "history"
@@ -49,7 +49,7 @@ type Point struct {
 	Record    string    `json:"record"`      // file name in the store
 	NSPerCall *Interval `json:"ns_per_call"` // nil: the run found no single figure
 	Processes int       `json:"processes"`
-	// Slowed is by how much the machine may have slowed the run, as yardsticks tell: 0.4 is 40 %. Such a run weighs less.
+	// Slowed is by how much the machine may have slowed the run, by its yardsticks: 0.4 is 40 %. Such a run weighs less.
 	Slowed     float64            `json:"slowed,omitempty"`
 	Yardsticks map[string]float64 `json:"yardsticks,omitempty"` // the best that the run knew of, ns by kind
 }
@@ -74,7 +74,7 @@ func (p Point) ShortCommit() string {
 // Minute is when the run began, to the minute, UTC: "2026-11-21 02:00".
 func (p Point) Minute() string { return Minute(p.Started) }
 
-// Name tells the run from others: its commit, or its minute where that is not known.
+// Name is how readers know the run: its commit, or its minute where that is not known.
 func (p Point) Name() string {
 	if c := p.ShortCommit(); c != "" {
 		return c
@@ -92,7 +92,7 @@ func Minute(rfc3339 string) string {
 }
 
 // Apart are the facts of a series' setting that another setting does not share, "unknown"
-// where only that one tells.
+// where only that one knows.
 func (s Series) Apart(from []Fact) []Fact {
 	var apart []Fact
 	for _, f := range s.Setting {

@@ -8,7 +8,7 @@ import (
 )
 
 // AbovePlots draws what stands above the plots of a record: what was run and when, the verdicts, the table of the cases, and what was
-// measured with; name tells it from other records. Its only error is that of w.
+// measured with; name is that of the record among others. Its only error is that of w.
 func AbovePlots(w io.Writer, res *record.Results, run record.Run, name string, opt ui.Options) error {
 	p := newPage(opt)
 	p.Line("moonlap " + p.Join(ui.Clean(run.Kind), when(run), ui.Clean(name)))

@@ -52,7 +52,7 @@ func (p *page) cases(cases []record.CaseResult) (named bool) {
 	return named
 }
 
-// anyLua reports whether there is a JIT to tell of.
+// anyLua reports whether any case ran in Lua, and may have a JIT.
 func anyLua(cases []record.CaseResult) bool {
 	return len(cases) == 0 || slices.ContainsFunc(cases, func(c record.CaseResult) bool { return !goCode(c) })
 }

@@ -111,14 +111,14 @@ func batches(b record.BatchTally) string {
 
 // quiet says how the figure would read with the disturbed batches, where that matters.
 func (p *page) quiet(q *record.Quiet, ns float64) string {
-	if !tells(q, ns) {
+	if !differs(q, ns) {
 		return ""
 	}
 	return fmt.Sprintf("%s of the time, and the figure is of that alone%s%s per call with the rest", ui.Percent(q.Share), p.Dot, p.Time(q.AllNS))
 }
 
-// tells reports whether the figure of quiet moments and that of all differ.
-func tells(q *record.Quiet, ns float64) bool {
+// differs reports whether the figure of quiet moments and that of all differ.
+func differs(q *record.Quiet, ns float64) bool {
 	const same = 0.03
 	return q != nil && !q.Disturbed && q.AllNS != 0 && math.Abs(q.AllNS-ns) > same*math.Abs(ns)
 }

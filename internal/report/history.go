@@ -226,7 +226,7 @@ type plotScale struct {
 	columns   int
 }
 
-// leastRoom is a share of the figure, so that noise too small to matter looks it.
+// leastRoom is a share of the figure, so that noise too small to matter is drawn small.
 const leastRoom = 0.01
 
 // newScale holds every estimate of the points, and twice the typical arm around them. An

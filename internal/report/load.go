@@ -45,7 +45,7 @@ func Load(w io.Writer, res *record.LoadResults, opt LoadOptions) error {
 	return p.Write(w)
 }
 
-// clients tells for each side whether the client had a share in its figures.
+// clients draws, for each side, whether the client had a share in its figures.
 func (p *page) clients(res *record.LoadResults) {
 	for _, s := range res.Sides {
 		text := p.client(s, res.Problems)
@@ -363,7 +363,7 @@ func (p *page) client(s record.LoadSide, problems []record.LoadProblem) string {
 		quietFor(s.Quiet))
 }
 
-// mostlyQuiet is the share of the time that nothing slowed the machine from which on nobody has to be told.
+// mostlyQuiet is the share of the time that nothing slowed the machine from which on the report does not mention it.
 const mostlyQuiet = 0.9
 
 // quietFor says how much of the time nothing slowed the machine, where that matters.

@@ -117,7 +117,7 @@ func (p *page) command(c record.CommandResult) {
 
 // quietRuns says how the figure would read with the runs that something slowed, where that matters.
 func (p *page) quietRuns(c record.CaseResult) string {
-	if c.NSPerCall == nil || !tells(c.Quiet, c.NSPerCall.Estimate) {
+	if c.NSPerCall == nil || !differs(c.Quiet, c.NSPerCall.Estimate) {
 		return ""
 	}
 	return fmt.Sprintf("%s of the runs, and the figures are of these alone%s%s less start-up with the rest",

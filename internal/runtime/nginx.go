@@ -90,7 +90,7 @@ func (p *Process) startMaster(env []string) (*child, error) {
 		channels: p.spec.Job.Workers,
 		stdin:    p.spec.Stdin,
 		stdout:   p.spec.Stdout,
-		// Not SIGKILL: nobody would tell the workers.
+		// Not SIGKILL: the workers would get no signal.
 		parentDeath:    syscall.SIGTERM,
 		shareTerminal:  isTerminal(p.spec.Stdin),
 		outliveOutputs: grace,
@@ -157,7 +157,7 @@ func workerUser() string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variableNames are the names that nginx must be told to keep for its workers. NGINX
+// variableNames are the names that nginx must be configured to keep for its workers. NGINX
 // holds inherited sockets and is none of the user's.
 func variableNames(env []string) []string {
 	var names []string

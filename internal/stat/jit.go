@@ -98,7 +98,7 @@ func sortedBlacklist(counts map[record.Blacklist]int) []record.Blacklist {
 // ofTheCase reports whether a stage of a process runs the case as it is measured.
 func ofTheCase(stage string) bool { return stage == "warmup" || stage == "measure" }
 
-// ranAs tells how the case of a ledger ran. Without a trace of its own it was
+// ranAs is how the case of a ledger ran. Without a trace of its own it was
 // interpreted; where a trace falls back to the interpreter, or a place was given up for
 // good, a part of it was.
 func ranAs(l *record.JIT) string {

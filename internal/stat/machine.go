@@ -33,7 +33,7 @@ func quietOf(units []unit) (carrying []unit, enough bool) {
 	return units, false
 }
 
-// machineWas tells what the yardsticks say of the machine while a case was measured; nil where there were none.
+// machineWas is what the yardsticks say of the machine while a case was measured; nil where there were none.
 func machineWas(units []unit, enough bool) *record.Quiet {
 	quietOnes, clean, known := 0, 0, false
 	var slower, locations []float64
@@ -70,9 +70,9 @@ const betweenRuns = 0.003
 // half range.
 var fewWiden = map[int]float64{2: 15.9, 3: 2.93, 4: 1.55, 5: 1.07}
 
-// widen makes room in the interval of a figure of n processes for what yardsticks tell and don't tell. Where they left processes
+// widen makes room in the interval of a figure of n processes for what yardsticks show and don't show. Where they left processes
 // out, the range of few is no interval. Where the machine was disturbed, the case may suffer as much as the yardsticks
-// did, or not at all; and where batches were interrupted, as much as its fastest tells.
+// did, or not at all; and where batches were interrupted, as much as its fastest shows.
 func widen(d *record.Distribution, q *record.Quiet, n int, leftOut bool) {
 	if q == nil {
 		return
@@ -95,7 +95,7 @@ const (
 )
 
 // seriesRange is where nearly all series of the processes lie, where those of most processes differ by a quarter or more though
-// no yardstick tells why; false where they do not. A cache that is shared with other guests does that: it is now the case's, now theirs.
+// no yardstick shows why; false where they do not. A cache that is shared with other guests does that: it is now the case's, now theirs.
 func seriesRange(units []unit) (low, high float64, differ bool) {
 	var all, ratios []float64
 	for _, u := range units {
@@ -122,7 +122,7 @@ func (f *facts) widenToSeries() {
 	}
 }
 
-// warnSeries is about a case that is slower and faster within one process, without a yardstick that tells why.
+// warnSeries is about a case that is slower and faster within one process, without a yardstick that shows why.
 func warnSeries(f *facts) *record.Warning {
 	if f.series.High == 0 {
 		return nil
@@ -133,8 +133,8 @@ func warnSeries(f *facts) *record.Warning {
 		"compare interleaved sides; a figure of one run is true of its time alone")
 }
 
-// leastTold is a share that is not 0 when it is told in whole per cents.
-const leastTold = 0.005
+// leastShown is the smallest share that is not 0 in whole per cents.
+const leastShown = 0.005
 
 // warnDisturbed is about a figure that quiet batches could not carry.
 func warnDisturbed(f *facts) *record.Warning {
@@ -143,16 +143,16 @@ func warnDisturbed(f *facts) *record.Warning {
 		return nil
 	}
 	how, when := fmt.Sprintf("slowed this machine by %.0f to %.0f %%", 100*q.SlowerLow, 100*q.SlowerHigh), "all the time"
-	if q.SlowerHigh < leastTold {
+	if q.SlowerHigh < leastShown {
 		how = "kept interrupting what was measured"
 	}
-	if q.Share >= leastTold {
+	if q.Share >= leastShown {
 		when = fmt.Sprintf("for all but %.0f %% of the time", 100*q.Share)
 	}
 	w := warn("disturbed",
 		fmt.Sprintf("something else %s, %s; the interval leaves room for that", how, when),
 		"measure again at another time, or with --wait-quiet 2m; comparisons of interleaved sides stay valid")
-	if q.SlowerHigh >= leastTold && q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
+	if q.SlowerHigh >= leastShown && q.SlowerHigh-q.SlowerLow <= evenly && q.Share == 0 {
 		w.Text = fmt.Sprintf("this machine was evenly %.0f %% slower than the best ever seen of it, all the time; the interval leaves room for that",
 			100*q.SlowerHigh)
 		w.Advice = "where it runs at another speed for good, or that best was measured wrong, remove yardsticks-*.json from moonlap's cache folder; " +

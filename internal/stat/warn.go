@@ -12,7 +12,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/steady"
 )
 
-// caseChecks look at one thing each, and return what there is to warn of, or nil.
+// caseChecks check one thing each, and return what there is to warn of, or nil.
 var caseChecks = []func(*facts) *record.Warning{
 	warnFew, warnModes, warnLevels, warnAlone, warnNeverSteady, warnSomeNeverSteady, warnFewBatches,
 	warnWide, warnDeadCode, warnSunkAllocation, warnNoTwin,

@@ -60,7 +60,7 @@ func warnGCStopped(f *facts) *record.Warning {
 		"measure with --gc natural for the cost in production")
 }
 
-// runChecks look at one thing of the whole run each.
+// runChecks check one thing of the whole run each.
 var runChecks = []func(*record.Record, *record.Results) *record.Warning{
 	warnCutOff, warnFaultsOutside, warnDifferentVMs, warnClockCoarse, warnClockInterpreted,
 	warnGovernor, warnLoad, warnSteal,

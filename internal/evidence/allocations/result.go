@@ -67,7 +67,7 @@ func (r *Result) of(samples []sample.Sample) {
 	r.grouped()
 }
 
-// effective is how many samples of equal weight tell as much.
+// effective is the effective sample size: how many samples of equal weight are as exact.
 func effective(bytes, squares float64) float64 {
 	if squares == 0 {
 		return 0

@@ -80,7 +80,7 @@ func callers(l sample.Series, lua []sample.Sample, lines []evidence.Share) {
 	}
 }
 
-// OfStacks is what a profile's stacks tell, where samples were not kept with more.
+// OfStacks is the shares by a profile's stacks, where samples were kept without requests and phases.
 func OfStacks(p *profile.Profile) *Result {
 	return &Result{
 		Of: float64(p.Total()), Lines: p.LuaLines(), States: p.ByLabel("state"), Requests: p.ByLabel("uri"), Phases: p.ByLabel("phase"),
@@ -125,7 +125,7 @@ func Request(s sample.Sample) string {
 	return r.Method + " " + r.URI
 }
 
-// ofNoClient tells of phases that Lua runs in without a request, or before there is one.
+// ofNoClient reports whether Lua runs in the phase without a request, or before there is one.
 func ofNoClient(phase string) bool {
 	return phase == "timer" || strings.HasSuffix(phase, "_worker") || strings.HasPrefix(phase, "ssl_")
 }

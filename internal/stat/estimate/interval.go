@@ -15,7 +15,7 @@ import (
 // of the next above it.
 //
 // Where even [min, max] covers less than the level (fewer than 6 values at 95 %),
-// it returns [min, max] with the warning few_processes that tells what it covers.
+// it returns [min, max] with the warning few_processes, which says what it covers.
 // Without any value the interval is NaN.
 func MedianInterval(xs []float64, level float64) (record.Interval, []record.Warning) {
 	s := Sorted(xs)

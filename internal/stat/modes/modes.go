@@ -32,7 +32,7 @@ const (
 	loneModeBelow = 8
 	// Modes are at least this far apart, relative to the faster, and in ns.
 	leastModeGap = 0.03
-	leastModeNS  = 0.3 // as exact as an empty function is told to be
+	leastModeNS  = 0.3 // as exact as an empty function is reported to be
 	// A gap must be N times the spread inside the modes beside it, the largest
 	// gap inside them, and the noise of a process's location. Chosen by simulation:
 	// modes_sim_test.go.

@@ -8,7 +8,7 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
-// Noise is what slowed a machine over a time, as yardsticks tell.
+// Noise is what slowed a machine over a time, by its yardsticks.
 type Noise struct {
 	NS         float64   // from the first look to the last
 	Looks      int       // at the yardsticks

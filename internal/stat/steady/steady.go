@@ -1,4 +1,4 @@
-// Package steady tells the warm-up of a process from its steady state.
+// Package steady separates the warm-up of a process from its steady state.
 package steady
 
 import (
@@ -18,7 +18,7 @@ type Batch struct {
 	Series   int     // of the measured batches: a full collection comes before each
 	Traced   bool    // a trace event fell inside
 	Polluted bool    // a context switch or steal fell inside
-	// What the yardsticks beside it tell, where they were timed: whether something slowed the machine, and by how much
+	// What the yardsticks beside it show, where they were timed: whether something slowed the machine, and by how much
 	// they took longer than their best.
 	Timed, Disturbed bool
 	Slower           float64
@@ -35,7 +35,7 @@ func TookOf(batches []Batch, at []int) (ns float64) {
 	return ns
 }
 
-// Quiet reports whether nothing but the case ran in the batch, and nothing slowed the machine as its yardsticks tell.
+// Quiet reports whether nothing but the case ran in the batch, and nothing slowed the machine by its yardsticks.
 func (b Batch) Quiet() bool { return b.Timed && !b.Disturbed && b.Clean() }
 
 // Clean reports whether nothing but the case ran in the batch.

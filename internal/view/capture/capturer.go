@@ -41,7 +41,7 @@ var (
 	ErrLeft = errors.New("no worker is left")
 )
 
-// errEnough is why capturing ends by itself: after a time, or so many captures.
+// errEnough is why capturing ends by itself: after a time, or a number of captures.
 var errEnough = errors.New("enough")
 
 // Run waits for events at workers, those of reloads included, and writes captures.
@@ -110,7 +110,7 @@ type capturer struct {
 	errs     []error
 }
 
-// say tells people something while it runs.
+// say reports something while it runs.
 func (c *capturer) say(format string, args ...any) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -183,7 +183,7 @@ func (c *capturer) watch(ctx context.Context, w *worker.Worker) error {
 	})
 }
 
-// write writes a capture, and tells of it.
+// write writes a capture, and reports it.
 func (c *capturer) write(one *Capture) {
 	one.Missed = c.gate.Missed()
 	err := one.Write(c.Folder)

@@ -14,7 +14,7 @@ import (
 type event struct {
 	Condition Condition
 	From, To  time.Duration
-	Open      bool             // it had not ended when it was looked at last
+	Open      bool             // it had not ended at the last sample
 	Amount    float64          // that was reached: ns, bytes, a share
 	Base      float64          // of growth: the bytes that it began with
 	Turn      uint64           // of a held loop, and of a sleep: nginx's clock in the turn; 0: not known

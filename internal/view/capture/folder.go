@@ -58,7 +58,7 @@ func (c *Capture) WriteLine(to io.Writer) error {
 	return p.WriteDocument(to, "capture")
 }
 
-// Write writes the capture and its summary as a folder inside another one, which appears when it is whole, and tells its path. Where
+// Write writes the capture and its summary as a folder inside another one, which appears when it is whole; Folder is then its path. Where
 // that fails, nothing of it is left.
 func (c *Capture) Write(in string) (err error) {
 	final := filepath.Join(in, c.Name())
@@ -126,7 +126,7 @@ func newFolder(in *os.Root, name string) (*os.Root, error) {
 	return folder, nil
 }
 
-// put writes a file so that it is on the disk: what a capture tells of may take the machine with it.
+// put writes a file so that it is on the disk: what a capture is of may take the machine with it.
 func put(in *os.Root, name string, data []byte) error {
 	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, files.Private.Perm())
 	if err != nil {

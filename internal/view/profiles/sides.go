@@ -41,7 +41,7 @@ type Sides struct {
 	asked     []int          // how often there was an answer, by side
 }
 
-// OpenSides prepares to sample a server whose sides have names, from now on; note is told what goes wrong meanwhile. Close it.
+// OpenSides prepares to sample a server whose sides have names, from now on; note is called with what goes wrong meanwhile. Close it.
 func OpenSides(ctx context.Context, o Options, names []string, now time.Time, note func(string)) (*Sides, error) {
 	way, err := Open(o, note)
 	if err != nil {

@@ -55,7 +55,7 @@ func (w *watcher) Close() {
 	w.events.Close()
 }
 
-// Observe has the intervals tell of kinds of evidence besides, at a cost of at most a share of the worker's time (0.01: 1 %). Those
+// Observe adds kinds of evidence to the intervals, at a cost of at most a share of the worker's time (0.01: 1 %). Those
 // that cannot be observed are among what is Unknown, with the reason.
 func (w *watcher) Observe(kinds []observe.Kind, budget float64) {
 	w.observing = observe.Begin(context.Background(), observe.At{Worker: w.w, Budget: budget}, kinds)
@@ -138,7 +138,7 @@ func (w *watcher) remember(r Row) []Recent {
 	return slices.Clone(w.recent)
 }
 
-// A span is what nginx tells of all its workers, at both ends of an interval.
+// A span is what nginx counts of all its workers, at both ends of an interval.
 type span struct {
 	from, to nginx.Counters
 	err      error
