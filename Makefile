@@ -42,8 +42,8 @@ test-releases: build ## the same on nginx and LuaJIT of other releases of Debian
 test-kernels: build ## what works on Debian's kernels, in virtual machines (5 to 15 minutes each): make test-kernels KERNELS='6.1 6.12'
 	script/test-kernels $(KERNELS)
 
-test-fleet: ## what befalls runs on hosts by ssh, at random: make test-fleet N=50 (8 s each)
-	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_ACCIDENTS=$(or $(N),50) go test -count=1 -v -timeout 1h ./internal/cli -run TestScripts/on_accidents
+test-fleet: ## what befalls runs on hosts by ssh and by Slurm, N times each, at random: make test-fleet N=50 (10 s each)
+	MOONLAP_TEST_REQUIRE_ALL=1 MOONLAP_ACCIDENTS=$(or $(N),50) go test -count=1 -v -timeout 1h ./internal/cli -run TestScripts/on_.*accidents
 
 fleet-figures: build ## what runs on hosts cost, and how often verdicts over hosts err: see benchmarks/fleet (5 minutes)
 	MOONLAP_FLEET_FIGURES=1 go test -count=1 -v ./internal/cli -run TestFleetFigures

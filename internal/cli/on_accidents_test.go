@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,11 +98,21 @@ func (w *wire) cut() {
 	}
 }
 
-// An accident is what befalls a run on hosts. Those of the wire lose what is on it.
+// A struck run is one on hosts that something befalls.
+type struck struct {
+	here *os.Process
+	mark string // of its processes on hosts
+	wire *wire  // to one of the hosts; nil: by Slurm
+	conf string // of Slurm
+	node string // of it, that is one of the run's
+}
+
+// An accident is what befalls a run on hosts. Those that are lossy lose what is on its way.
 type accident struct {
-	name   string
-	onWire bool
-	do     func(here *os.Process, w *wire, mark string)
+	name  string
+	on    string // the engine that knows it; "": each
+	lossy bool
+	do    func(struck)
 }
 
 // hostProcesses are the processes on hosts whose command line holds a word.
@@ -115,41 +126,77 @@ func hostProcesses(mark, word string) (pids []int) {
 	return pids
 }
 
-func signalOne(word string, signal syscall.Signal) func(*os.Process, *wire, string) {
-	return func(_ *os.Process, _ *wire, mark string) {
-		if pids := hostProcesses(mark, word); len(pids) > 0 {
+func signalOne(word string, signal syscall.Signal) func(struck) {
+	return func(s struck) {
+		if pids := hostProcesses(s.mark, word); len(pids) > 0 {
 			syscall.Kill(pids[rand.IntN(len(pids))], signal)
 		}
 	}
 }
 
-var accidents = []accident{
-	{"the connection is cut", true, func(_ *os.Process, w *wire, _ string) { w.cut() }},
-	{"the connection is silent", true, func(_ *os.Process, w *wire, _ string) { close(w.dead) }},
-	{"moonlap's host side is killed", false, signalOne("serve-host", syscall.SIGKILL)},
-	{"moonlap's host side is asked to end", false, signalOne("serve-host", syscall.SIGTERM)},
-	{"the measuring moonlap is killed", false, signalOne("--out - --", syscall.SIGKILL)},
-	{"moonlap here is killed", true, func(here *os.Process, _ *wire, _ string) { here.Kill() }},
-	{"moonlap here is interrupted", false, func(here *os.Process, _ *wire, _ string) { here.Signal(os.Interrupt) }},
+// killStep kills the daemons of Slurm that lead to the node's tasks, as if the node had lost power for them.
+func killStep(s struck) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range processes {
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		env, _ := os.ReadFile(filepath.Join(p, "environ"))
+		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil && bytes.Contains(line, []byte("slurmstepd")) && bytes.Contains(env, []byte("SLURM_CONF="+s.conf)) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
-// haveAccidents is the script command `accidents COMMAND…`: it runs the command, which writes records to kept/N.HOST.jsonl, on two
-// hosts, web1 and web2, again and again; each time something befalls it at random. It needs sshd and MOONLAP_TEST_LEDGER.
-// What was written on a host arrives whole, or up to where the wire was cut; nothing is left running. It is done as often as
-// MOONLAP_ACCIDENTS says, or three times.
-func haveAccidents(ts *testscript.TestScript, neg bool, command []string) {
-	if neg || len(command) == 0 {
-		ts.Fatalf("usage: accidents COMMAND…")
+// slurm runs a command of Slurm, and returns what it prints.
+func (s struck) slurm(args ...string) string {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out))
+}
+
+var accidents = []accident{
+	{"the connection is cut", "ssh", true, func(s struck) { s.wire.cut() }},
+	{"the connection is silent", "ssh", true, func(s struck) { close(s.wire.dead) }},
+	{"the job is preempted", "slurm", false, func(s struck) {
+		s.slurm("sbatch", "--quiet", "--output=/dev/null", "-p", "urgent", "-w", s.node, "-N1", "--exclusive", "--wrap", "true")
+	}},
+	{"the jobs are cancelled", "slurm", false, func(s struck) { s.slurm("scancel", "--partition=main") }},
+	{"the node is down", "slurm", true, func(s struck) {
+		s.slurm("scontrol", "update", "NodeName="+s.node, "State=DOWN", "Reason=test")
+		time.Sleep(time.Second)
+		s.slurm("scontrol", "update", "NodeName="+s.node, "State=RESUME")
+	}},
+	{"Slurm's daemons of the tasks are killed", "slurm", true, killStep},
+	{"moonlap's host side is killed", "", false, signalOne("/moonlap serve-host ", syscall.SIGKILL)},
+	{"moonlap's host side is asked to end", "", false, signalOne("/moonlap serve-host ", syscall.SIGTERM)},
+	{"the ssh here is asked to end", "ssh", true, signalOne("BatchMode=yes", syscall.SIGTERM)},
+	{"the measuring moonlap is killed", "", false, signalOne("--out - --", syscall.SIGKILL)},
+	{"moonlap here is killed", "", true, func(s struck) { s.here.Kill() }},
+	{"moonlap here is interrupted", "", false, func(s struck) { s.here.Signal(os.Interrupt) }},
+}
+
+// haveAccidents is the script command `accidents ssh|slurm COMMAND…`: it runs the command, which writes records to kept/N.HOST.jsonl, on
+// two hosts, web1 and web2 or node1 and node2, again and again; each time something befalls it at random. It needs sshd or slurm.
+// What was written on a host arrives whole, or up to where the way to it was lost; nothing is left running. It is done as often as
+// MOONLAP_ACCIDENTS says, or three times by ssh and once by Slurm.
+func haveAccidents(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: accidents ssh|slurm COMMAND…")
 	}
-	times, first := 3, rand.IntN(len(accidents))
+	engine, command := args[0], args[1:]
+	known := slices.DeleteFunc(slices.Clone(accidents), func(a accident) bool { return a.on != "" && a.on != engine })
+	times, first := 3, rand.IntN(len(known))
+	if engine == "slurm" {
+		times = 1
+	}
 	if n, err := strconv.Atoi(os.Getenv("MOONLAP_ACCIDENTS")); err == nil {
 		times = n
 	}
 	took, states := map[string]int{}, map[string]int{}
 	for i := range times {
-		what := accidents[(first+i)%len(accidents)]
+		what := known[(first+i)%len(known)]
 		took[what.name]++
-		haveAccident(ts, i, what, command, states)
+		haveAccident(ts, i, engine, what, command, states)
 	}
 	for name, n := range took {
 		ts.Logf("%3d times: %s", n, name)
@@ -159,12 +206,11 @@ func haveAccidents(ts *testscript.TestScript, neg bool, command []string) {
 	}
 }
 
-func haveAccident(ts *testscript.TestScript, number int, what accident, command []string, states map[string]int) {
-	ledger := ts.MkAbs(fmt.Sprintf("ledger%d", number))
-	ts.Check(os.Mkdir(ledger, 0o755))
+// layWires makes the ways to the hosts by ssh.
+func layWires(ts *testscript.TestScript, names []string) map[string]*wire {
 	wires := map[string]*wire{}
 	config := ""
-	for _, name := range []string{"web1", "web2"} {
+	for _, name := range names {
 		w := newWire(ts, net.JoinHostPort("127.0.0.1", ts.Getenv("SSHPORT")))
 		wires[name] = w
 		_, port, _ := net.SplitHostPort(w.Addr().String())
@@ -173,26 +219,50 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 	common, err := os.ReadFile(ts.MkAbs(".ssh/common"))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(".ssh/config"), append([]byte(config), common...), 0o600))
+	return wires
+}
 
+// busy waits until Slurm's nodes have nothing to do, and returns what they do after two minutes.
+func (s struck) busy() string {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if s.slurm("squeue", "-h") == "" && s.slurm("sinfo", "-h", "-o", "%T %D") == "idle 2" {
+			return ""
+		}
+	}
+	return "the nodes do not become idle:\n" + s.slurm("squeue") + "\n" + s.slurm("sinfo")
+}
+
+func haveAccident(ts *testscript.TestScript, number int, engine string, what accident, command []string, states map[string]int) {
+	ledger := ts.MkAbs(fmt.Sprintf("ledger%d", number))
+	ts.Check(os.Mkdir(ledger, 0o755))
+	names := []string{"web1", "web2"}
+	run := struck{mark: ts.Getenv("WORK"), conf: ts.Getenv("SLURM_CONF"), node: []string{"n1", "n2"}[rand.IntN(2)]}
+	var wires map[string]*wire
+	if engine == "ssh" {
+		wires = layWires(ts, names)
+	} else {
+		names = []string{"node1", "node2"}
+	}
 	out := fmt.Sprintf("kept/%d.jsonl", number)
-	cmd := scriptCommand(ts, append(append([]string{command[0]}, command[1:]...), "--out", out, "once.lua"))
+	cmd := scriptCommand(ts, append(slices.Clone(command), "--out", out, "once.lua"))
 	cmd.Env = append(cmd.Env, ledgerVariable+"="+ledger, "MOONLAP_ON_SILENCE=3s")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	ts.Check(cmd.Start())
+	run.here = cmd.Process
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	name := []string{"web1", "web2"}[rand.IntN(2)]
-	victim := wires[name]
+	name := names[rand.IntN(2)]
+	run.wire = wires[name]
 	when := time.Duration(rand.Float64() * float64(3*time.Second))
 	if number%4 > 0 { // else it may befall the start
 		await(ts.MkAbs(fmt.Sprintf("kept/%d.%s.jsonl", number, name)), ended)
 	}
 	select {
-	case err = <-ended:
+	case err := <-ended:
 		ended <- err
 	case <-time.After(when):
-		what.do(cmd.Process, victim, ts.Getenv("WORK"))
+		what.do(run)
 	}
 	fail := func(format string, args ...any) {
 		ts.Fatalf("accident %d, %s after %v: %s\n%s", number, what.name, when, fmt.Sprintf(format, args...), &said)
@@ -209,6 +279,9 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 			break
 		}
 	}
+	if left == "" && engine == "slurm" {
+		left = run.busy()
+	}
 	if left != "" {
 		fail("%s", left)
 	}
@@ -218,9 +291,10 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 		fail("exit status %d", code)
 	}
 	begun := 0
-	for name, w := range wires {
-		mayLose := what.onWire && (w == victim || strings.Contains(what.name, "here"))
-		state, ok := arrived(ledger, ts.MkAbs(fmt.Sprintf("kept/%d.%s.jsonl", number, name)), mayLose)
+	for _, name := range names {
+		path := ts.MkAbs(fmt.Sprintf("kept/%d.%s.jsonl", number, name))
+		mayLose := what.lossy && (engine == "slurm" || wires[name] == run.wire || strings.Contains(what.name, "here"))
+		state, ok := arrived(ledger, path, mayLose)
 		if !ok {
 			fail("%s: %s", name, state)
 		}
@@ -228,9 +302,11 @@ func haveAccident(ts *testscript.TestScript, number int, what accident, command 
 		if state != notBegun {
 			begun++
 		}
+	}
+	for _, w := range wires {
 		w.cut()
 	}
-	if runs, _ := filepath.Glob(filepath.Join(ledger, "*")); len(runs) > begun && !what.onWire {
+	if runs, _ := filepath.Glob(filepath.Join(ledger, "*")); len(runs) > begun && !what.lossy {
 		fail("%d hosts have written a record, and %d have arrived", len(runs), begun)
 	}
 }
@@ -275,7 +351,7 @@ func arrived(ledger, path string, mayLose bool) (state string, ok bool) {
 		case len(record) >= len(written):
 			return "all that was written until the run ended", true
 		default:
-			return "up to where the wire was lost", true
+			return "up to where the way was lost", true
 		}
 	}
 	return "its record is none that was written on a host", false

@@ -82,7 +82,7 @@ func Run(ctx context.Context, hosts []Host, job Job, to Watcher) ([]Outcome, err
 	go func() { waiting.Wait(); close(begins) }()
 	for i, h := range hosts {
 		all.Go(func() {
-			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len()), Meets: job.Meeting != nil, Silence: job.Silence})
+			order, err := json.Marshal(order{Args: job.Args(i), Dir: job.Load.Dir, Archive: int64(files.Len()), Meets: job.Meeting != nil, Silence: job.Silence, EndsJob: h.Why != nil && os.Getenv("SLURM_JOB_ID") == ""})
 			c := &connection{host: h, to: to, begins: begins, silence: job.Silence, room: unpacked + 3*int64(files.Len()) + spare}
 			if job.Meeting != nil {
 				c.meeting = *job.Meeting
@@ -153,7 +153,7 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	if release, err := runtime.Guard(cmd.Process.Pid); err == nil { // the host notices, should we be killed
 		defer release()
 	}
-	kill := killer(cmd)
+	kill := killer(cmd, in)
 	defer kill()
 	var notes sync.WaitGroup
 	c.heard = make(chan struct{}, 1)
@@ -161,16 +161,12 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	done := make(chan struct{})
 	var talk sync.WaitGroup
 	talk.Go(func() { c.talk(ctx, in, sent, done, kill) })
-	giveUp := func() { // nothing is to be kept yet: a host that is about to receive sees the end and cleans up, a job that waits is killed
-		in.Close()
-		time.AfterFunc(toCleanUp, kill)
-	}
-	stopAwaiting := context.AfterFunc(ctx, giveUp)
+	stopAwaiting := context.AfterFunc(ctx, kill) // nothing is to be kept yet
 	late := time.AfterFunc(c.host.Patience, func() {
 		if c.host.Why != nil {
 			c.why = c.host.Why()
 		}
-		giveUp()
+		kill()
 	})
 	record := bufio.NewReader(out)
 	answered, err := c.await(record, func() { c.took = time.Since(started); stopAwaiting() }, late)
@@ -187,11 +183,13 @@ func (c *connection) run(ctx context.Context, size int, sent io.Reader) error {
 	return c.outcome(ctx, cmd, answered, err, ended)
 }
 
-// killer ends the command that leads to a host. srun cancels its job when it is asked to end.
-func killer(cmd *exec.Cmd) func() {
+// killer ends the command that leads to a host. The host sees the end of its stdin, and has some time to clean up: an srun that is
+// asked to end has Slurm kill all on the node at once.
+func killer(cmd *exec.Cmd, in io.Closer) func() {
 	return sync.OnceFunc(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		time.AfterFunc(grace, func() { cmd.Process.Kill() })
+		in.Close()
+		time.AfterFunc(toCleanUp, func() { cmd.Process.Signal(syscall.SIGTERM) })
+		time.AfterFunc(toCleanUp+grace, func() { cmd.Process.Kill() })
 	})
 }
 
@@ -313,7 +311,7 @@ func (c *connection) listen(said io.Reader) {
 	}
 }
 
-// toCleanUp is how long a host may take to remove its folder, that was called off before it was ready. Slurm kills at once.
+// toCleanUp is how long a host may take to remove its folder.
 const toCleanUp = 5 * time.Second
 
 // told reports whether moonlap ended with this status. Others are those of ssh, of srun, or of a signal.

@@ -14,6 +14,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -54,6 +55,8 @@ type order struct {
 	Archive int64    `json:"archive"` // bytes of the files that follow
 	Meets   bool     `json:"meets,omitempty"`
 
+	// EndsJob: the run is all that its job of Slurm is for. In a user's own allocation it is not.
+	EndsJob bool          `json:"ends_job,omitempty"`
 	Silence time.Duration `json:"silence"`
 }
 
@@ -110,7 +113,14 @@ func Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, folde
 	if _, err := io.WriteString(stdout, ready+nodeName()+"\n"); err != nil {
 		return 0, err
 	}
-	calls := listen(in, o.Silence)
+	var lost atomic.Bool
+	calls := listen(in, o.Silence, &lost)
+	defer func() {
+		if id := os.Getenv("SLURM_JOB_ID"); o.EndsJob && lost.Load() && id != "" {
+			os.RemoveAll(folder)
+			exec.Command("scancel", id).Run() // an srun that was killed has not: the node would stay allocated
+		}
+	}()
 	defer pulsing(stderr, o.Silence)()
 	select {
 	case <-ctx.Done():
@@ -220,8 +230,8 @@ func pulsing(w io.Writer, silence time.Duration) (stop func()) {
 	return func() { close(ended) }
 }
 
-// listen hands on what the other side calls, and that it is gone as an interrupt.
-func listen(in *bufio.Reader, silence time.Duration) <-chan byte {
+// listen hands on what the other side calls, and that it is gone, which it notes, as an interrupt.
+func listen(in *bufio.Reader, silence time.Duration, lost *atomic.Bool) <-chan byte {
 	calls, bytes := make(chan byte, 1), make(chan byte)
 	go func() {
 		defer close(bytes)
@@ -239,12 +249,14 @@ func listen(in *bufio.Reader, silence time.Duration) <-chan byte {
 			case c, open := <-bytes:
 				switch {
 				case !open:
+					lost.Store(true)
 					calls <- interrupt
 					return
 				case c != alive:
 					calls <- c
 				}
 			case <-time.After(silence):
+				lost.Store(true)
 				calls <- interrupt
 				return
 			}
