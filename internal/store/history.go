@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/stat/changepoints"
@@ -192,19 +193,25 @@ func steps(points []record.Point) []record.Step {
 	return found
 }
 
+// aDay is more than time zones and clocks that drift explain.
+const aDay = 24 * time.Hour
+
 // Baseline returns the newest record of a kind and a file that was saved under a name; file
 // is "" for code of the command line. Without one the error names what there is.
 func (s *Store) Baseline(ctx context.Context, name, file, kind string) (*record.Record, error) {
 	var rec *record.Record
 	err := s.read(ctx, func(db *index) error {
-		var newest string
-		err := db.QueryRow(`SELECT record FROM runs WHERE name = $1 AND file = $2 AND kind = $3
-			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file), kind).Scan(&newest)
+		var newest, started string
+		err := db.QueryRow(`SELECT record, started FROM runs WHERE name = $1 AND file = $2 AND kind = $3
+			ORDER BY started DESC, record DESC LIMIT 1`, name, fileName(file), kind).Scan(&newest, &started)
 		if err == sql.ErrNoRows {
 			return noBaseline(db, name, file, kind)
 		}
 		if err != nil {
 			return err
+		}
+		if at, bad := time.Parse(time.RFC3339, started); bad == nil && time.Until(at) > aDay {
+			s.note("the newest run of %s is of %s, which is to come: a clock is wrong, there or here. 'moonlap history --delete' removes the runs of a name", name, started)
 		}
 		rec, err = s.readNew(ctx, newest)
 		return err

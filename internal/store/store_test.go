@@ -312,3 +312,20 @@ func dump(t tester, s *Store) string {
 	}
 	return all.String()
 }
+
+// TestBaselineToCome: a run of a machine whose clock is ahead stays the newest for as long. That is said.
+func TestBaselineToCome(t *testing.T) {
+	s := newStore(t)
+	var said []string
+	s.Note = func(text string) { said = append(said, text) }
+	keep(t, s, made{name: "main", at: 1, cases: map[string]float64{"a": 1}})
+	if _, err := s.Baseline(background, "main", "", "bench"); err != nil {
+		t.Errorf("%v, %q", err, said)
+	}
+	said = nil
+	years := int(time.Since(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)).Hours()/24/365) + 2
+	keep(t, s, made{name: "main", at: years * 365 * 24 * 3600, cases: map[string]float64{"a": 2}})
+	if _, err := s.Baseline(background, "main", "", "bench"); err != nil || len(said) != 1 || !strings.Contains(said[0], "which is to come: a clock is wrong") {
+		t.Errorf("%v, %q", err, said)
+	}
+}

@@ -215,6 +215,7 @@ func Merge(found []Found, margin float64) *record.HostsResult {
 			}
 		}
 	}
+	merged.Warnings = append(merged.Warnings, differ(found)...)
 	for _, list := range byComparison(found) {
 		merged.Comparisons = append(merged.Comparisons, Compare(list, margin))
 	}
