@@ -135,13 +135,14 @@ func openLinting(ctx context.Context, sys Sys, o lintOptions, paths []string) (*
 	if l.rules, err = lint.Rules(l.settings.RuleFolders); err != nil {
 		return nil, err
 	}
-	l.machine = runtime.Environment("").Machine
+	here := runtime.Environment("")
+	l.machine = here.Machine
 	l.vm = l.luajit.Version
 	if nginx, err := runtime.Find(ctx, runtime.Nginx, options); err == nil {
 		l.nginx = nginx
 		l.vm += ", " + nginx.Version
 	}
-	if l.prices, err = lint.ReadPrices(l.vm, l.machine); err != nil {
+	if l.prices, err = lint.ReadPrices(l.vm, l.machine, here.CPU); err != nil {
 		fmt.Fprintln(sys.Stderr, "moonlap: "+ui.Harmless(err.Error()))
 	}
 	return &l, l.known(l.settings.File, slices.Collect(maps.Keys(l.settings.Rules)))

@@ -153,9 +153,9 @@ func pricesFile(vm, machine string) (string, error) {
 	return filepath.Join(cache, "moonlap", fmt.Sprintf("prices-%x.json", sum[:8])), nil
 }
 
-// ReadPrices are the prices measured here with this VM, and the shipped ones of the other rules. The error says that a file
-// could not be read; the shipped prices stand then.
-func ReadPrices(vm, machine string) (Prices, error) {
+// ReadPrices are the prices measured here with this VM, and the shipped ones of the other rules. A virtual machine that moved has
+// another processor, and its prices are not from here. The error says that a file could not be read; the shipped prices stand then.
+func ReadPrices(vm, machine, cpu string) (Prices, error) {
 	prices := Shipped()
 	file, err := pricesFile(vm, machine)
 	if err != nil {
@@ -173,7 +173,7 @@ func ReadPrices(vm, machine string) (Prices, error) {
 		return prices, fmt.Errorf("%s: %w; remove it, or measure again with 'moonlap lint --measure'", file, err)
 	}
 	for name, p := range own {
-		if p.VM == vm && p.Machine == machine {
+		if p.VM == vm && p.Machine == machine && p.CPU == cpu {
 			prices[name] = p
 		}
 	}

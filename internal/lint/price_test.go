@@ -10,17 +10,18 @@ import (
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
-// TestPricesOfAnotherVM: prices hold for the VM and machine that they were measured on; others get the shipped ones, which say where
+// TestPricesOfAnotherVM: prices hold for the VM, machine and processor that they were measured on; others get the shipped ones, which say where
 // they are from. A file that is spoiled is named, and takes nothing away.
 func TestPricesOfAnotherVM(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	own := &Price{Rule: "regex-flags", Verdict: record.Slower, Difference: record.Interval{Estimate: 7}, VM: "A", Machine: "m", Measured: time.Now()}
+	own := &Price{Rule: "regex-flags", Verdict: record.Slower, Difference: record.Interval{Estimate: 7}, VM: "A", Machine: "m", CPU: "c", Measured: time.Now()}
 	file, err := KeepPrices("A", "m", Prices{"regex-flags": own})
 	if err != nil {
 		t.Fatal(err)
 	}
+	cpu := "c"
 	of := func(vm, machine string) (*Price, error) {
-		prices, err := ReadPrices(vm, machine)
+		prices, err := ReadPrices(vm, machine, cpu)
 		if len(prices) < 20 {
 			t.Errorf("%d prices for %s, %s", len(prices), vm, machine)
 		}
@@ -34,6 +35,11 @@ func TestPricesOfAnotherVM(t *testing.T) {
 			t.Errorf("%v: %+v, %v", other, p, err)
 		}
 	}
+	cpu = "another"
+	if p, err := of("A", "m"); err != nil || !p.Shipped {
+		t.Errorf("on another processor: %+v, %v", p, err)
+	}
+	cpu = "c"
 	// One that was put under another VM's name is not believed either.
 	text, err := os.ReadFile(file)
 	if err != nil {

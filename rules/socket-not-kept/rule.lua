@@ -26,8 +26,8 @@ local function makes_client(file, node)
     return false
 end
 
--- Tells whether a function opens its connection on purpose: to see whether a peer is there, or for a
--- protocol that ends with QUIT.
+-- Tells whether a function opens its connection on purpose: to see whether a peer is there, or for
+-- a protocol that ends with QUIT.
 local function on_purpose(file, func)
     local text = file:text(func.node)
     return text:find "[hH]ealth" ~= nil or text:find "QUIT" ~= nil

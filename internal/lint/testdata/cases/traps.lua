@@ -158,6 +158,24 @@ function _M.new()
     return setmetatable({}, {__index = class}), setmetatable({}, {__index = _M}) --> fresh-metatable
 end
 
+-- Captures that somebody reads, or the table that they go into.
+function _M.matches(s, kept, set)
+    local m, err = ngx.re.match(s, "a", "jo")
+    local other = ngx.re.match(s, "b", "jo")
+    local asked = ngx.re.match(s, "c", "jo") --> match-unread
+    if not m and err or other and other[1] then
+        return ngx.re.match(s, "d", "jo")
+    end
+    if not asked or ngx.re.match(s, "e", "jo", nil, kept) then
+        return ngx.re.match(s, "f", "jo") ~= nil
+    end
+    if not ngx.re.match(s, "g", "jo") then --> match-unread
+        set(ngx.re.match(s, "h", "jo"))
+    elseif (s and ngx.re.match(s, "i", "jo")) ~= nil then --> match-unread
+        return set(asked ~= nil)
+    end
+end
+
 -- Each replacement takes a place in the cache with "o", and "d" has no machine code.
 local function upper(m)
     return m[0]:upper()
