@@ -59,6 +59,10 @@ local MIXTURES = [[
     tcp,pipe                                library     default
     idle,many                               library     default
     near,tcp,fs                             collect     default
+    idle,udp                                collect     stop
+    short                                   collect     nowait
+    making,many                             collect     default
+    work,dns,async                          collect     once
     tcp,near                                flush       default
     phases                                  flush       nowait
     tcp,idle                                prototypes  default

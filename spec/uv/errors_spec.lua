@@ -96,7 +96,6 @@ describe("uv errors", support.with_uv(function(uv)
                 "bad argument #2 to 'kill' (Invalid Signal name)",
             [function() signal:start("sigfoo", print) end] =
                 "bad argument #1 to 'start' (Invalid Signal name)",
-            [function() uv.fs_read(0, -1) end] = "Length must be non-negative",
             [function() uv.spawn("true", { env = { "A=1", {} } }) end] =
                 "bad argument #2 to 'spawn' (env table entries must be strings)",
             [function() uv.tty_set_vterm_state "x" end] =

@@ -210,4 +210,42 @@ describe("moonlap.uv, of which nothing was used yet,", support.with_uv(function(
         assert.is_true(got.is_hidden)
         assert.is_true(got.are_two)
     end)
+
+    -- There LuaJIT's compiler cannot be switched off, which most modules want for some function.
+    it("loads in a finalizer, too", function()
+        assert.same({ kinds = "number table string boolean", ran = true }, child.answer [[
+            local uv = require "moonlap.uv"
+            local kinds = {}
+            do
+                local proxy = newproxy(true)
+                getmetatable(proxy).__gc = function()
+                    for _, value in ipairs {
+                        uv.hrtime(), uv.fs_stat ".", uv.os_gethostname(),
+                        uv.new_udp():is_closing(),
+                    } do
+                        kinds[#kinds + 1] = type(value)
+                    end
+                end
+            end
+            collectgarbage()
+            local timer, ran = uv.new_timer(), false
+            timer:start(0, 0, function() ran = true end)
+            uv.walk(function(handle)
+                if handle ~= timer then handle:close() end
+            end)
+            uv.run()
+            answer { kinds = table.concat(kinds, " "), ran = ran }
+        ]])
+    end)
+
+    it("loads again what has failed", function()
+        assert.same({ failed = false, again = true }, child.answer [[
+            local uv = require "moonlap.uv"
+            local upvaluejoin = debug.upvaluejoin
+            debug.upvaluejoin = function() error "not now" end
+            local failed = pcall(uv.fs_stat, ".")
+            debug.upvaluejoin = upvaluejoin
+            answer { failed = failed, again = (pcall(uv.fs_stat, ".")) }
+        ]])
+    end)
 end))

@@ -7,7 +7,7 @@ require "moonlap.uv.ffi"
 
 local _M = {}
 
-local type, tostring = type, tostring
+local type, tostring, max = type, tostring, math.max
 
 local char_ptr = ffi.typeof "const char *"
 local many = ffi.typeof "uv_buf_t[?]"
@@ -80,13 +80,12 @@ local free, n_free = {}, 0
 -- @tparam number length bytes, at most so many are read
 -- @treturn cdata|nil nil when there is not so much
 function _M.take(length)
-    if n_free > 0 and length >= 0 and length <= SIZE then
-        local buffer = free[n_free]
-        free[n_free] = nil
-        n_free = n_free - 1
-        return buffer
-    elseif length >= 0 and length <= SIZE then
-        return chars(SIZE)
+    if length >= 0 and length <= SIZE then
+        local n = n_free
+        n_free = max(0, n - 1) -- in this order: see moonlap.uv.timer_records
+        local buffer = free[n]
+        free[n] = false
+        return buffer or chars(SIZE)
     end
     local is_possible, buffer = pcall(chars, length)
     return is_possible and buffer or nil
@@ -97,8 +96,9 @@ end
 -- @tparam number length as it was taken for
 function _M.give_back(buffer, length)
     if n_free < MOST and length <= SIZE then
-        n_free = n_free + 1
-        free[n_free] = buffer
+        local n = n_free + 1
+        n_free = n
+        free[n] = buffer
     end
 end
 

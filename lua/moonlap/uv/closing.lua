@@ -22,8 +22,9 @@ local finishing, at = {}, 0
 local waits_for_c = false
 
 local function close_later(h)
-    n_closing = n_closing + 1
-    closing[n_closing] = h
+    local n = n_closing + 1
+    n_closing = n -- before the list gets longer: see moonlap.uv.timer_records
+    closing[n] = h
     work.closing = work.closing + 1
 end
 

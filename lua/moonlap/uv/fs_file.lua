@@ -125,9 +125,6 @@ local READ = prepare {
 function api.fs_read(...)
     local file, length = check.int(1, ...), check.number(2, ...)
     local offset, callback = offset_and_callback(...)
-    if length < 0 then
-        check.misuse "Length must be non-negative"
-    end
     local buffer = buffers.take(length) or check.misuse("Failure to allocate buffer")
     return READ.run(callback, READ, file, buffer, length, offset)
 end

@@ -115,8 +115,9 @@ function _M.new(class, h)
     local userdata = new_userdata(h)
     h.class, h.userdata = class, userdata
     h.referenced, h.closing, h.closed = true, false, false
-    n_live = n_live + 1
-    live[n_live], h.place, numbers[n_live] = h, n_live, _M.number()
+    local n, number = n_live + 1, _M.number()
+    n_live = n -- before the lists get longer: see moonlap.uv.timer_records
+    live[n], h.place, numbers[n] = h, n, number
     if _M.traced then
         _M.made[userdata] = check.caller()
     end
@@ -156,13 +157,15 @@ function _M.check_stream(userdata, position)
 end
 
 local function take_id(h)
-    local id
-    if n_free > 0 then
-        id = free_ids[n_free]
-        n_free = n_free - 1
-    else
-        newest = newest + 1
-        id = newest
+    local n, id = n_free, false
+    if n > 0 then
+        n_free = n - 1
+        id = free_ids[n]
+        free_ids[n] = false
+    end
+    if not id then
+        id = newest + 1
+        newest = id
     end
     by_id[id] = h
     h.id = id
@@ -171,9 +174,10 @@ local function take_id(h)
 end
 
 local function give_id_back(h)
-    n_free = n_free + 1
-    free_ids[n_free] = h.id
-    by_id[h.id] = nil
+    local n, id = n_free + 1, h.id
+    n_free = n
+    by_id[id] = nil
+    free_ids[n] = id
     h.id = 0
     _M.in_c = _M.in_c - 1
 end

@@ -200,6 +200,8 @@ function api.walk(callback)
     end
 end
 
+jit.off(api.walk)
+
 --- The methods of every handle, by luv's names.
 _M.methods = {
     is_active = api.is_active, is_closing = api.is_closing, close = api.close, ref = api.ref,

@@ -17,7 +17,7 @@ local _M = {}
 
 local package, pairs, ipairs, type, assert = package, pairs, ipairs, type, assert
 local require, loadstring, getinfo, tonumber = require, loadstring, debug.getinfo, tonumber
-local collectgarbage, error, pcall = collectgarbage, error, pcall
+local collectgarbage, error, pcall, unpack = collectgarbage, error, pcall, unpack
 
 -- libuv's: 44 of 1.44.2.
 local VERSION = bit.band(bit.rshift(require("moonlap.uv.ffi").uv_version(), 8), 0xff)
@@ -97,6 +97,9 @@ end
 -- since. What is loaded late must find those that it belongs to, and nobody else's.
 local own = {}
 
+-- The texts of those that are not loaded, by their names.
+local texts = {}
+
 local function is_ours(name)
     return type(name) == "string" and name:sub(1, #PREFIX) == PREFIX
 end
@@ -138,9 +141,52 @@ local function put_back(theirs)
     end
 end
 
+-- In a finalizer LuaJIT lets nobody switch its compiler off. What modules want off that are loaded
+-- in one waits for the next module, or the next `uv.run`.
+local jit, jit_off = jit, jit.off
+local wanted_off = {}
+
+local function want_off(...)
+    wanted_off[#wanted_off + 1] = { ... }
+end
+
+local function is_in_finalizer()
+    return not pcall(jit_off, want_off)
+end
+
+--- Switches LuaJIT's compiler off for what could not have that when it was loaded.
+function _M.settle()
+    if #wanted_off == 0 or is_in_finalizer() then
+        return
+    end
+    local list = wanted_off
+    wanted_off = {}
+    for _, arguments in ipairs(list) do
+        jit_off(unpack(arguments))
+    end
+end
+
+local function require_anywhere(name)
+    if not is_in_finalizer() then
+        _M.settle()
+        return pcall(require, name)
+    end
+    local off = jit.off
+    rawset(jit, "off", want_off)
+    local ok, result = pcall(require, name)
+    rawset(jit, "off", off)
+    return ok, result
+end
+
 local function load_one(module)
     local theirs = show_own()
-    local ok, result = pcall(require, PREFIX .. module)
+    local ok, result = require_anywhere(PREFIX .. module)
+    if not ok then
+        -- It may be tried again: `require` marks what has failed.
+        for name in pairs(texts) do
+            package.loaded[name] = nil
+        end
+    end
     if ok and library then -- in a thread, a message may need it before the program does
         publish()
     end
@@ -197,14 +243,12 @@ end
 -- This library's folder; nil where this file's text did not come from one.
 local folder = SOURCE:match "^@(.*)loading%.lua$"
 
--- The modules' texts by the names of the modules.
-local texts = {}
-
 -- What `require` calls for a module whose text is there.
 local function run_text(name)
-    local text = texts[name]
+    local file = "@" .. folder .. name:sub(#PREFIX + 1) .. ".lua"
+    local module = assert(loadstring(texts[name], file))(name)
     texts[name], package.preload[name] = nil, nil
-    return assert(loadstring(text, "@" .. folder .. name:sub(#PREFIX + 1) .. ".lua"))(name)
+    return module
 end
 
 local function read_text(module)
@@ -234,6 +278,14 @@ function _M.fill(table)
     end
     publish()
     put_back(show_own())
+end
+
+-- What is done once a module, in loops and by functions that LuaJIT leaves to its interpreter.
+for _, fn in ipairs {
+    show_own, put_back, require_anywhere, load_one, load, module_of, get, run_text, is_in_finalizer,
+    publish, want_off, _M.settle, is_ours,
+} do
+    jit_off(fn)
 end
 
 return _M

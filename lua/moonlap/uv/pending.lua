@@ -38,15 +38,17 @@ local function append(h, callback, outcome, size)
         h.done = done
     end
     local n = done.n + 3
-    done.n, done[n - 2], done[n - 1], done[n] = n, callback, outcome, size
+    done.n = n
+    done[n - 2], done[n - 1], done[n] = callback, outcome, size
     return done
 end
 
 local function enqueue_when_complete(h, done)
     if not done.queued and done.first < done.n and type(done[done.first + 1]) ~= "table" then
         done.queued = true
-        n_waiting = n_waiting + 1
-        waiting[n_waiting] = h
+        local n = n_waiting + 1
+        n_waiting = n -- before the list gets longer: see moonlap.uv.timer_records
+        waiting[n] = h
         work.writes = work.writes + 1
     end
 end

@@ -84,12 +84,16 @@ jit.off(new_record)
 -- @return cdata the pointer, of libuv's type for that kind
 function _M.new(kind, callback, decode)
     q.quiet = 0
-    local r, types = free[n_free] or new_record(), TYPES[kind]
-    n_free = max(0, n_free - 1)
+    local n, types = n_free, TYPES[kind]
+    n_free = max(0, n - 1) -- in this order: see moonlap.uv.timer_records
+    local r = free[n]
+    free[n] = false
+    r = r or new_record()
     local memory = C.uvshim_req(q, types[1], r.id)
     if memory == nil then
-        n_free = n_free + 1
-        free[n_free] = r
+        n = n_free + 1
+        n_free = n
+        free[n] = r
         check.misuse(require("moonlap.uv.shimless").reason or "not enough memory")
     end
     local ptr = ffi.cast(types[2], memory)
@@ -104,8 +108,9 @@ function _M.drop(r)
     r.ptr, r.callback, r.userdata, r.anchor = false, false, false, false
     r.a, r.b, r.c, r.d = false, false, false, false
     _M.count = _M.count - 1
-    n_free = n_free + 1
-    free[n_free] = r
+    local n = n_free + 1
+    n_free = n
+    free[n] = r
 end
 
 --- Forgets a request that libuv refused to start.
@@ -153,26 +158,29 @@ local metatable, make = userdatas.kind()
 local LOT = 64 -- made at once
 local ready, n_ready = {}, 0
 
--- A finalizer that runs meanwhile may make requests, too.
-local function make_some()
-    repeat
-        local made = make(LOT)
-        for i = 1, LOT do
-            n_ready = n_ready + 1
-            ready[n_ready] = made[i]
-        end
-    until n_ready > 0
+local new_userdata
+
+-- Not compiled: whoever comes here is not compiled along this way, which he seldom goes.
+local function make_one(number)
+    local made = make(LOT)
+    for i = 1, LOT do
+        local n = n_ready + 1
+        n_ready = n
+        ready[n] = made[i]
+    end
+    return (new_userdata(number))
 end
 
-jit.off(make_some)
+jit.off(make_one)
 
-local function new_userdata(number)
-    if n_ready == 0 then
-        make_some()
+function new_userdata(number)
+    local n = n_ready
+    n_ready = max(0, n - 1)
+    local userdata = ready[n]
+    ready[n] = false
+    if not userdata then
+        return make_one(number)
     end
-    local userdata = ready[n_ready]
-    ready[n_ready] = false
-    n_ready = n_ready - 1
     set_number(userdata, number)
     return userdata
 end

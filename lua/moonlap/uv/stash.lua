@@ -36,8 +36,9 @@ function _M.start(h, deliver)
     stash.deliver = deliver
     if not h.is_stashed then
         h.is_stashed = true
-        n_stashed = n_stashed + 1
-        stashed[n_stashed], work.stashed = h, n_stashed
+        local n = n_stashed + 1
+        n_stashed = n -- before the list gets longer: see moonlap.uv.timer_records
+        stashed[n], work.stashed = h, n
     end
     return stash[stash.n].result
 end

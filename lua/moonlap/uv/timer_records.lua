@@ -14,6 +14,8 @@ local userdata = require "moonlap.uv.userdata"
 
 local _M = {}
 
+local max = math.max
+
 -- Elements of a record.
 local USERDATA, CALLBACK, NEXT, PREVIOUS, DUE, INTERVAL, REFS, HELD = 0, 1, 2, 3, 4, 5, 6, 7
 local SIZE = 8
@@ -39,6 +41,10 @@ for i = 1, FIRST - 1 do
     records[i] = 0
 end
 local n_places = 0
+
+-- A finalizer may run wherever a trace ends, as where `free` gets longer, and may make and close
+-- timers. So here and in other such lists the count is changed first, and then the place that it
+-- names; a place may be empty, and what is lost of the list is nobody's.
 local free, n_free = {}, 0
 
 -- The handles' numbers in the order of creation, for each record; seldom wanted.
@@ -47,13 +53,16 @@ local born = {}
 --- A record that is free, alone in its ring.
 -- @treturn number its place
 function _M.take()
-    local at
-    if n_free > 0 then
-        at = free[n_free]
-        n_free = n_free - 1
-    else
-        at = FIRST + n_places * SIZE
-        n_places = n_places + 1
+    local n, at = n_free, false
+    if n > 0 then
+        n_free = n - 1
+        at = free[n]
+        free[n] = false
+    end
+    if not at then
+        n = n_places
+        n_places = n + 1
+        at = FIRST + n * SIZE
     end
     -- In this order: at the table's end that makes its array longer.
     records[at + USERDATA], records[at + CALLBACK] = false, false
@@ -69,8 +78,9 @@ end
 function _M.release(at)
     local callback = records[at + CALLBACK]
     records[at + USERDATA], records[at + CALLBACK] = false, false
-    n_free = n_free + 1
-    free[n_free] = at
+    local n = n_free + 1
+    n_free = n
+    free[n] = at
     return callback
 end
 
@@ -113,27 +123,30 @@ local function add(made)
         local one = made[i]
         local at = _M.take()
         userdata.set_number(one, at)
-        n_ready = n_ready + 1
-        ready[n_ready] = one
+        local n = n_ready + 1
+        n_ready = n
+        ready[n] = one
     end
 end
 
 -- Not compiled: whoever comes here is not compiled along this way, which he seldom goes.
-local function make_some()
+local function make_one(number)
     add(make(LOT))
+    return (_M.new(number))
 end
-jit.off(make_some)
+jit.off(make_one)
 
 --- A new timer.
 -- @tparam number number of the handle, in the order of creation
 -- @treturn userdata
 function _M.new(number)
-    while n_ready == 0 do
-        make_some()
+    local n = n_ready
+    n_ready = max(0, n - 1)
+    local new = ready[n]
+    ready[n] = false
+    if not new then
+        return make_one(number)
     end
-    local new = ready[n_ready]
-    ready[n_ready] = false
-    n_ready = n_ready - 1
     local at = userdata.number(new)
     records[at + USERDATA] = new
     born[(at - FIRST) / SIZE + 1] = number

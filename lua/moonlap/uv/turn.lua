@@ -17,6 +17,7 @@ local closing = require "moonlap.uv.closing"
 local due = require "moonlap.uv.due"
 local fault = require "moonlap.uv.fault"
 local handle = require "moonlap.uv.handle"
+local loading = require "moonlap.uv.loading"
 local loop = require "moonlap.uv.loop"
 local pending = require "moonlap.uv.pending"
 local queue = require "moonlap.uv.queue"
@@ -404,6 +405,7 @@ local function run(how)
         return nil, "loop already running"
     end
     mode = how
+    loading.settle()
     if TIMERS_LAST and how == "default" and step == 0 and not loop.stopped and is_alive() then
         guarded(timers_first)
     end

@@ -118,7 +118,8 @@ local function define(name)
         end
         h.callback = callback
         local n = list.n + 1
-        list.n, list[n], list.callbacks[n], h.position = n, h, callback, n
+        list.n = n -- before the lists get longer: see moonlap.uv.timer_records
+        list[n], list.callbacks[n], h.position = h, callback, n
         list.active, list.changes = list.active + 1, list.changes + 1
         if h.referenced then
             loop.add_ref(1)
