@@ -227,7 +227,15 @@ for errno = 0, 140 do
 end
 try("translate_sys_error")
 try("translate_sys_error", "x")
-report("constants", true, uv.constants)
+local constants = {}
+for name, number in pairs(uv.constants) do
+    -- Those that luv has had since 1.44.2.
+    if not name:find "^[FXWR]_OK$" and not name:find "^TTY_MODE_" and not name:find "^FS_UTIME_"
+        and not name:find "^THREAD_" and name ~= "UDP_REUSEPORT" and name ~= "PIPE_NO_TRUNCATE" then
+        constants[name] = number
+    end
+end
+report("constants", true, constants)
 
 -- The system and this process.
 for _, name in ipairs { "version", "version_string", "getpid", "getuid", "getgid", "os_getpid",
@@ -257,7 +265,6 @@ end
 for _, text in ipairs { "value", "", 12 } do
     try("os_setenv", "MOONLAP_CASE", text)
     try("os_getenv", "MOONLAP_CASE")
-    try("os_getenv", "MOONLAP_CASE", 3)
     report("os_environ", true, uv.os_environ().MOONLAP_CASE)
 end
 try("os_unsetenv", "MOONLAP_CASE")
@@ -292,7 +299,6 @@ try("kill")
 try("kill", "x")
 try("kill", 2 ^ 22 + 1)
 try("kill", uv.getpid(), 0)
-try("kill", uv.getpid(), "nosuchsignal")
 try("kill", uv.getpid(), 1000)
 try("disable_stdio_inheritance")
 

@@ -20,7 +20,7 @@ local function answers(module, folder)
     return done.stdout
 end
 
-describe("moonlap.uv", support.with_uv(function()
+describe("moonlap.uv", support.with_uv(function(uv)
     it("answers as luv does", function()
         local ours = child.with_folder(function(folder) return answers("moonlap.uv", folder) end)
         assert.is_true(select(2, ours:gsub("\n", "")) > 1000)
@@ -29,6 +29,9 @@ describe("moonlap.uv", support.with_uv(function()
         if version ~= "1.44" then
             return pending("luv 1.44 is wanted to compare with, here is " .. version
                 .. ": apt-get install lua-luv on Debian 12")
+        end
+        if uv.version() >= 0x012d00 then
+            return pending "the libuv at hand is newer than luv 1.44, and so is the API"
         end
         local protocols = io.open "/etc/protocols"
         if not protocols then -- luv does not know the words for them then
