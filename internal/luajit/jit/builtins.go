@@ -107,6 +107,26 @@ func single(name string, arguments int) bool {
 		name == "string.sub" || name == "string.byte" && arguments > 0 && arguments < 3
 }
 
+// selected puts what select() returns into slots: how many arguments there are, or those from one on.
+func (w *walker) selected(a int, arguments []value) {
+	if len(arguments) == 0 {
+		return
+	}
+	rest := arguments[1:]
+	n, ok := w.constant(arguments[0])
+	switch {
+	case arguments[0].object: // "#"
+		w.slots[a] = number(float64(len(rest)))
+		w.multiple = 1
+	case ok && n >= 1 && int(n) <= len(rest):
+		rest = rest[int(n)-1:]
+		for i, v := range rest {
+			w.slots[a+i] = v
+		}
+		w.multiple = len(rest)
+	}
+}
+
 // nextPair puts the key and the value of a table's next element into two slots.
 func (w *walker) nextPair(a int) {
 	for n := range 2 {

@@ -37,8 +37,11 @@ func (w *walker) call(ins uint32, n int, tail bool) (uint64, bool) {
 			w.multiple = 1
 		}
 		w.forget(a)
-		if w.slots[a] = result; name == "next" {
+		switch w.slots[a] = result; name {
+		case "next":
 			w.nextPair(a)
+		case "select":
+			w.selected(a, arguments)
 		}
 		if tail {
 			return w.leave(nil)
@@ -314,6 +317,9 @@ func (w *walker) ret(ins uint32) (uint64, bool) {
 // leave goes back to the caller, or to a lower frame, for which the trace has a guard.
 func (w *walker) leave(results []value) (uint64, bool) {
 	if w.in.caller == nil {
+		if s, ok := w.snapshot(); ok && w.here(s) {
+			w.passes(s, true)
+		}
 		for r := w.cursor; r < w.end; r++ {
 			i := w.t.IR[r-Bias]
 			if i.Op != RETF {

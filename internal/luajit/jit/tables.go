@@ -91,9 +91,12 @@ func (w *walker) get(object, key value) value {
 	if w.misses(object, key) {
 		return value{absent: true}
 	}
+	from := w.cursor
 	v := w.findNew(ops(ALOAD, HLOAD, XLOAD), evidence)
-	if v.ref != 0 {
-		w.inherited[field{object, value{ref: w.table(w.t.IR[v.ref-Bias].Op1)}}] = true
+	for r := from; r < v.ref; r++ { // one table after another was searched
+		if op := w.t.IR[r-Bias].Op; op == HREF || op == HREFK {
+			w.inherited[field{object, value{ref: w.table(r)}}] = true
+		}
 	}
 	if known, ok := w.fields[at]; v.ref == 0 && ok {
 		v = known

@@ -86,6 +86,7 @@ type walker struct {
 	passed    Ref                // what the last snapshot on the way lies before
 	unsure    bool               // the next step may have been another one
 	idle      int                // steps since something was found
+	rounds    int                // of the trace's loop
 	gaveUp    Ref                // from this instruction on the way is not known; 0: it is, up to its end
 }
 
@@ -97,6 +98,9 @@ const mostSteps = 1 << 14
 
 // mostIdle is how many instructions in a row may have emitted nothing that is known: more are a wrong way, round and round.
 const mostIdle = 256
+
+// mostRounds is how often a way may come to where a loop's trace begins, before it has come to its end.
+const mostRounds = 8
 
 // walk follows the trace from its start on. root is the function that its outermost frame is of, as far as it is known.
 func (t *Trace) walk(source Source, root uint64) *walker {
@@ -280,6 +284,13 @@ func (w *walker) here(s Snapshot) bool {
 	return true
 }
 
+// returns reports that a snapshot was made in the midst of a return to a lower frame, behind the loads of what it returns.
+func (w *walker) returns(s Snapshot) bool {
+	i, ok := w.t.At(s.Ref)
+	op := bcOp(w.in.proto.Code[w.in.proto.index(w.pc)])
+	return ok && i.Op == RETF && w.in.caller == nil && op >= bcRETM && op <= bcRET1
+}
+
 // passes notes that the way has come to a snapshot, before the step that comes next, or in it.
 func (w *walker) passes(s Snapshot, inside bool) {
 	n := len(w.steps)
@@ -316,7 +327,7 @@ func (w *walker) snapshot() (Snapshot, bool) {
 func (w *walker) step() bool {
 	for {
 		s, ok := w.snapshot()
-		if !ok || !w.here(s) {
+		if !ok || !w.here(s) || w.returns(s) {
 			break
 		}
 		w.passes(s, false)
@@ -326,11 +337,15 @@ func (w *walker) step() bool {
 		return false
 	}
 	if first := w.t.Snapshots[0]; w.end < w.t.end() && len(w.steps) > 1 && w.in.depth == 0 && w.pc == first.PC {
-		if w.next < len(w.t.Snapshots) && w.t.Snapshots[w.next].Ref < w.end { // it was not this way: nothing since the last snapshot holds
+		left := w.next < len(w.t.Snapshots) && w.t.Snapshots[w.next].Ref < w.end
+		if w.rounds++; w.rounds > mostRounds { // it was not this way: nothing since the last snapshot holds
 			w.steps[len(w.steps)-1].lost = true
 			w.gaveUp = w.passed
+			return false
 		}
-		return false
+		if !left && w.explained(w.end) && !w.storesLeft() {
+			return false
+		}
 	}
 	if w.idle++; w.idle > mostIdle || !w.in.proto.contains(w.pc) {
 		return w.lost()
@@ -343,6 +358,22 @@ func (w *walker) step() bool {
 	}
 	w.pc = next
 	return true
+}
+
+// storesLeft reports that what is left has a store which no step can have emitted: each emits one.
+func (w *walker) storesLeft() bool {
+	stores := ops(ASTORE, HSTORE)
+	for n := w.known[w.cursor-1] + 1; n < len(w.steps); n++ {
+		if w.steps[n].may.has(HSTORE) {
+			return false
+		}
+	}
+	for r := w.cursor; r < w.end; r++ {
+		if stores.has(w.t.IR[r-Bias].Op) {
+			return true
+		}
+	}
+	return false
 }
 
 // giveUp notes that from the next instruction on it is not known which steps there are: places there are left to the snapshots. A
