@@ -28,10 +28,10 @@ type code struct {
 	cost  int    // of the alignments of all windows
 }
 
-// fits reports whether the machine code is one that the assembler can have made of the IR. Code of LuaJIT costs up to 4 an instruction;
-// that of another trace 9 and more.
+// fits reports whether the machine code is one that the assembler can have made of the IR. Code of LuaJIT costs up to 3 an instruction,
+// and a little; that of another trace mostly more than 5.
 func (c code) fits() bool {
-	const most, slack = 6, 60
+	const most, slack = 4, 40
 	return c.cost <= most*len(c.list)+slack
 }
 

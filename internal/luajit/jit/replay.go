@@ -22,9 +22,15 @@ func (t *Trace) Replays() bool {
 // sinking reports that LuaJIT may leave an allocation out.
 func sinking(o Op) bool { return o == TNEW || o == TDUP || o == CNEW || o == CNEWI }
 
-// ExitTo is the number of the exit by which the trace goes on at an address: its guard's branch leads there. false: it has none.
+// ExitTo is the number of the exit by which the trace goes on at an address: its guard's branch leads there, or, of a loop's last guard,
+// the jump behind it. false: it has none.
 func (t *Trace) ExitTo(address uint64) (exit int, ok bool) {
 	const prefix, near, size = 0x0f, 0x80, 6 // of a conditional jump with 32 bits
+	const jump, jumpSize = 0xe9, 5
+	if at := len(t.Code) - jumpSize; t.Loop != 0 && at >= 0 && t.Code[at] == jump &&
+		t.Address+uint64(len(t.Code))+uint64(int64(int32(binary.LittleEndian.Uint32(t.Code[at+1:])))) == address {
+		return len(t.Snapshots) - 1, true
+	}
 	for at := 0; at+size <= len(t.Code); at++ {
 		by := int32(binary.LittleEndian.Uint32(t.Code[at+2:]))
 		if t.Code[at] != prefix || t.Code[at+1]&0xf0 != near || t.Address+uint64(at+size)+uint64(int64(by)) != address {

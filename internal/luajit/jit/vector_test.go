@@ -207,7 +207,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	code.check(t, "machine instructions", 0.003, 0.1)
-	heads.check(t, "lines before loops", 0.0025, 0.065)
-	loops.check(t, "lines in loops", 0.005, 0.08)
+	code.check(t, "machine instructions", 0.0025, 0.1)
+	heads.check(t, "lines before loops", 0.0015, 0.05)
+	loops.check(t, "lines in loops", 0.004, 0.08)
 }
