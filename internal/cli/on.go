@@ -246,7 +246,10 @@ func (w *hostWatcher) Ended(o fleet.Outcome) {
 }
 
 // noteFailure notes why a host has no result, or not all of it.
-func (w *hostWatcher) noteFailure(o fleet.Outcome) {
+func (w *hostWatcher) noteFailure(ctx context.Context, o fleet.Outcome) {
+	if o.Code == ExitInterrupted && ctx.Err() == nil {
+		note(w.sys, o.Name()+": the run was interrupted there, not here")
+	}
 	if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
 		note(w.sys, fmt.Sprintf("%s: %v", o.Name(), o.Err))
 	}
@@ -294,9 +297,9 @@ func (w *hostWatcher) report(ctx context.Context, outcomes []fleet.Outcome, form
 	var found []hosts.Found
 	for i, o := range outcomes {
 		h := w.hosts[i]
-		interrupted = interrupted || errors.Is(o.Err, context.Canceled) || o.Code == ExitInterrupted
-		w.noteFailure(o)
-		if o.Err != nil || o.Code == ExitError || o.Code == ExitUsage {
+		interrupted = interrupted || errors.Is(o.Err, context.Canceled)
+		w.noteFailure(ctx, o)
+		if o.Err != nil || o.Code == ExitInterrupted || o.Code == ExitError || o.Code == ExitUsage {
 			failed++
 		} else {
 			code = max(code, o.Code)

@@ -220,7 +220,7 @@ func (w *loadWatcher) report(ctx context.Context, o loadOptions, outcomes []flee
 	for i, out := range outcomes {
 		h := w.hosts[i]
 		interrupted = interrupted || errors.Is(out.Err, context.Canceled)
-		w.noteFailure(out)
+		w.noteFailure(ctx, out)
 		rec, err := readRecord(context.WithoutCancel(ctx), w.sys, h.path)
 		if rec == nil || len(rec.Load.Slices) == 0 {
 			missing = append(missing, h.Name)
