@@ -255,7 +255,7 @@ func (s *Store) Delete(ctx context.Context, name string) (runs int, err error) {
 			return unknown("name", name, keys(names))
 		}
 		if s.Remote != nil {
-			release, err := s.await()
+			release, err := s.await(ctx)
 			if err != nil {
 				return err
 			}

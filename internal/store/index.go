@@ -66,7 +66,7 @@ func (s *Store) open(ctx context.Context) (*index, error) {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
-	release, err := s.await()
+	release, err := s.await(ctx)
 	if err != nil {
 		return nil, s.fault(err)
 	}

@@ -244,7 +244,7 @@ func (s *Store) readNew(ctx context.Context, name string) (*record.Record, error
 	if s.index == nil || s.Remote == nil || !errors.Is(err, fs.ErrNotExist) {
 		return rec, err
 	}
-	release, err := s.await()
+	release, err := s.await(ctx)
 	if err != nil {
 		return nil, err
 	}

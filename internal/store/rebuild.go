@@ -18,7 +18,7 @@ func (s *Store) Rebuild(ctx context.Context) (runs int, err error) {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		return 0, s.fault(err)
 	}
-	release, err := s.await()
+	release, err := s.await(ctx)
 	if err != nil {
 		return 0, s.fault(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ type Remote interface {
 func (s *Store) unsent() string { return filepath.Join(filepath.Dir(s.Path), "unsent") }
 
 // await lets one moonlap at a time use the copy on this machine.
-func (s *Store) await() (release func(), err error) {
+func (s *Store) await(ctx context.Context) (release func(), err error) {
 	if s.Remote == nil {
 		return func() {}, nil
 	}
@@ -36,9 +37,19 @@ func (s *Store) await() (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		lock.Close()
-		return nil, err
+	for err = unix.EWOULDBLOCK; err != nil; {
+		if err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+			select { // another one may wait for a server
+			case <-time.After(50 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if err != nil {
+			lock.Close()
+			return nil, err
+		}
 	}
 	return func() { lock.Close() }, nil
 }
@@ -70,6 +81,9 @@ func (s *Store) exchange(ctx context.Context) (reached bool, err error) {
 	}
 	if away == nil && len(names) > 0 {
 		away = s.Remote.Send(ctx, names, nil)
+	}
+	if away != nil && ctx.Err() != nil {
+		return false, ctx.Err()
 	}
 	if away != nil {
 		s.note("%s: %v. What was there before is shown%s", s.Place, away, waitingText(len(names)))

@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -246,4 +248,27 @@ func page(t *testing.T) (endpoint string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>Welcome</html>") }))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// TestS3Interrupted: Ctrl-C ends the waiting for a server that is silent, and that for another moonlap which waits for one.
+func TestS3Interrupted(t *testing.T) {
+	s, said := inS3(t, "s3://figures", storetest.Getenv("AWS_ENDPOINT_URL="+silentServer(t)))
+	s.Remote.(*bucket).silence = time.Hour
+	ctx, interrupt := context.WithCancel(background)
+	ended := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := s.Keep(ctx, aRun.draft(t))
+			ended <- err
+		}()
+	}
+	for waiting, _ := os.ReadDir(s.unsent()); len(waiting) == 0; waiting, _ = os.ReadDir(s.unsent()) {
+		time.Sleep(time.Millisecond)
+	}
+	interrupt()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "Nothing is lost") || said.Len() > 0 {
+			t.Errorf("%v, %s", err, said)
+		}
+	}
 }
