@@ -17,22 +17,24 @@ const chunkTimeout = 30 * time.Second
 
 // An answer is a line of the engine's.
 type answer struct {
-	Type     string          `json:"type"`
-	ID       int             `json:"id"`
-	Kind     string          `json:"kind"`
-	Rule     string          `json:"rule"`
-	Line     int             `json:"line"`
-	Column   int             `json:"column"`
-	File     int             `json:"file"` // of nginx.conf
-	Message  string          `json:"message"`
-	Class    string          `json:"class"`
-	Loops    int             `json:"loops"`
-	Cold     bool            `json:"cold"`
-	Level    string          `json:"level"`
-	Tail     string          `json:"tail"`
-	KnownAs  string          `json:"known_as"`
-	Fix      Fix             `json:"fix"`
-	Settings json.RawMessage `json:"settings"`
+	Type    string `json:"type"`
+	ID      int    `json:"id"`
+	Kind    string `json:"kind"`
+	Rule    string `json:"rule"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	File    int    `json:"file"` // of nginx.conf
+	Message string `json:"message"`
+	Class   string `json:"class"`
+	Loops   int    `json:"loops"`
+	Cold    bool   `json:"cold"`
+	Level   string `json:"level"`
+	Tail    string `json:"tail"`
+	KnownAs string `json:"known_as"`
+	// Sometimes says that only some calls have something to gain.
+	Sometimes bool            `json:"sometimes"`
+	Fix       Fix             `json:"fix"`
+	Settings  json.RawMessage `json:"settings"`
 	// BuiltIns is what the VM makes of calls of its functions, by name.
 	BuiltIns map[string]string `json:"built_ins"`
 }

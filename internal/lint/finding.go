@@ -53,6 +53,8 @@ type Heat struct {
 	// Alike is how many other tail calls the time may as well be of.
 	Alike    int    `json:"alike,omitempty"`
 	function string // the name of the function around it; "" where it has none
+	// sometimes is set where only some calls have something to gain: nobody knows how many.
+	sometimes bool
 	// Interpreted is the part of the CPU time in which Lua was interpreted because of this line.
 	Interpreted float64 `json:"interpreted,omitempty"`
 }

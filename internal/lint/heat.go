@@ -127,6 +127,9 @@ func (r *Report) Join(m Measured, on []Rule) {
 		}
 		own, of := heat[place{f.File, f.Line}], tails[i]
 		of = tail{own + of.share, own + of.least, own + of.most}
+		if f.Heat.sometimes {
+			of.least = 0
+		}
 		f.Heat.From, f.Heat.Share = "profile", of.share
 		if p := f.Price; p != nil && !p.Silences() && f.Heat.Share > 0 {
 			f.Gain = gainOf(of, int(m.Profile.Total()), p, m.PerRequest)

@@ -125,6 +125,11 @@ func TestGain(t *testing.T) {
 	if g := r.Findings[0].Gain; g.Low < 0.2 || g.Low > 0.25 || g.High < 0.35 || g.High > 0.4 {
 		t.Errorf("%+v, want the ends that 40 of 100 samples leave open", g)
 	}
+	r.Findings[0].Heat.sometimes = true
+	r.Join(Measured{&p, 1000}, nil)
+	if g := r.Findings[0].Gain; g.Low != 0 || g.Share < 0.2999 {
+		t.Errorf("%+v, want nothing as the least, as only some calls gain", g)
+	}
 	if r.Findings[1].Gain != nil || r.Findings[2].Gain != nil {
 		t.Errorf("%+v, %+v", r.Findings[1].Gain, r.Findings[2].Gain)
 	}

@@ -262,7 +262,7 @@ func (r *run) lint(w *worker, id int, c chunk) (res result) {
 			res.ignored = append(res.ignored, ignore{place{file, a.Line}, a.Rule})
 		case "finding":
 			f := Finding{Rule: a.Rule, File: file, Line: a.Line, Column: a.Column, Message: a.Message, Level: cmp.Or(a.Level, Warning), Class: a.Class, Fix: a.Fix, directive: c.conf != nil,
-				Heat: Heat{From: "guess", Loops: a.Loops, Cold: a.Cold, Tail: a.Tail, function: a.KnownAs}}
+				Heat: Heat{From: "guess", Loops: a.Loops, Cold: a.Cold, Tail: a.Tail, function: a.KnownAs, sometimes: a.Sometimes}}
 			if own := a.Line - c.line; own >= 0 && own < len(lines) && c.conf == nil {
 				f.text = string(bytes.TrimSpace(lines[own]))
 			}

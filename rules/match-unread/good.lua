@@ -1,10 +1,11 @@
 -- moonlap: --phase content
 local moonlap = require "moonlap"
 
-local path = "/api/v1/users/4711/orders"
+local paths, i = {"/api/v1/users/4711/orders", "/favicon.ico", "/api/v2/users/12", "/index"}, 0
 
 moonlap.bench("ask", function()
-    if ngx.re.find(path, "^/api/v[0-9]+/users/([0-9]+)", "jo") then
-        moonlap.keep(path)
+    i = i % 4 + 1
+    if ngx.re.find(paths[i], "^/api/v[0-9]+/users/([0-9]+)", "jo") then
+        moonlap.keep(i)
     end
 end)

@@ -120,7 +120,8 @@ end
 -- @tparam string message one sentence, without the price
 -- @tparam[opt] table more `loops`: iterations around it beyond those seen; `func`: its function
 -- where that is not the current one; `fix`: edits {from, to, text} in bytes, where the meaning
--- surely stays; `level`: "error" where the code throws, "note" where it does no harm today
+-- surely stays; `sometimes`: only some calls have something to gain; `level`: "error" where the
+-- code throws, "note" where it does no harm today
 function File:report(node, message, more)
     local func = more and more.func or self.func
     local line, column = self:place(node.line, node.offset)
@@ -130,6 +131,7 @@ function File:report(node, message, more)
         loops = (more and more.loops or 0) + (more and more.func and 0 or self.loops),
         cold = self.cold > 0, tail = tail_of(node), known_as = func and func.node.known_as,
         fix = more and more.fix, level = more and more.level, own_line = node.line,
+        sometimes = more and more.sometimes,
     }
 end
 
