@@ -62,6 +62,7 @@ local MIXTURES = [[
     idle,udp                                collect     stop
     short                                   collect     nowait
     making,many                             collect     default
+    early,tcp                               plain       default
     work,dns,async                          collect     once
     tcp,near                                flush       default
     phases                                  flush       nowait

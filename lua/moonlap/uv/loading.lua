@@ -280,9 +280,10 @@ function _M.fill(table)
     put_back(show_own())
 end
 
--- What is done once a module, in loops and by functions that LuaJIT leaves to its interpreter.
+-- What is done once a module, in loops and by functions that LuaJIT leaves to its interpreter. Not
+-- `get`: a program may go on through it.
 for _, fn in ipairs {
-    show_own, put_back, require_anywhere, load_one, load, module_of, get, run_text, is_in_finalizer,
+    show_own, put_back, require_anywhere, load_one, load, module_of, run_text, is_in_finalizer,
     publish, want_off, _M.settle, is_ours,
 } do
     jit_off(fn)
