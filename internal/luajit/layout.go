@@ -38,7 +38,7 @@ type Layout struct {
 	// What the code does not say is settled on the machine itself (settle.go).
 
 	// SnapshotPC reports that snapshots know the machine code they belong to (mcofs, since 2021-12),
-	// from which the exact line inside a trace follows.
+	// from which lines inside a trace follow, or ranges of them.
 	SnapshotPC bool
 	// KnownIR reports that the operations of traces are those that are known, from which lines between snapshots follow.
 	KnownIR bool

@@ -17,7 +17,7 @@ import (
 // What script/test-builds runs on other builds of LuaJIT than the one that is installed: what is calibrated,
 // or settled on the machine, is right in each.
 
-// TestBuildStacks: stacks of a plain LuaJIT, with exact lines inside traces where its snapshots know them. It is
+// TestBuildStacks: stacks of a plain LuaJIT, with lines inside traces where its snapshots know their machine code. It is
 // looked at from its first moments on, when no trace tells yet where traces are.
 func TestBuildStacks(t *testing.T) {
 	cmd := luajittest.Script(t, `local ffi = require "ffi"
@@ -104,7 +104,7 @@ end
 			whole++
 		}
 	}
-	t.Logf("looks: %d, %d failed (%v), %d whole to _start; exact lines in traces: %v",
+	t.Logf("looks: %d, %d failed (%v), %d whole to _start; lines in traces: %v",
 		len(looks.Samples), looks.Failed, looks.LastErr, whole, w.VM.Layout.SnapshotPC)
 	const most = 0.05 // of samples at a program that changes under them; it is below 0.01
 	if n := len(looks.Samples); n == 0 || float64(looks.Failed+n-whole) > most*float64(n)+2 {
