@@ -67,6 +67,14 @@ func (w *walker) computedBy(name string, arguments []value) (result value) {
 	if wanted, ok := ofFirst[name]; ok {
 		return w.findBy(wanted, func(i Instruction) int { return w.is(i.Op1, arguments[0]) })
 	}
+	if name == "string.byte" && single(name, len(arguments)) {
+		return w.findNew(ops(XLOAD), func(i Instruction) int {
+			if at, ok := w.t.At(i.Op1); ok && at.Op == STRREF {
+				return w.is(at.Op1, arguments[0])
+			}
+			return other
+		})
+	}
 	if made[name] {
 		return w.findNew(ops(CNEW, CNEWI), func(Instruction) int { return unsure })
 	}
