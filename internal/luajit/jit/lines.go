@@ -197,6 +197,9 @@ func (w *walker) candidates(r Ref) (s stepSet) {
 			}
 		}
 	}
+	if last := w.steps[low].last; last != 0 && r > last && low < high {
+		low++
+	}
 	lost := false
 	for n := low; n <= high; n++ {
 		lost = lost || n > low && w.steps[n].lost || w.steps[n].into && (n < high || op != EQ)

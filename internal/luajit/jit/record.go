@@ -97,9 +97,8 @@ func (w *walker) plain(ins uint32, op int) {
 		set(length)
 	case op >= bcADDVN && op <= bcPOW:
 		v := w.boxed(w.arithmetic(ins, op))
-		if set(v); v.ref != 0 && v.ref == w.cursor-1 { // nothing comes behind the result
-			w.may = none
-		}
+		set(v)
+		w.result(v)
 	case op == bcCAT:
 		for s := bcB(ins); s <= bcC(ins); s++ {
 			w.read(s)
@@ -362,6 +361,14 @@ func (w *walker) findBy(wanted opSet, evidence func(Instruction) int) value {
 		return v
 	}
 	return w.findOld(wanted, evidence)
+}
+
+// result notes that a value was computed by the current step as its last instruction.
+func (w *walker) result(v value) {
+	if n := len(w.steps) - 1; v.ref > Bias && v.ref == w.cursor-1 && w.known[v.ref] == n {
+		w.steps[n].last = v.ref
+		w.may = none
+	}
 }
 
 // boxed is the C data that a new number was put into at once; or that number.

@@ -115,6 +115,9 @@ func (w *walker) get(object, key value) value {
 	if key.known() {
 		w.fields[at] = v
 	}
+	if i, ok := w.t.At(v.ref); ok && i.Op != XLOAD && i.kind() != typeNil { // else it looks into a metatable
+		w.result(v)
+	}
 	w.overload = overload{object, []value{object, key}, v}
 	return v
 }

@@ -208,6 +208,6 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	code.check(t, "machine instructions", 0.0025, 0.1)
-	heads.check(t, "lines before loops", 0.0015, 0.05)
-	loops.check(t, "lines in loops", 0.004, 0.08)
+	heads.check(t, "lines before loops", 0.0015, 0.04)
+	loops.check(t, "lines in loops", 0.004, 0.065)
 }

@@ -33,6 +33,7 @@ type step struct {
 	pc   uint64
 	lost bool // what came before it on the way is not known
 	may  opSet
+	last Ref // its result, behind which it has emitted nothing; 0: that is not known
 	// into reports that it may have called a function of Lua whose bytecode is not among the steps.
 	into bool
 }
