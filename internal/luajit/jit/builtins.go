@@ -109,10 +109,10 @@ func (w *walker) searched(from Ref) value {
 	return value{}
 }
 
-// single reports whether a built-in function is known to have one result, by the number of its arguments.
-func single(name string, arguments int) bool {
+// single reports whether a built-in function is known to have one result, of N arguments.
+func single(name string, n int) bool {
 	return ofAll[name] != opSet{} || ofFirst[name] != opSet{} || made[name] || joining[name] ||
-		name == "string.sub" || name == "string.byte" && arguments > 0 && arguments < 3
+		name == "string.sub" || name == "string.byte" && n > 0 && n < 3
 }
 
 // selected puts what select() returns into slots: how many arguments there are, or those from one on.
