@@ -63,6 +63,7 @@ local MIXTURES = [[
     short                                   collect     nowait
     making,many                             collect     default
     early,tcp                               plain       default
+    go,near                                 collect     once
     work,dns,async                          collect     once
     tcp,near                                flush       default
     phases                                  flush       nowait

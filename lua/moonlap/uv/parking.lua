@@ -88,7 +88,13 @@ local function has_callback(position, ...)
     return is_callback((select(-1, ...))) or is_callback((select(position, ...)))
 end
 
+-- A finalizer runs in whatever coroutine there is, and cannot wait.
+local can_yield = coroutine.isyieldable or function() return true end
+
 local function call_and_park(fn, position, ...)
+    if not can_yield() then
+        return fn(...)
+    end
     local args, n = { ... }, max(position, select("#", ...))
     return _M.park(function(callback)
         args[position] = callback
