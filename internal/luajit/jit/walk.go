@@ -151,11 +151,9 @@ func (t *Trace) walk(source Source, root uint64) *walker {
 		switch op := bcOp(ins); {
 		case op >= bcFORL && op <= bcJFORL, op >= bcITERL && op <= bcJITERL, op == bcITERN:
 			w.begin(start)
-			if w.may = operands; op <= bcJFORL { // of a loop over an iterator its call emits all else
-				w.may = emits(op)
-			}
-			w.steps[0].may = w.may
+			w.may, w.steps[0].may = operands, operands // of a loop over an iterator its call emits all else
 			if op <= bcJFORL {
+				w.may, w.steps[0].may = emits(op), emits(op)
 				w.loopStart(w.in.base + bcA(ins))
 			}
 		}
