@@ -114,6 +114,16 @@ func (w *walker) plain(ins uint32, op int) {
 		w.assign(bcA(ins), v)
 	case op == bcTNEW, op == bcTDUP:
 		set(w.find(ops(TNEW, TDUP), value{}, value{}))
+	default:
+		w.indexed(ins, op)
+	}
+}
+
+// indexed records what reads an element of a table, or stores one.
+func (w *walker) indexed(ins uint32, op int) {
+	a := w.in.base + bcA(ins)
+	set := func(v value) { w.slots[a] = v }
+	switch {
 	case op == bcGGET:
 		set(w.get(value{}, w.object(bcD(ins))))
 	case op == bcGSET:

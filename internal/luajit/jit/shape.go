@@ -68,20 +68,12 @@ func shapeOf(i Instruction) shape {
 		return shape{main: set(x86asm.TEST), other: hashes}
 	case NEWREF:
 		return shape{main: calls, other: hashes, call: true}
-	case UREFC:
-		if !i.Op1.constant() { // it makes sure that the variable is a closed one
-			return shape{main: set(x86asm.LEA), other: set(x86asm.MOV, x86asm.CMP)}
-		}
-		return shape{main: set(x86asm.MOV)}
-	case UREFO:
-		return shape{main: set(x86asm.MOV), other: set(x86asm.CMP)}
+	case UREFO, UREFC:
+		return shapeOfVariable(i)
 	case TMPREF:
 		return shape{main: set(x86asm.LEA), other: tags}
 	case ALOAD, HLOAD, ULOAD, VLOAD, SLOAD:
-		if i.Reg&noReg != 0 && i.guard() { // the type is tested, and the value fused into what uses it
-			return shape{main: tests, other: untags}
-		}
-		return shape{main: loads, other: untags}
+		return shapeOfLoad(i)
 	case FLOAD, XLOAD:
 		return shape{main: loads, other: set(x86asm.SHL, x86asm.SHR, x86asm.XOR)}
 	case ALEN:
@@ -110,6 +102,25 @@ func shapeOf(i Instruction) shape {
 		return shape{other: set(x86asm.JMP, x86asm.CMP, x86asm.TEST, x86asm.CALL, x86asm.ADD, x86asm.SUB), call: true}
 	}
 	return shape{}
+}
+
+// shapeOfVariable is the shape of a reference to a variable outside.
+func shapeOfVariable(i Instruction) shape {
+	switch {
+	case i.Op == UREFO:
+		return shape{main: set(x86asm.MOV), other: set(x86asm.CMP)}
+	case i.Op1.constant():
+		return shape{main: set(x86asm.MOV)}
+	}
+	return shape{main: set(x86asm.LEA), other: set(x86asm.MOV, x86asm.CMP)} // it makes sure that the variable is a closed one
+}
+
+// shapeOfLoad is the shape of a load of a value of Lua.
+func shapeOfLoad(i Instruction) shape {
+	if i.Reg&noReg != 0 && i.guard() { // the type is tested, and the value fused into what uses it
+		return shape{main: tests, other: untags}
+	}
+	return shape{main: loads, other: untags}
 }
 
 // shape is an instruction's shape. A comparison of what was just looked up in a table has that look-up's code in it.
