@@ -58,6 +58,7 @@ while true do
 end
 `)
 	w := awaitMachine(t, cmd.Process.Pid)
+	w.Hold = time.Second // what comes of samples that a slow machine cuts short is for TestHold
 	type scene struct {
 		state  luajit.State
 		frames []string
