@@ -11,8 +11,9 @@ local INTRODUCTION = [[
     local uv = require "moonlap.uv"
 
 libuv for LuaJIT with the API of [luv](https://github.com/luvit/luv), from 1.44.2 to that of April
-2026, as far as the libuv at hand has it. Programs for luv run unchanged, with a file `luv.lua` on the path that says `return require "moonlap.uv"`. It makes no
-FFI callbacks: [how, and what that saves](../explanation/no-callbacks.md).
+2026, as far as the libuv at hand has it. Programs for luv run unchanged, with a file `luv.lua` on
+the path that says `return require "moonlap.uv"`. It makes no FFI callbacks:
+[how, and what that saves](../explanation/no-callbacks.md).
 
 It needs LuaJIT, libuv.so.1 from 1.44 on
 ([tested with](../explanation/no-callbacks.md#what-it-was-tested-with)), and `libmoonlap_uvshim.so`,
