@@ -39,6 +39,9 @@ func (s *Source) Snapshots() <-chan *Snapshot { return nil }
 // SetExit does nothing.
 func (s *Source) SetExit(uint64) error { return nil }
 
+// Settled does nothing.
+func (s *Source) Settled() error { return nil }
+
 // SetURI does nothing.
 func (s *Source) SetURI(uint64) error { return nil }
 
