@@ -46,16 +46,31 @@ func (vm *VM) lasts(t *trace, function uint64) bool {
 		return true // it is of one moment
 	}
 	then, now := vm.reader(), vm.traceReader()
-	head := jit.ReadHead(then, t.address)
-	if head != jit.ReadHead(now, t.address) || then.Err != nil || now.Err != nil {
+	head, present := jit.ReadHead(then, t.address), jit.ReadHead(now, t.address)
+	switch {
+	case then.Err != nil:
 		return false
-	}
-	if past.Copied(t.address) {
+	case now.Err != nil: // the process has ended
+		return vm.knows(t, head)
+	case head != present:
+		return false
+	case past.Copied(t.address):
 		return true
 	}
 	// The collector hid which trace ran. A root trace at least begins in the function that the stack then had.
 	proto := then.U64(function+functionPC) - protoSize
 	return le16(head[traceRoot:]) != 0 || le64(head[traceStart:])&pointerMask == proto && then.Err == nil
+}
+
+// knows reports whether the trace with this head has been read before.
+func (vm *VM) knows(t *trace, head jit.Head) bool {
+	if vm.maps == nil {
+		return false
+	}
+	vm.maps.lock.Lock()
+	defer vm.maps.lock.Unlock()
+	known, ok := vm.maps.traces[t.address]
+	return ok && known.head == head
 }
 
 // mapOf is what is known of a trace's lines. A trace that has taken another's place has another head.

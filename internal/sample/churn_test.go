@@ -153,3 +153,51 @@ func TestFlushed(t *testing.T) {
 		t.Errorf("%d samples in compiled code: %d of other chunks; %d with a line, %d of them the one that divides", compiled, other, named, right)
 	}
 }
+
+// TestEnded: what the kernel has copied of a command that has ended meanwhile has its lines, from what was read of its traces before.
+func TestEnded(t *testing.T) {
+	cmd := luajittest.Script(t, `
+local function work(x)
+    for i = 1, 1e7 do
+        x = 1 / (x + 0.1)
+    end
+    return x
+end
+local kept = {} -- so that the trace lies in no page that is read for another reason
+for i = 1, 1e5 do kept[i] = {i} end
+local x = 1
+while true do x = work(x) end
+`)
+	w := awaitMachine(t, cmd.Process.Pid)
+	sampling, err := w.Sampling(sampler(t), Wants{Hz: 997})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, lineless, ended := 0, 0, 0, false
+	const enough = 20 // that wait while it ends
+	sampling.Take(probe.OnCPU, func(m *probe.Snapshot) {
+		s, ok := sampling.Sample(m)
+		i := slices.IndexFunc(s.Stack, func(f profile.Frame) bool { return f.Kind == profile.Lua })
+		switch {
+		case !ok || i < 0 || s.State != luajit.Compiled:
+		case ended:
+			if after++; s.Stack[i].Line != 4 && s.Stack[i].Line != 3 {
+				lineless++
+			}
+		default:
+			before++
+		}
+		if !ended && before >= enough && len(sampling.Source.Snapshots()) >= enough {
+			cmd.Process.Kill()
+			for !w.Ended() {
+				time.Sleep(time.Millisecond)
+			}
+			ended = true
+		}
+	})
+	_, err = sampling.Run(t.Context(), time.Minute, func(time.Duration) {}, func() {})
+	t.Logf("%d samples before its end, %d after, %d of them without a line: %v", before, after, lineless, err)
+	if after == 0 || lineless > 0 {
+		t.Errorf("%d samples after its end, %d without a line", after, lineless)
+	}
+}
