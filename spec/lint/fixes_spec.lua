@@ -95,7 +95,7 @@ local function program()
     local lines = {}
     statements(lines, 0)
     local text = HEAD .. table.concat(lines, "\n") .. "\n" .. TAIL
-    for _ = 1, 2 do -- what stands for a part may hold others
+    for _ = 1, 2 do -- the text put in place of a part may hold others
         local two = one_of(NUMBERS)
         text = text:gsub("NUM2", two):gsub("%u%u%u+", function(word)
             return WORDS[word] and one_of(WORDS[word])

@@ -46,7 +46,7 @@ type value struct {
 	object bool // bits are the address of an object
 	absent bool // it is nil: the key is not there
 	truth  byte // it is false or true: the type
-	cdata  bool // of an object: it is C data, whose number may stand for it
+	cdata  bool // of an object: it is C data, which may be given by its number
 	kind   byte // the type of one that is unknown otherwise; 0: that is unknown, too
 	since  Ref  // of one that is unknown: what computes it comes from here on
 	// among are what it may be as well: arguments of a function that may return them.

@@ -142,7 +142,7 @@ end
 -- @tparam number position
 -- @tparam table numbers by word
 -- @param ... all arguments
--- @return what the word stands for in `numbers`
+-- @return what `numbers` has for the word
 function _M.option(position, numbers, ...)
     local word = _M.string(position, ...)
     return numbers[word] or _M.argument_error(position, ("invalid option '%s'"):format(word))
