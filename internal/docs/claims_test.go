@@ -11,31 +11,40 @@ import (
 // A claim of a page: a figure of one block is N times a figure of another, at least.
 // Both are of the same run, and the bounds are generous, because machines are noisy.
 type claim struct {
-	slow, slowFigure string // id of the block, and a pattern with one group: the number
+	slow, slowFigure string // id of the block, and a pattern with two groups: a number and its unit
 	fast, fastFigure string
 	times            float64
 }
 
-const ns = `([\d.]+) ns per call`
+// perCall is a figure that a script prints, and perCallOf what the table of `bench` says of a case:
+// a busy machine may move a figure into the next unit.
+const perCall = `([\d.]+) (ns) per call`
+
+func perCallOf(name string) string {
+	return name + ` +([\d.]+) (?:± [\d.?]+|\([^)]+\)) (ns|µs|ms)`
+}
+
+// units are the lengths of the units of time, in ns.
+var units = map[string]float64{"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 var claims = []claim{
 	// Start-up dominates: 10 ms and more, against 100 ns and less.
-	{"time", `real\s+\d+m([\d.]+)s`, "by_hand", ns, 1e-9 * 3e4},
+	{"time", `real\s+\d+m([\d.]+)(s)`, "by_hand", perCall, 3e4},
 	// A cold call is far from a warm one, and so is a cold hundred.
-	{"cold", `(?m)^1 calls: ` + ns, "cold", `1000000 calls: ` + ns, 100},
-	{"cold", `100 calls: ` + ns, "cold", `1000000 calls: ` + ns, 5},
+	{"cold", `(?m)^1 calls: ` + perCall, "cold", `1000000 calls: ` + perCall, 100},
+	{"cold", `100 calls: ` + perCall, "cold", `1000000 calls: ` + perCall, 5},
 	// The same call by hand and by the harness.
-	{"by_hand", ns, "bench", `"jo"\) +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, 0.4},
+	{"by_hand", perCall, "bench", perCallOf(`"jo"\)`), 0.4},
 	// The same call in CPU time, of which a busy machine takes little away; by hand it is the time that passes.
-	{"bench", `"jo"\) +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, "cold", `1000000 calls: ` + ns, 0.25},
+	{"bench", perCallOf(`"jo"\)`), "cold", `1000000 calls: ` + perCall, 0.25},
 	// Two speeds. Whether they are told apart hangs on how quiet the machine is in the
 	// short time that a test has; that they are there does not.
-	{"modes", `p99 ([\d.]+) ns`, "modes", `p50 ([\d.]+) ns`, 1.3},
+	{"modes", `p99 ([\d.]+) (ns|µs)`, "modes", `p50 ([\d.]+) (ns|µs)`, 1.3},
 	// Kept work costs something.
-	{"allocation", `new_list +([\d.]+) [±(]`, "allocation", `reused_list +([\d.]+) [±(]`, 1.3},
-	{"concat", `dots/n=100 +([\d.]+) (?:± [\d.?]+|\([^)]+\)) µs`, "concat", `table_concat/n=100 +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, 5e-3},
-	{"callback", `100 ffi callbacks +([\d.]+) (?:± [\d.?]+|\([^)]+\)) µs`, "callback", `100 lua calls +([\d.]+) (?:± [\d.?]+|\([^)]+\)) ns`, 50e-3},
-	{"var", `var_write_read +([\d.]+) [±(]`, "var", `ctx_write_read +([\d.]+) [±(]`, 2},
+	{"allocation", perCallOf("new_list"), "allocation", perCallOf("reused_list"), 1.3},
+	{"concat", perCallOf("dots/n=100"), "concat", perCallOf("table_concat/n=100"), 5},
+	{"callback", perCallOf("100 ffi callbacks"), "callback", perCallOf("100 lua calls"), 50},
+	{"var", perCallOf("var_write_read"), "var", perCallOf("ctx_write_read"), 2},
 }
 
 // TestClaims holds that both blocks of each claim stand on one page.
@@ -72,8 +81,8 @@ func broken(t *testing.T, said map[string]string) []string {
 	return all
 }
 
-// figure returns the smallest of a block's figures: where a page measures several times by the
-// wall clock, the least disturbed is the one to compare.
+// figure returns the smallest of a block's figures, in ns: where a page measures several times by
+// the wall clock, the least disturbed is the one to compare.
 func figure(t *testing.T, output, pattern string) float64 {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindAllStringSubmatch(output, -1)
@@ -86,7 +95,25 @@ func figure(t *testing.T, output, pattern string) float64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		smallest = min(smallest, value)
+		smallest = min(smallest, value*units[f[2]])
 	}
 	return smallest
+}
+
+// TestClaimUnits holds that claims compare times, however large they are.
+func TestClaimUnits(t *testing.T) {
+	const quick = "table_concat/n=100     585 ± 14 ns   589 ns"
+	const disturbed = "table_concat/n=100  1.1 (0.4–1.1) µs  1.06 µs"
+	for output, want := range map[string]float64{quick: 585, disturbed: 1100} {
+		if got := figure(t, output, perCallOf("table_concat/n=100")); got != want {
+			t.Errorf("%q is %g ns, not %g", output, got, want)
+		}
+	}
+	const slow = "  dots/n=100  24 (22–25) µs  22.7 µs\n"
+	if failed := broken(t, map[string]string{"concat": slow + disturbed}); len(failed) > 0 {
+		t.Error(failed)
+	}
+	if failed := broken(t, map[string]string{"concat": "  dots/n=100  4 (2–5) µs\n" + disturbed}); len(failed) != 1 {
+		t.Errorf("4 µs against 1.1 µs is five times as much: %v", failed)
+	}
 }
