@@ -77,6 +77,7 @@ func TestLevelWidens(t *testing.T) {
 // An A/A comparison calls a difference in 5 % of runs at most, and one of Smallest is
 // found in four of five.
 func TestCompareRates(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(17, 18))
 	rate := func(ratio float64, n int) (called, smallest float64) {
 		const runs = 800

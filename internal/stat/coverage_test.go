@@ -62,6 +62,7 @@ func checkCoverage(t *testing.T, name string, n, hits, runs int) {
 // autocorrelated and disturbed, processes that differ, and a slow mode beside the main
 // one, whose location is the truth.
 func TestCoverageOfSummaries(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(13, 14))
 	const between, loop = 0.02, 1.0
 	for _, c := range []struct {
@@ -125,6 +126,7 @@ func TestCoverageOfSummaries(t *testing.T) {
 // The ratio of a case to itself excludes 1 in at most 5 % of comparisons, and the
 // ratio of different ones covers the truth.
 func TestCoverageOfRatios(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(15, 16))
 	for _, c := range []struct {
 		name string

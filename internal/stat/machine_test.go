@@ -64,6 +64,7 @@ func (n neighbour) run(seed uint64, known float64) record.CaseResult {
 // What is chosen by yardsticks gives the figure of a quiet machine, whatever share of the time was quiet, and neither
 // modes nor processes that were never steady. For a case that does not suffer the choice changes nothing.
 func TestFigureOfQuietMoments(t *testing.T) {
+	t.Parallel()
 	const runs = 40
 	for _, n := range []neighbour{{30, 0.3, 1}, {30, 0.7, 1}, {300, 0.5, 1}, {300, 0.7, 0.4}, {60, 0.5, 0}} {
 		t.Run(fmt.Sprintf("%+v", n), func(t *testing.T) {

@@ -53,6 +53,7 @@ func (g *roulette) run(seed uint64) (count, byTimes int) {
 // A rare level is found where too few of its processes had quiet moments for times alone: their trace tells. Where that trace
 // takes as long as the other, and processes straggle, one level stays one.
 func TestRareLevelByTraces(t *testing.T) {
+	t.Parallel()
 	const runs = 80
 	for _, slowed := range []float64{0.25, 0.45} {
 		found, before, alarms, byTimes := 0, 0, 0, 0

@@ -96,6 +96,7 @@ func profileOf(r *rand.Rand, looks, run, slices int, shares []float64) []Seen {
 // TestSharesCryWolf: equal programs differ distinctly in any of many things no more often than the
 // level says, also where one request holds several looks; as independent looks they would.
 func TestSharesCryWolf(t *testing.T) {
+	t.Parallel()
 	const trials = 300
 	shares := []float64{0.3, 0.2, 0.1}
 	for range 100 {

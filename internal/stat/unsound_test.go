@@ -71,6 +71,7 @@ func (d disturbance) run(seed uint64) record.CaseResult {
 // TestWhereSelectionIsSound: a choice by yardsticks gives the figure of a quiet machine where these share the disturbance, be
 // it in part. Where they do not, it stays in the figure, and nothing tells: docs/explanation/statistics.md says so.
 func TestWhereSelectionIsSound(t *testing.T) {
+	t.Parallel()
 	const runs = 10
 	for _, d := range disturbances {
 		off, none, told := []float64{0}, 0, 0

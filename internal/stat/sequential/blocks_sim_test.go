@@ -63,6 +63,7 @@ func runsOf(few int) int {
 // TestBlocksFalseAlarms: of equal sides, under drift and stalls, with looks after every block, at most 5 % of runs call
 // any difference by any metric. The bound is what 60 runs of a true 5 % exceed once in ten thousand times.
 func TestBlocksFalseAlarms(t *testing.T) {
+	t.Parallel()
 	runs, alarms := runsOf(60), 0
 	for run := range runs {
 		m := &fakeMachine{rng: rand.New(rand.NewPCG(uint64(run), 1)), stalls: 0.2, rate: 400}
@@ -83,6 +84,7 @@ func TestBlocksFalseAlarms(t *testing.T) {
 
 // TestBlocksFind: 2 % more CPU a request is found within 75 blocks, which are 30 s.
 func TestBlocksFind(t *testing.T) {
+	t.Parallel()
 	runs, found := runsOf(20), 0
 	for run := range runs {
 		m := &fakeMachine{rng: rand.New(rand.NewPCG(uint64(run), 2)), stalls: 0.2, rate: 300}
@@ -99,6 +101,7 @@ func TestBlocksFind(t *testing.T) {
 
 // TestBlocksCover: the interval of every metric misses the truth in at most 5 % of runs.
 func TestBlocksCover(t *testing.T) {
+	t.Parallel()
 	const slower = 0.1
 	for _, metric := range simulatedMetrics {
 		runs, missed := runsOf(30), 0
@@ -122,6 +125,7 @@ func TestBlocksCover(t *testing.T) {
 // disturbed blocks weighed less, equal sides are called different in at most 5 % of runs, and 5 % more time an answer takes
 // fewer blocks.
 func TestBlocksBesideANeighbour(t *testing.T) {
+	t.Parallel()
 	runs, alarms := runsOf(30), 0
 	var took [2]float64 // blocks until a verdict: without yardsticks, and with them
 	for run := range runs {

@@ -30,6 +30,7 @@ func bootstrapInterval(blocks []Block, metric string, tail float64, rng *rand.Ra
 // test does not. With many blocks their intervals are equally long. Each side has 1.25 %: 5 % over four metrics. Blocks have drift,
 // and a stall of one side now and then.
 func TestBlocksAgainstBootstrap(t *testing.T) {
+	t.Parallel()
 	const slower, alpha = 0.05, 0.05 / 4
 	of := func(rng *rand.Rand, n int) []Block {
 		blocks, drift := make([]Block, n), 0.0

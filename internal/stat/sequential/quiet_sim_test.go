@@ -61,6 +61,7 @@ func verdictAfter(process func() (ns float64, disturbed bool), rng *rand.Rand, e
 // TestQuietPairs: pairs of quiet moments weigh more, so that a verdict takes fewer processes beside a neighbour. Equal sides
 // are called different no more often.
 func TestQuietPairs(t *testing.T) {
+	t.Parallel()
 	const most = 60
 	runs := runsOf(60)
 	for _, busy := range []float64{0.3, 0.6} {

@@ -88,6 +88,7 @@ func differs(next func() (float64, float64), effect float64, l looks, most int) 
 // Looking after every round calls a difference between equal sides in 5 % of runs at most,
 // whatever the noise and whenever the clock ends the run.
 func TestLookingEveryRoundKeepsTheErrorRate(t *testing.T) {
+	t.Parallel()
 	for i, noise := range noises {
 		for _, most := range []int{8, 12, 25, 60, 400} {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(most)))
@@ -111,6 +112,7 @@ func TestLookingEveryRoundKeepsTheErrorRate(t *testing.T) {
 
 // What is to be had: how often a slow-down is found, and after how many pairs.
 func TestSlowdownsAreFound(t *testing.T) {
+	t.Parallel()
 	least := map[string]map[float64]float64{ // of 25 pairs at most
 		"normal 1 %": {0.02: 0.95, 0.05: 0.99}, "normal 3 %": {0.05: 0.95, 0.1: 0.99},
 		"lognormal": {0.05: 0.95, 0.1: 0.99}, "heavy tail": {0.05: 0.95, 0.1: 0.99},
@@ -147,6 +149,7 @@ func TestSlowdownsAreFound(t *testing.T) {
 // The interval that the run reports, whenever it stopped, holds the truth; so do those of
 // five rows at once.
 func TestReportedIntervalsCover(t *testing.T) {
+	t.Parallel()
 	for i, noise := range noises {
 		for _, rows := range []int{1, 5} {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(rows)))
@@ -179,6 +182,7 @@ func TestReportedIntervalsCover(t *testing.T) {
 
 // Equal within the margin is said of what is not in 5 % of runs at most.
 func TestEquivalenceIsNotClaimedOfADifference(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(77, 78))
 	j := Judge{Comparing: DefaultComparing()}
 	const runs = 300

@@ -34,6 +34,7 @@ func TestLooksMatchPublishedBoundaries(t *testing.T) {
 
 // The looks spend no more than allowed, the last one whatever is left.
 func TestLooksSpend(t *testing.T) {
+	t.Parallel()
 	for _, alpha := range []float64{0.05, 0.01, 0.05 / 17} {
 		l := looksFor(alpha)
 		for n := 1; n <= MostPairs+100; n++ {
@@ -52,6 +53,7 @@ func TestLooksSpend(t *testing.T) {
 
 // A verdict says no more and no less than its interval, which is never on one side of 1 and undecided.
 func TestVerdictFollowsFromItsInterval(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		j := Judge{Comparing: DefaultComparing(), Rows: rapid.IntRange(1, 4).Draw(t, "rows")}
 		center := rapid.Float64Range(-5, 5).Draw(t, "center")
@@ -167,6 +169,7 @@ func TestChanceWithTimesAtZero(t *testing.T) {
 // Shifting one side shifts the interval, exchanging the sides mirrors it, and a drift
 // that both sides share changes nothing when it is slow.
 func TestTurnsIntervalMoves(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pairs := drawPairs(t)
 		shift := rapid.Float64Range(-1, 1).Draw(t, "shift")
@@ -217,6 +220,7 @@ func pairsOf(n int, of func(i int) (a, b float64)) []pair {
 }
 
 func TestJudgeSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	j := Judge{Comparing: DefaultComparing()}
 	few := j.look(pairsOf(4, func(i int) (float64, float64) { return 20, 40 }), true)
 	if few.Verdict != record.Undecided || few.Needs != 4 || !slices.Contains(stattest.Codes(few.Warnings), "few_processes") {

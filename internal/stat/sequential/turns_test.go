@@ -108,6 +108,7 @@ func TestTurnsAtZero(t *testing.T) {
 // TestDifferenceCovers: the interval of the difference in ns holds the true one as often as it says, also where times are around
 // zero; and two sides that take no time differ by none.
 func TestDifferenceCovers(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(45, 46))
 	judge := Judge{Comparing: DefaultComparing()}
 	for _, truth := range []float64{0, 3, 600} {

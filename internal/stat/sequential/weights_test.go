@@ -29,6 +29,7 @@ const noYardsticks = 0
 // benchmarks/truth/quiet has kept: that of the weight in use from few draws, of all from many (make weights). They stand in order of time; of two in a row it is drawn which is A. Of
 // equal sides at most 5 % may be called different. Weight 0 is the rule without yardsticks.
 func TestWeightsOnKeptData(t *testing.T) {
+	t.Parallel()
 	path, weights, draws := os.Getenv("MOONLAP_KEPT"), []int{noYardsticks, 1, 2, 3, 5}, 100
 	if path == "" {
 		path, weights, draws = "../../../benchmarks/truth/quiet/kept.jsonl", []int{quietWeight}, 5

@@ -71,6 +71,7 @@ func steadyRates(t *testing.T, n, runs int, want func(c course, class string) bo
 // must be found, on the machines where it can be seen at all. Where noise is larger
 // than the change for most batches (crowded, bursts), the rates are only printed.
 func TestFindSteadyRates(t *testing.T) {
+	t.Parallel()
 	visible := []string{"quiet", "skewed", "spikes", "correlated"}
 	for _, size := range []struct {
 		batches, runs        int
@@ -105,6 +106,7 @@ func TestFindSteadyRates(t *testing.T) {
 
 // The class and the place of the change are right where both can be seen.
 func TestFindSteadyClasses(t *testing.T) {
+	t.Parallel()
 	r := steadyRates(t, 400, 25, func(c course, class string) bool { return class == c.class })
 	for _, c := range courses {
 		for _, m := range stattest.Machines[:3] {
@@ -130,6 +132,7 @@ func TestFindSteadyPlace(t *testing.T) {
 // With five series whose levels are drawn anew, and slow beginnings, a busy machine must
 // not make a process never steady either; a drift through all of them must.
 func TestFindSteadyRatesOverSeries(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(21, 22))
 	const runs = 40
 	for _, n := range []int{200, 1000} {
