@@ -81,7 +81,7 @@ func TestPlanted(t *testing.T) {
 	const pairs, noise = 12, 0.03
 	runs := 400
 	if os.Getenv("MOONLAP_TEST_LONG") != "" {
-		runs = 4000
+		runs = 40_000
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	reach := stats.InvCDF(stats.TDist{V: pairs - 1})((1 + estimate.Level) / 2)
