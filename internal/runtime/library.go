@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/moonlap/moonlap/lua"
 )
 
@@ -51,7 +53,8 @@ var digest = sync.OnceValue(func() string {
 })
 
 // unpack makes dir hold the files of tree. It is done in a folder beside it and
-// moved into place, so that nobody ever sees half a library.
+// moved into place, so that nobody ever sees half a library. One process does it at a time: a second one
+// would take what the first has just put there for spoilt, and remove it from under the first one's children.
 func unpack(tree fs.FS, dir string) error {
 	if holds(dir, tree) {
 		return nil
@@ -59,6 +62,15 @@ func unpack(tree fs.FS, dir string) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
+	}
+	lock, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	unix.Flock(int(lock.Fd()), unix.LOCK_EX) // some network file systems have no locks, and one process alone needs none
+	if holds(dir, tree) {
+		return nil
 	}
 	fresh, err := os.MkdirTemp(parent, "new-")
 	if err != nil {
@@ -76,10 +88,7 @@ func unpack(tree fs.FS, dir string) error {
 			return err
 		}
 	}
-	if err := os.Rename(fresh, dir); err != nil && !holds(dir, tree) {
-		return err // and not because another moonlap was first
-	}
-	return nil
+	return os.Rename(fresh, dir)
 }
 
 // holds reports whether dir has every file of tree with the same content.

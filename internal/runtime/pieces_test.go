@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -92,6 +93,29 @@ func TestUnpack(t *testing.T) {
 	}
 	if all, _ := filepath.Glob(filepath.Dir(dir) + "/*"); len(all) != 1 {
 		t.Errorf("left beside it: %q", all)
+	}
+}
+
+// TestUnpackTogether has several begin at once with an empty cache: what the first has put there stays.
+func TestUnpackTogether(t *testing.T) {
+	tree := fstest.MapFS{"moonlap/a.lua": {Data: []byte("a")}, "moonlap/b/c.lua": {Data: []byte("c")}}
+	for range 50 {
+		dir := filepath.Join(t.TempDir(), "lua-x")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if err := unpack(tree, dir); err != nil {
+					t.Error(err)
+				}
+				for range 20 {
+					if !holds(dir, tree) {
+						t.Error("the library is gone after it was there")
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 
