@@ -27,6 +27,12 @@ function ending(words,    line, lines, n, i) {
     return lines
 }
 
+# clock(): when the current line's event was, in seconds of its day.
+function clock(    time) {
+    time = field("Time")
+    return substr(time, 12, 2) * 3600 + substr(time, 15, 2) * 60 + substr(time, 18, 6)
+}
+
 # record(result, what): one test.
 function record(result, what) { print result "\t" what >> tally; counted[result, package]++ }
 
@@ -34,6 +40,7 @@ function record(result, what) { print result "\t" what >> tally; counted[result,
 
 action == "build-output" { printf "%s", field("Output") }
 action == "run" { children[package, parent(test)]++ }
+action == "run" && !(package in began) { began[package] = clock() }
 action == "output" {
     text = field("Output")
     if (text !~ /^ *(=== |--- |PASS|ok |FAIL)/) said[package, test] = said[package, test] text
@@ -59,8 +66,10 @@ test == "" && (action == "pass" || action == "fail") {
         record("fail", package ": did not build, or ended outside a test")
         printf "%s", said[package, ""]
     }
-    seconds = match($0, /"Elapsed":[0-9.]+/) ? substr($0, RSTART + 10, RLENGTH - 10) : "?"
-    printf "%s %s: %d passed, %d failed, %d skipped in %s s\n", (action == "pass" ? "ok  " : "FAIL"), package, \
+    # From its first test on: Elapsed has the time in which another package had the machine.
+    seconds = package in began ? clock() - began[package] : 0
+    if (seconds < 0) seconds += 86400
+    printf "%s %s: %d passed, %d failed, %d skipped in %.1f s\n", (action == "pass" ? "ok  " : "FAIL"), package, \
         counted["pass", package], counted["fail", package], counted["skip", package], seconds
     fflush()
 }

@@ -41,9 +41,10 @@ func TestCountsGoTests(t *testing.T) {
 {"Action":"output","Package":"x/main","Output":"setup broke\n"}
 {"Action":"fail","Package":"x/main","Elapsed":1.5}
 {"Action":"skip","Package":"x/none","Elapsed":0}
-{"Action":"run","Package":"x/b","Test":"TestB"}
+{"Time":"2026-11-25T23:59:40.1Z","Action":"start","Package":"x/b"}
+{"Time":"2026-11-25T23:59:59.500000001Z","Action":"run","Package":"x/b","Test":"TestB"}
 {"Action":"pass","Package":"x/b","Test":"TestB","Elapsed":0}
-{"Action":"pass","Package":"x/b","Elapsed":0.25}
+{"Time":"2026-11-26T00:00:01.75Z","Action":"pass","Package":"x/b","Elapsed":21.65}
 `
 	counted, printed := count(t, events)
 
@@ -61,15 +62,15 @@ pass	x/b TestB
 		t.Errorf("tally (- want, + got)\n%s", diff)
 	}
 	const wantPrinted = `d.go:1: too many return values
-FAIL x/broken: 0 passed, 1 failed, 0 skipped in 0 s
+FAIL x/broken: 0 passed, 1 failed, 0 skipped in 0.0 s
 --- FAIL: x/a TestSub/two_"q"_<x>
     a_test.go:4: bad "q" <x> & \n "Test":"no"
 --- FAIL: x/a TestSub
 --- FAIL: x/a TestParent
-FAIL x/a: 3 passed, 2 failed, 1 skipped in 0.005 s
+FAIL x/a: 3 passed, 2 failed, 1 skipped in 0.0 s
 setup broke
-FAIL x/main: 0 passed, 1 failed, 0 skipped in 1.5 s
-ok   x/b: 1 passed, 0 failed, 0 skipped in 0.25 s
+FAIL x/main: 0 passed, 1 failed, 0 skipped in 0.0 s
+ok   x/b: 1 passed, 0 failed, 0 skipped in 2.2 s
 `
 	if diff := cmp.Diff(wantPrinted, printed); diff != "" {
 		t.Errorf("printed (- want, + got)\n%s", diff)

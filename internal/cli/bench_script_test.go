@@ -18,6 +18,7 @@ import (
 // TestBench runs each script of a bench command once on every runtime: what a user sees
 // must not hang on it. Two short processes a case are enough to see it.
 func TestBench(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{runtime.LuaJIT, runtime.Nginx} {
 		t.Run(kind, func(t *testing.T) {
 			switch there, err := offered(t, kind); {

@@ -139,6 +139,7 @@ func program(t *testing.T, name string) string {
 // TestScraped: the page of watch, served with no more rights than the manifest for Kubernetes gives, is scraped by a Prometheus with
 // the alert rules, and sent to it by the manifest's agent. A worker whose event loop is blocked raises the alert both ways.
 func TestScraped(t *testing.T) {
+	t.Parallel()
 	prometheus := program(t, "prometheus")
 	if ok, err := stoppable(t); err != nil || !ok {
 		t.Skipf("other processes may not be looked into here: %v", err)
@@ -251,6 +252,7 @@ func awaitAlerts(t *testing.T, server, name string, instances ...string) {
 
 // TestPods: capture and load run with no more rights than their manifests give.
 func TestPods(t *testing.T) {
+	t.Parallel()
 	t.Run("capture", func(t *testing.T) {
 		manifest := deployed(t, "kubernetes/capture.yaml")
 		if ok, why, err := probetest.Works(); err != nil || !ok {

@@ -28,6 +28,7 @@ const runLine = `{"type":"run","schema":"moonlap/1","kind":"bench","moonlap":"x"
 // TestHostileFiles: what is no file of ours is refused in bounded memory, in words that name it. Each is larger, once it is read,
 // than the machine would have room for, or has no end.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	pack := func(name string, parts ...io.Reader) {

@@ -47,6 +47,7 @@ func mainAsDocumented(args []string) int {
 // TestScripts runs whole commands as users do. Each script has a TMPDIR of its own; at
 // its end nothing may be left there, and no process that descends from it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, scripts(t, "testdata/script"))
 }
 
