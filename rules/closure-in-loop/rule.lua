@@ -12,43 +12,39 @@ local NEEDED = { -- they want a function of their own
 local KEEP_NOTHING = {["table.sort"] = "comes_first", ["string.gsub"] = "replacement",
     ["ngx.re.gsub"] = "replacement", ["ngx.re.sub"] = "replacement"}
 
--- Tells whether a function uses a variable that the loop declares.
-local captures
-
-local function any(list, loop, node)
-    for _, e in ipairs(list) do
-        if type(e) == "table" and captures(e, loop, node) then
+-- Tells whether an expression of a function uses a variable that the loop declares, other than the
+-- function itself.
+local function captures(e, loop, func)
+    local var = e.tag == "Id" and e.var
+    if var then
+        local at = var.node.offset
+        local of_loop = at >= loop.offset and at <= loop.end_offset
+        local of_func = at >= func.offset and at <= func.end_offset
+        return of_loop and not of_func and var ~= func.var
+    end
+    for _, inner in ipairs(e) do
+        if type(inner) == "table" and captures(inner, loop, func) then
             return true
         end
     end
     return false
 end
 
-function captures(e, loop, node)
-    if e.tag == "Id" and e.var then
-        local at = e.var.node.offset
-        local inside = at >= loop.offset and at <= loop.end_offset
-        return inside and not (at >= node.offset and at <= node.end_offset)
-    elseif e.tag == "Dots" then
-        return true
-    end
-    return any(e, loop, node)
+local function needed(file, func)
+    local parent = func.parent
+    return parent.timer or parent.tag == "Call" and NEEDED[file:name(parent[1])]
 end
 
-local function fix(file, call, node, loop)
-    local name = KEEP_NOTHING[file:name(call[1])]
-    return name and hoist.edits(file, node, name, {loop = loop})
+local function fix(file, func, loop)
+    local call = func.parent.tag == "Call" and func.parent
+    local name = call and KEEP_NOTHING[file:name(call[1])]
+    return name and hoist.edits(file, func, name, {loop = loop}) or nil
 end
 
-return {visit = {Call = function(file, call)
+return {visit = {Function = function(file, func)
     local loop = file.loop
-    if not loop or NEEDED[file:name(call[1])] then
-        return
-    end
-    for i = 2, #call do
-        if call[i].tag == "Function" and not any(call[i], loop, call[i]) then
-            file:report(call[i], "a function is made in each iteration, and uses nothing of the "
-                .. "loop: make it once above", {fix = fix(file, call, call[i], loop)})
-        end
+    if loop and not needed(file, func) and not captures(func, loop, func) then
+        file:report(func, "a function is made in each iteration, and uses nothing of the loop: "
+            .. "make it once above", {fix = fix(file, func, loop)})
     end
 end}}

@@ -87,7 +87,21 @@ function _M.closures(list)
         table.sort(x, function(a, b) return a < b end) --> closure-in-loop, not-compiled
         table.sort(x, function(a, b) return a[i] < b end) --> not-compiled
         ngx.thread.spawn(function() return 1 end)
-        list[i] = function() return 1 end
+        list[i] = function() return 1 end --> closure-in-loop
+        list[i] = function() return x end
+        local again = function(n) return n + 1 end --> closure-in-loop
+        local function depth(n) return n == 0 and 0 or depth(n - 1) end --> closure-in-loop
+        local function of_loop(n) return again(n) + x end
+        list.by_name = {run = function(...) return select("#", ...) end} --> closure-in-loop
+        list:each(function(e) return depth(e) end)
+        list:each(function(e) return list[e] end) --> closure-in-loop
+        function list:size() return #self end --> closure-in-loop
+        for j = 1, i do
+            list[j] = function() return x end --> closure-in-loop
+        end
+        if of_loop(i) then
+            return function() return 1 end
+        end
     end
 end
 
