@@ -163,21 +163,40 @@ for _, group in ipairs(DOCUMENTED) do
     end
 end
 
+local function all_refuse(name, phases)
+    for _, phase in ipairs(phases) do
+        if not refused[name] or not refused[name][phase] then
+            return false
+        end
+    end
+    return #phases > 0
+end
+
+local function known_as(phase)
+    return phase == "timer" and "a timer" or phase .. "_by_lua"
+end
+
+-- Tells whether the function that the node stands in asks for the phase: it knows what it does.
+local function asks_phase(file)
+    local func = file.func.node
+    return not func.chunk and file:text(func):find("get_phase", 1, true)
+end
+
 local function check(file, node)
-    local phase = file.phase and (file.func.class == "timer" and "timer" or file.phase)
-    local name = phase and file:name(node.tag == "Call" and node[1] or node)
-    if not name or phase ~= "timer" and not roles.runs_with_chunk(file, file.func.node) then
+    local name = file:name(node.tag == "Call" and node[1] or node)
+    if not (name and (refused[name] or documented[name])) or asks_phase(file) then
         return
     end
+    local phases = roles.phases(file, file.func.node)
+    local phase = phases[1]
     local as = phase == "server_rewrite" and "rewrite" or phase -- as the documentation has it
-    local where = phase == "timer" and "a timer" or phase .. "_by_lua"
-    if refused[name] and refused[name][as] then
-        file:report(node, name .. " is refused in " .. where .. ": the call throws; "
+    if all_refuse(name, phases) then
+        file:report(node, name .. " is refused in " .. known_as(phase) .. ": the call throws; "
             .. "move it into a phase that takes it, or into a timer",
             {level = "error"})
-    elseif phases_known[as] and documented[name] and not documented[name][as] then
-        file:report(node, name .. " is not documented for " .. where .. ": another version of "
-            .. "the Lua module may refuse it", {level = "note"})
+    elseif #phases == 1 and phases_known[as] and documented[name] and not documented[name][as] then
+        file:report(node, name .. " is not documented for " .. known_as(phase) .. ": another "
+            .. "version of the Lua module may refuse it", {level = "note"})
     end
 end
 

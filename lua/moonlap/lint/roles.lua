@@ -9,7 +9,7 @@ local names = require "moonlap.lint.names"
 local _M = {}
 
 local find = string.find
-local ipairs, type = ipairs, type
+local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 
 -- Functions that are called once in the life of a worker, by their last name.
 local AT_LOAD = {
@@ -44,7 +44,8 @@ end
 
 --- Notes in a chunk which functions are given a name, and which a timer calls.
 -- `node.known_as` is a function's last name, `node.timed` tells of a timer's, and `node.timer` of
--- a call that starts one.
+-- a call that starts one. A handler
+-- of a plugin has `handles`, its phase.
 local note
 
 local function note_all(list)
@@ -100,7 +101,75 @@ function note(node)
     note_all(node)
 end
 
-_M.note = note
+
+
+-- Phases in which plugins' handlers are called, by the fields that tell whose plugin it is.
+local PLUGINS = {
+    {marks = {"PRIORITY"}, phases = { -- Kong's
+        init_worker = "init_worker", rewrite = "rewrite", access = "access",
+        header_filter = "header_filter", body_filter = "body_filter", log = "log",
+    }},
+    {marks = {"priority", "name", "version"}, phases = { -- APISIX's
+        rewrite = "access", access = "access", before_proxy = "access",
+        header_filter = "header_filter", body_filter = "body_filter",
+        delayed_body_filter = "body_filter", log = "log",
+    }},
+}
+
+-- The fields that a chunk gives to the table which it returns: value by name.
+local function fields_of_module(chunk)
+    local fields, statements = {}, chunk[2]
+    local last = statements[#statements]
+    local module = last and last.tag == "Return" and last[1] and last[1].var
+    if not module then
+        return fields
+    end
+    for _, pair in ipairs(module.value and module.value.tag == "Table" and module.value or {}) do
+        if pair.tag == "Pair" and pair[1].tag == "String" then
+            fields[pair[1][1]] = pair[2]
+        end
+    end
+    for _, statement in ipairs(statements) do
+        for i, target in ipairs(statement.tag == "Set" and statement[1] or {}) do
+            if target.tag == "Index" and target[1].var == module and target[2].tag == "String" then
+                fields[target[2][1]] = statement[2][i]
+            end
+        end
+    end
+    return fields
+end
+
+local function has_all(fields, marks)
+    for _, mark in ipairs(marks) do
+        if fields[mark] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+-- Notes `handles`, the phase in which Kong or APISIX calls a function of a plugin.
+local function note_handlers(chunk)
+    local fields = fields_of_module(chunk)
+    for _, plugin in ipairs(PLUGINS) do
+        if has_all(fields, plugin.marks) then
+            for name, phase in pairs(plugin.phases) do
+                local value = fields[name]
+                if value and value.var and value.tag == "Id" and value.var.sets == 0 then
+                    value = value.var.value
+                end
+                if value and value.tag == "Function" then
+                    value.handles = phase
+                end
+            end
+        end
+    end
+end
+
+function _M.note(chunk)
+    note(chunk)
+    note_handlers(chunk)
+end
 
 
 local class_of
@@ -175,33 +244,58 @@ function class_of(file, node)
 end
 
 
-local function called_by_chunk(file, node)
+local phases_of
+
+local function add_phases(file, node, phases)
     if node.chunk then
-        return true
+        phases:add(file.phase)
+    elseif node.timed then
+        phases:add "timer"
+    elseif node.handles then
+        phases:add(node.handles)
     elseif of_callers(file, node) then
         for _, id in ipairs(node.var.uses) do
-            if _M.runs_with_chunk(file, id.within) then
-                return true
+            local call = id.parent
+            if call.timer then
+                phases:add "timer"
+            elseif call.tag == "Call" and (call[1] == id or AT_ONCE[names.of(call[1])]) then
+                phases_of(file, id.within, phases)
             end
         end
-        return false
+    elseif node.parent and node.parent.tag == "Call" and AT_ONCE[names.of(node.parent[1])] then
+        phases_of(file, node.outer, phases)
     end
-    local parent = node.parent
-    return parent ~= nil and parent.tag == "Call" and AT_ONCE[names.of(parent[1])] == true
-        and _M.runs_with_chunk(file, node.outer)
 end
 
+function phases_of(file, node, phases)
+    if not phases.seen[node] then
+        phases.seen[node] = true
+        add_phases(file, node, phases)
+    end
+end
 
---- Tells whether a function runs while its chunk does: it is the chunk, or code of that calls it.
--- One that is kept in a table or a global runs whenever.
+local Phases = {}
+Phases.__index = Phases
+
+function Phases:add(phase)
+    if phase and not self.known[phase] then
+        self.known[phase] = true
+        self[#self + 1] = phase
+    end
+end
+
+--- The phases in which a function is known to run: that of its block of nginx.conf, of a handler
+-- of Kong's or APISIX's plugins, `timer`, and those of the code that calls it at once. One that is
+-- kept in a table or a global may run in others, too.
 -- @tparam table file
 -- @tparam table node the Function node, or the chunk
-function _M.runs_with_chunk(file, node)
-    if node.with_chunk == nil then
-        node.with_chunk = false -- while it is looked for
-        node.with_chunk = called_by_chunk(file, node)
+-- @treturn table list of names, empty where nothing is known
+function _M.phases(file, node)
+    if not node.phases then
+        node.phases = setmetatable({seen = {}, known = {}}, Phases)
+        phases_of(file, node, node.phases)
     end
-    return node.with_chunk
+    return node.phases
 end
 
 
