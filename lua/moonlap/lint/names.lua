@@ -2,7 +2,7 @@
 --
 -- Locals are followed to what they were declared with, where nothing else is ever assigned to
 -- them, so that `local find = ngx.re.find` hides nothing. A module is `@` and what it is required
--- as. What cannot be known has no name: a rule that needs one stays silent.
+-- as, but for Lua's own: `require "io"` is io. What cannot be known has no name: a rule that needs one stays silent.
 -- @module moonlap.lint.names
 local _M = {}
 
@@ -13,6 +13,7 @@ local find, match, sub = string.find, string.match, string.sub
 local MOST_STEPS = 20
 
 local REQUIRE = "require"
+local OWN = {io = true, math = true, os = true, string = true, table = true}
 
 local name
 
@@ -21,7 +22,7 @@ local function required(call, steps)
     local f, module = call[1], call[2]
     local called = name(f, steps)
     if called == REQUIRE and module and module.tag == "String" then
-        return "@" .. module[1]
+        return OWN[module[1]] and module[1] or "@" .. module[1]
     end
 end
 

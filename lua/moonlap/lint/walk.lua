@@ -6,7 +6,7 @@
 -- condition asks for the level of logs, `file.branch` tells branches of an `if` apart, and a loop
 -- has the one that it stands in as `branch`. `file.statement` is the statement of the chunk itself
 -- that all this is part of. What a loop does at most once is not in it: a block that ends by
--- leaving the loop, and what stands in `repeat … until true`.
+-- leaving the loop, and what stands in `repeat … until true`. What follows `do return end` is not shown.
 -- @module moonlap.lint.walk
 local roles = require "moonlap.lint.roles"
 local rules = require "moonlap.lint.rules"
@@ -213,6 +213,9 @@ function block(file, list)
     end
     for i = 1, #list do
         show(file, list[i])
+        if list[i].tag == "Do" and leaves(list[i]) then
+            break -- `do return end` is how code is switched off: what follows never runs
+        end
         if returns_unless_level(file, list[i]) then
             file.guarded = file.guarded + 1
         end

@@ -60,6 +60,7 @@ function _M.blocks()
     socket.sleep(1) --> blocking-call
     socket.tcp()
     local now = socket.gettime()
+    local io = require "io"
     local f = io.open("x") --> blocking-call
     return now, f
 end

@@ -43,6 +43,14 @@ function _M.once(list, s)
     return text
 end
 
+-- What is switched off.
+function _M.off(s)
+    do
+        return s
+    end
+    return ngx.re.match(s, "a")
+end
+
 -- A variable that changes between two reads, or may.
 function _M.variables(set)
     local before = ngx.var.uri
