@@ -256,7 +256,7 @@ func (l *linting) lint(ctx context.Context, sys Sys, o lintOptions, paths []stri
 	if o.fix {
 		return l.fix(sys, report, o.write)
 	}
-	if err := report.Write(sys.Stdout, o.format, l.rules, reportOptions(sys), sys.Now()); err != nil {
+	if err := report.Write(sys.Stdout, o.format, version, l.rules, reportOptions(sys), sys.Now()); err != nil {
 		return err
 	}
 	return l.outcome(report)

@@ -19,12 +19,14 @@ import (
 var Formats = []string{"text", "json", "sarif", "github"}
 
 // Write writes the report in one of them.
-func (r *Report) Write(w io.Writer, format string, rules []Rule, opt ui.Options, now time.Time) error {
+//
+// version is moonlap's.
+func (r *Report) Write(w io.Writer, format, version string, rules []Rule, opt ui.Options, now time.Time) error {
 	switch format {
 	case "json":
 		return r.json(w)
 	case "sarif":
-		return r.sarif(w, rules)
+		return r.sarif(w, version, rules)
 	case "github":
 		return r.github(w)
 	}
@@ -112,8 +114,11 @@ var (
 	property = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
 )
 
+// project is where moonlap is from.
+const project = "https://github.com/moonlap/moonlap"
+
 // sarif writes SARIF 2.1.0.
-func (r *Report) sarif(w io.Writer, rules []Rule) error {
+func (r *Report) sarif(w io.Writer, version string, rules []Rule) error {
 	type text struct {
 		Text string `json:"text"`
 	}
@@ -127,11 +132,11 @@ func (r *Report) sarif(w io.Writer, rules []Rule) error {
 	for _, one := range rules {
 		known = append(known, rule{one.Name, text{one.Title()}, text{one.About}})
 	}
-	results := []object{}
+	results, columns := []object{}, linesOf{}
 	for _, f := range r.Findings {
 		results = append(results, object{
 			"ruleId": f.Rule, "level": f.Level, "message": text{f.Message},
-			"locations":  []object{location(f.File, f.Line, f.Column)},
+			"locations":  []object{location(f.File, f.Line, columns.column(f.File, f.Line, f.Column))},
 			"properties": object{"class": f.Class, "heat": f.Heat, "price_ns": f.PriceNS},
 		})
 	}
@@ -146,7 +151,7 @@ func (r *Report) sarif(w io.Writer, rules []Rule) error {
 	return jsontext.Write(w, object{
 		"version": "2.1.0", "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
 		"runs": []object{{
-			"tool":        object{"driver": object{"name": "moonlap lint", "rules": known}},
+			"tool":        object{"driver": object{"name": "moonlap lint", "version": version, "informationUri": project, "rules": known}},
 			"columnKind":  "utf16CodeUnits",
 			"results":     results,
 			"invocations": []object{{"executionSuccessful": len(r.Faults) == 0, "toolExecutionNotifications": notes}},

@@ -69,5 +69,14 @@ func remedy(u luajit.Uncompiled) string {
 	return remedies[u.Reason]
 }
 
-// Usual reports whether nothing need be changed: loops that LuaJIT compiles, but not as one.
+// leaves are functions that answer the request or leave the coroutine: nothing that LuaJIT compiles can take their place.
+var leaves = map[string]bool{
+	"ngx.say": true, "ngx.print": true, "ngx.flush": true, "ngx.eof": true, "ngx.send_headers": true, "ngx.exit": true, "ngx.exec": true,
+	"ngx.redirect": true, "ngx.sleep": true, "ngx.location.capture": true, "ngx.location.capture_multi": true, "ngx.req.read_body": true,
+	"ngx.thread.wait": true, "coroutine.yield": true, "coroutine.resume": true,
+}
+
+const usualEnd = "usual: it answers the request or waits, and LuaJIT compiles nothing that could stand in its place"
+
+// Usual reports whether nothing need be changed: loops that LuaJIT compiles, but not as one, and calls without which nothing works.
 func (r Root) Usual() bool { return strings.HasPrefix(r.Remedy, "usual") }

@@ -146,6 +146,9 @@ func rootOf(u *sample.Uncompiled, share float64, line string) Root {
 	if u.Uncompiled.End != nil {
 		call := callOf(u.End)
 		r.Call = &call
+		if leaves[call.Function] {
+			r.Remedy = usualEnd
+		}
 	}
 	if line != "" {
 		r.Lines = append(r.Lines, evidence.Share{Name: line, Share: share})

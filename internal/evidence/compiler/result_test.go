@@ -76,3 +76,15 @@ func TestMerge(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestEndsOfRequests: that a trace ends where a request is answered is usual; where a built-in function is called it is not.
+func TestEndsOfRequests(t *testing.T) {
+	for called, usual := range map[string]bool{"ngx.say": true, "coroutine.yield": true, "string.gsub": false} {
+		u := &sample.Uncompiled{
+			Uncompiled: &luajit.Uncompiled{Why: luajit.Left, End: &luajit.End{}}, End: sample.End{Called: profile.Frame{Function: called}},
+		}
+		if r := rootOf(u, 1, ""); r.Usual() != usual || r.Remedy == "" {
+			t.Errorf("%s: %q", called, r.Remedy)
+		}
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/moonlap/moonlap/internal/lint"
 )
@@ -154,26 +152,14 @@ func (d *document) at(line, column int) span {
 	}
 	text := strings.TrimRight(d.lines[line-1], "\r\n")
 	column = min(column-1, len(text))
-	return span{position{line - 1, units(text[:column])}, position{line - 1, units(text)}}
+	return span{position{line - 1, lint.UTF16(text[:column])}, position{line - 1, lint.UTF16(text)}}
 }
 
 // byteAt is where a byte offset from 0 is.
 func (d *document) byteAt(offset int) position {
 	before := d.text[:min(offset, len(d.text))]
 	line := strings.Count(before, "\n")
-	return position{line, units(before[strings.LastIndexByte(before, '\n')+1:])}
-}
-
-// units is the length of a text in UTF-16.
-func units(text string) (n int) {
-	for _, r := range text {
-		if r == utf8.RuneError {
-			n++ // a stray byte is one replacement character to the editor
-			continue
-		}
-		n += utf16.RuneLen(r)
-	}
-	return n
+	return position{line, lint.UTF16(before[strings.LastIndexByte(before, '\n')+1:])}
 }
 
 func (s *Server) hover(uri string, at position) any {
