@@ -146,7 +146,7 @@ func rootOf(u *sample.Uncompiled, share float64, line string) Root {
 	if u.Uncompiled.End != nil {
 		call := callOf(u.End)
 		r.Call = &call
-		if leaves[call.Function] {
+		if leaves[call.Function] || strings.HasPrefix(call.Function, "ngx_http_lua_") { // a cosocket's methods have no other name
 			r.Remedy = usualEnd
 		}
 	}
