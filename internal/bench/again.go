@@ -12,7 +12,7 @@ import (
 // that, and a number of processes that the user gave is kept.
 func (r *run) again(ctx context.Context) error {
 	first := &r.Sides[0]
-	if r.Comparing != nil || r.count > 0 || first.ProcessSeed != nil || first.Runtime.Kind == record.KindCommand {
+	if r.Comparing != nil || r.count > 0 || first.ProcessSeed != nil || !r.limits.again {
 		return nil
 	}
 	seeds := stat.Unsettled(r.record)

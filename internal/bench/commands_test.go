@@ -24,7 +24,7 @@ func wholeCommands(t *testing.T, o Options, of ...exec.Command) Measurement {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { opened.Close() })
-	o.Program, o.Twins, o.Workers, o.Runtime = opened, opened.Twins(), []int{1}, record.Runtime{Kind: record.KindCommand}
+	o.Program, o.Workers, o.Runtime = opened, []int{1}, record.Runtime{Kind: record.KindCommand}
 	return Measurement{Sides: []Side{{Options: o}}}
 }
 

@@ -26,7 +26,6 @@ type Options struct {
 
 	Runtime            record.Runtime
 	Program            runtime.Program // runs in place of Lua code
-	Twins              []int           // of a program's cases: the empty twins' numbers, -1 for none; nil: there are none
 	HTTPConf, MainConf []string
 	Phase              string
 	Workers            []int // nginx workers; each number makes a variant of every case

@@ -11,14 +11,21 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/quiet"
 )
 
-// limits are the numbers of processes that a case gets: before its precision is looked at, although
-// its time is spent, and at most.
-type limits struct{ least, few, most int }
+// limits are how many processes a case gets, and how they run.
+type limits struct {
+	least int // before its precision is judged
+	few   int // although its time is spent
+	most  int
+	again bool // seeds of levels that nothing but time sets apart are measured again
+	// alone: one of our threads works at a time. With more, threads of ours that look for work take a CPU from the
+	// command: 1 ms of a command of 15 ms, on two busy cores.
+	alone bool
+}
 
 var (
 	// ofCases see a mode that one process in six settles on with 95 %.
-	ofCases    = limits{least: 17, most: 200}
-	ofCommands = limits{least: 10, few: 2, most: 2000}
+	ofCases    = limits{least: 17, most: 200, again: true}
+	ofCommands = limits{least: 10, few: 2, most: 2000, alone: true}
 )
 
 const (
@@ -81,8 +88,8 @@ func Run(ctx context.Context, m Measurement, opening record.Run, write func(reco
 	}
 	if first.Runtime.Kind == record.KindCommand {
 		r.limits = ofCommands
-		// With more, threads of ours that look for work take a CPU from the command: 1 ms of a
-		// command of 15 ms, on two busy cores.
+	}
+	if r.limits.alone {
 		defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	}
 	for _, side := range m.Sides {

@@ -12,12 +12,15 @@ import (
 
 // addTwins gives the cases of a side their twins, which several of them may share.
 func addTwins(side *Options, cases []*state) {
+	if side.Program == nil {
+		return
+	}
 	shared := map[int]*state{}
-	for i, s := range cases {
-		if i >= len(side.Twins) || side.Twins[i] < 0 {
+	for _, s := range cases {
+		number, ok := side.Program.Twin(s.Index)
+		if !ok {
 			continue
 		}
-		number := side.Twins[i]
 		if shared[number] == nil {
 			name := fmt.Sprintf("the empty twin %s", s.Params[record.EmptyParam])
 			shared[number] = &state{planned: planned{Case: record.Case{Case: -1, Index: number, Name: name}}, options: side}

@@ -17,7 +17,6 @@ import (
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/store"
 	"github.com/moonlap/moonlap/internal/view/profiles"
@@ -264,7 +263,7 @@ func runBench(ctx context.Context, sys Sys, o benchOptions) error {
 		m.Profile = func(name string) bench.Profiler { return way.Case(ctx, name, sys.Now()) }
 		m.Note = noting(sys)
 	}
-	return measure(ctx, sys, &o, m, "bench")
+	return o.measuring(m, "bench").run(ctx, sys)
 }
 
 // comparing reports whether cases are compared. The single process of a replay has nothing
@@ -273,18 +272,37 @@ func (o *benchOptions) comparing() bool {
 	return (o.compare || len(o.Code) > 1) && o.ProcessSeed == nil
 }
 
-// measure runs a measurement and reports what there is, whatever ended the run.
-func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement, kind string) error {
-	past, err := o.past.begin(ctx, sys, "bench", pastName(o.File, o.Program != nil), o.judging)
+func (o *benchOptions) measuring(m bench.Measurement, kind string) measuring {
+	return measuring{
+		Measurement: m, kind: kind, place: gitPlace(m.Sides[0].Options), out: o.out, format: o.format,
+		past: o.past, file: pastName(o.File, o.Program != nil), judging: o.judging,
+	}
+}
+
+// A measuring is what bench, compare or time measures, and what becomes of its record.
+type measuring struct {
+	bench.Measurement
+	kind        string // of the record
+	place       string // in the folder whose git commit the record names; "" where there is none
+	out, format string
+
+	past    pastFlags
+	file    string            // what the history knows it by
+	judging *record.Comparing // of the gate and of comparisons with the baseline
+}
+
+// run measures and reports what there is, whatever ended the run.
+func (m measuring) run(ctx context.Context, sys Sys) error {
+	past, err := m.past.begin(ctx, sys, "bench", m.file, m.judging)
 	if err != nil {
 		return err
 	}
-	sink, err := newSink(sys, o.out)
+	sink, err := newSink(sys, m.out)
 	if err != nil {
 		return err
 	}
-	begun := past.sign(opening(sys, kind, gitPlace(m.Sides[0].Options)))
-	rec, err := runMeasured(ctx, sys, m, begun, past.watch(sink.write), atRound)
+	begun := past.sign(opening(sys, m.kind, m.place))
+	rec, err := runMeasured(ctx, sys, m.Measurement, begun, past.watch(sink.write), atRound)
 	if closeErr := sink.close(); err == nil {
 		err = closeErr
 	}
@@ -296,22 +314,21 @@ func measure(ctx context.Context, sys Sys, o *benchOptions, m bench.Measurement,
 	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
 	}
-	results := stat.Summarize(rec)
-	results.Comparisons = stat.CompareTurns(rec, results)
-	past.compare(results)
-	if o.out != "-" {
-		if reportErr := writeReport(sys, results, o.format); reportErr != nil {
+	found := judged(rec)
+	past.compare(found.results)
+	if m.out != "-" {
+		if reportErr := found.write(sys, m.format); reportErr != nil {
 			return errors.Join(err, reportErr)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	failed := gated(o.judging, results.Comparisons)
-	if err := past.keep(ctx, results, failed); err != nil || failed != nil {
+	failed := gated(m.judging, found.results.Comparisons)
+	if err := past.keep(ctx, found.results, failed); err != nil || failed != nil {
 		return errors.Join(failed, err)
 	}
-	return outcome(results)
+	return found.outcome
 }
 
 // runMeasured runs a measurement beside the best that this machine is known for, shows what it is at, and keeps the best that it saw.

@@ -78,5 +78,5 @@ func runCompare(cmd *cobra.Command, sys Sys, o *compareOptions, args []string) e
 		}
 		m.Sides = append(m.Sides, side)
 	}
-	return measure(cmd.Context(), sys, &o.shared, m, "compare")
+	return o.shared.measuring(m, "compare").run(cmd.Context(), sys)
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime"
-	"github.com/moonlap/moonlap/internal/stat"
 	"github.com/moonlap/moonlap/internal/stat/hosts"
 	"github.com/moonlap/moonlap/internal/stat/sequential"
 )
@@ -355,11 +354,7 @@ func readHost(ctx context.Context, sys Sys, name, path string) (*hosts.Found, er
 
 // foundIn is what a host's record says.
 func foundIn(rec *record.Record, name, path string) *hosts.Found {
-	results := summarize(rec)
-	if rec.Run.Kind != record.KindTime && rec.Run.Kind != record.KindLoad {
-		results.Comparisons = stat.CompareTurns(rec, results)
-	}
-	return &hosts.Found{Host: record.Host{Name: name, File: path}, Results: results, Rule: rec.Run.Comparing}
+	return &hosts.Found{Host: record.Host{Name: name, File: path}, Results: judged(rec).results, Rule: rec.Run.Comparing}
 }
 
 func writeHosts(sys Sys, res *record.HostsResult, format string) error {

@@ -74,38 +74,39 @@ func runReport(ctx context.Context, sys Sys, path, format string) error {
 	if kind == record.KindLoad && !slices.Contains(loadFormats, format) || kind != record.KindLoad && format == formatSeries {
 		return usageErrorf("--format %s: a record of %s has none", format, kind)
 	}
-	drawn, deserved, stop := drawRecord(ctx, sys, rec, path, format)
-	switch {
-	case stop != nil:
+	found, stop := awaited(ctx, sys, "computing the figures of "+path, func() (judgedRecord, error) { return judged(rec), nil })
+	if stop != nil {
 		return stop
-	case drawn != nil:
+	}
+	if drawn := found.write(sys, format); drawn != nil {
 		return errors.Join(err, drawn)
-	case err != nil:
+	}
+	if err != nil {
 		return exitWith(ExitPartial, err)
 	}
-	return deserved
+	return found.outcome
 }
 
-// drawRecord draws the report of a record: drawn is why it could not be drawn, deserved the exit code of its results, and stop why
-// their figures were not computed.
-func drawRecord(ctx context.Context, sys Sys, rec *record.Record, path, format string) (drawn, deserved, stop error) {
+// A judgedRecord is what a record says, its comparisons included.
+type judgedRecord struct {
+	results *record.Results
+	write   func(sys Sys, format string) error // the report, to stdout
+	outcome error                              // the exit code that the results deserve
+}
+
+// judged computes what a record says, whichever command wrote it.
+func judged(rec *record.Record) judgedRecord {
 	switch rec.Run.Kind {
 	case record.KindTime:
 		res := whole.Summarize(rec)
-		return writeTimeReport(sys, res, format), outcome(res.Results), nil
+		return judgedRecord{res.Results, func(sys Sys, format string) error { return writeTimeReport(sys, res, format) }, outcome(res.Results)}
 	case record.KindLoad:
 		res := load.Summarize(rec)
-		return writeLoadReport(sys, res, format, true), loadOutcome(res), nil
+		return judgedRecord{res.Results, func(sys Sys, format string) error { return writeLoadReport(sys, res, format, true) }, loadOutcome(res)}
 	}
-	results, err := awaited(ctx, sys, "computing the figures of "+path, func() (*record.Results, error) {
-		results := stat.Summarize(rec)
-		results.Comparisons = stat.CompareTurns(rec, results)
-		return results, nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return writeReport(sys, results, format), outcome(results), nil
+	results := stat.Summarize(rec)
+	results.Comparisons = stat.CompareTurns(rec, results)
+	return judgedRecord{results, func(sys Sys, format string) error { return writeReport(sys, results, format) }, outcome(results)}
 }
 
 // readCases reads a record that has cases; nil where it has none. One with a fault is read up to that, which is the error.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime/exec"
-	"github.com/moonlap/moonlap/internal/stat/whole"
 )
 
 type timeOptions struct {
@@ -179,34 +177,12 @@ func runTime(ctx context.Context, sys Sys, o timeOptions) error {
 		return err
 	}
 	defer opened.Close()
-	o.plan.Program, o.plan.Twins, o.plan.Workers = opened, opened.Twins(), []int{1}
+	o.plan.Program, o.plan.Workers = opened, []int{1}
 	o.plan.Runtime, o.plan.Timeout = record.Runtime{Kind: record.KindCommand}, o.Timeout
-	sink, err := newSink(sys, o.out)
-	if err != nil {
-		return err
-	}
-	m := bench.Measurement{Sides: []bench.Side{{Options: o.plan}}, Comparing: o.comparing}
-	rec, err := runMeasured(ctx, sys, m, opening(sys, record.KindTime, ""), sink.write, atRound)
-	if closeErr := sink.close(); err == nil {
-		err = closeErr
-	}
-	if len(rec.Processes) == 0 && err != nil {
-		return err
-	}
-	res := whole.Summarize(rec)
-	if o.out != "-" {
-		reportErr := writeTimeReport(sys, res, o.format)
-		if err == nil || errors.Is(err, context.Canceled) {
-			err = errors.Join(reportErr, err)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := gated(o.comparing, res.Comparisons); err != nil {
-		return err
-	}
-	return outcome(res.Results)
+	return measuring{
+		Measurement: bench.Measurement{Sides: []bench.Side{{Options: o.plan}}, Comparing: o.comparing},
+		kind:        record.KindTime, out: o.out, format: o.format, judging: o.comparing,
+	}.run(ctx, sys)
 }
 
 // writeTimeReport writes the results of a record of whole commands to stdout.

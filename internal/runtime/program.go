@@ -9,9 +9,10 @@ import (
 // A Program is what runs without our harness inside, and is measured from outside: Go's test
 // binaries, whole commands. Each kind of them has a package of its own.
 type Program interface {
-	// Cases are what there is to measure; [Job.Index] counts them. It may count more, which are no
-	// cases: empty twins.
+	// Cases are what there is to measure; [Job.Index] counts them, and the empty twins behind them.
 	Cases() []record.Case
+	// Twin is the index of a case's empty twin, whose time is taken off; false where nothing is.
+	Twin(index int) (int, bool)
 	// Refuse says why a job cannot be done; nil: it can.
 	Refuse(Job) error
 	// Measure runs a process of the case that the job names and hands on its lines. It returns

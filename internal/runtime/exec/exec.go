@@ -51,7 +51,7 @@ type Commands struct {
 	devNull *os.File
 	items   []*item // the commands, then the twins, which several commands may share
 	cases   []record.Case
-	twins   []int
+	twins   []int // of each command, in items; -1: it has none
 
 	yardsticks *lap.Yardsticks // nil where there are none
 }
@@ -164,9 +164,8 @@ func (c *Commands) Close() error {
 // Cases are the commands, without the twins.
 func (c *Commands) Cases() []record.Case { return c.cases }
 
-// Twins are the numbers of the commands' empty twins, -1 where there is none: what [runtime.Job.Index]
-// is when one is measured.
-func (c *Commands) Twins() []int { return c.twins }
+// Twin is the index of a command's empty twin.
+func (c *Commands) Twin(index int) (int, bool) { return c.twins[index], c.twins[index] >= 0 }
 
 // Refuse says what a command cannot do.
 func (c *Commands) Refuse(job runtime.Job) error {

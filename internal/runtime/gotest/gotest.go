@@ -95,6 +95,9 @@ func Open(ctx context.Context, source Source) (tests *Tests, err error) {
 // Remove takes the test binaries away.
 func (t *Tests) Remove() error { return os.RemoveAll(t.folder) }
 
+// Twin says that nothing is taken off a benchmark.
+func (t *Tests) Twin(int) (int, bool) { return 0, false }
+
 // Cases are the benchmarks as they were declared.
 func (t *Tests) Cases() (cases []record.Case) {
 	for _, c := range t.cases {
