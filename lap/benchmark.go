@@ -31,11 +31,11 @@ type Benchmark struct {
 	extra       int64             // of the sampling, taken off each lap now
 	limit       int64             // laps
 	duration    int64             // clock units; 0: no end
-	until       int64             // reading that ends the run, or is the time for a look at yardsticks
+	until       int64             // reading that ends the run, or is the time for timing the yardsticks
 	state       state
 	overhead    calibration // of laps with fences
 	sampling    sampling
-	watch       *watch // nil: nobody looks at yardsticks
+	watch       *watch // nil: nobody times yardsticks
 }
 
 // recentLaps is a power of two above blockLaps.
@@ -185,7 +185,7 @@ func (b *Benchmark) next() bool {
 		}
 	}
 	if b.state == fresh && b.watch != nil {
-		b.watch.see(b.watch.yardsticks.Look())
+		b.watch.see(b.watch.yardsticks.Time())
 	}
 	if b.fenced {
 		fence()
@@ -213,14 +213,14 @@ func (b *Benchmark) next() bool {
 }
 
 // passed is what happens at a reading that is not before b.until: the run ends, or the yardsticks are
-// looked at. It returns what Next returns. What a look takes is in no lap.
+// timed. It returns what Next returns. What a timing takes is in no lap.
 func (b *Benchmark) passed(reading int64) bool {
 	w := b.watch
 	if w == nil || reading >= w.finish {
 		return b.end()
 	}
 	b.takePending()
-	w.take(&b.tally, w.yardsticks.Look())
+	w.take(&b.tally, w.yardsticks.Time())
 	if b.fenced {
 		fence()
 	}
@@ -260,7 +260,7 @@ func (b *Benchmark) begin(reading int64) {
 func (b *Benchmark) end() bool {
 	if b.watch != nil && b.state == running {
 		b.takePending()
-		b.watch.take(&b.tally, b.watch.yardsticks.Look())
+		b.watch.take(&b.tally, b.watch.yardsticks.Time())
 	}
 	b.state = ended
 	b.attend = 0
@@ -283,7 +283,7 @@ func (b *Benchmark) tallyPending() {
 func (b *Benchmark) Result() *Result {
 	b.takePending()
 	if b.watch != nil && b.state == running {
-		b.watch.take(&b.tally, b.watch.yardsticks.Look())
+		b.watch.take(&b.tally, b.watch.yardsticks.Time())
 	}
 	b.sum = float64(b.last - b.first - b.sampling.removed) // laps are gapless
 	again := &Benchmark{clock: b.clock, useCounter: b.useCounter}

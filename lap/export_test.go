@@ -20,7 +20,7 @@ func (b *Benchmark) Sample() *Benchmark { return b.sample() }
 // DecodeAny is [Decode] without the short way for what [Histogram.Encode] wrote.
 var DecodeAny = decode
 
-// WatchShare is how many times what a look took passes before the next.
+// WatchShare is how many times what a timing took passes before the next.
 const WatchShare = watchShare
 
 // YardstickTicks are the pieces of work, run so many times.
@@ -32,16 +32,16 @@ func YardstickTicks() map[string]func(times int32) int32 {
 	}
 }
 
-// Watched is what a watch makes of a lap between each two looks, as the core tells.
+// Watched is what a watch makes of a lap between each two timings, as the core tells.
 func Watched(core []float64, laps []int64) *Quiet {
 	w, t := &watch{}, &tally{}
 	w.quiet.reset()
 	t.reset()
-	w.see(Look{Core: core[0], Cache: 1})
+	w.see(Timing{Core: core[0], Cache: 1})
 	for i, v := range laps {
 		t.min, t.max = min(t.min, v), max(t.max, v)
 		t.counts[tallyIndex(v)]++
-		w.take(t, Look{Core: core[i+1], Cache: 1})
+		w.take(t, Timing{Core: core[i+1], Cache: 1})
 	}
 	return w.result(0, 1)
 }

@@ -19,7 +19,7 @@ type Summary struct {
 	Clock                      string // of a [Result]; empty otherwise
 	Overhead, OverheadPM       float64
 	// Of a [Result] whose yardsticks saw a disturbance: the share of the laps that ran in quiet moments, their
-	// median, and by how much the yardsticks took longer beside the others. Quiet is 0 where nobody looked.
+	// median, and by how much the yardsticks took longer beside the others. Quiet is 0 where they were not timed.
 	Quiet, QuietP50, Slower float64
 }
 

@@ -13,8 +13,8 @@ type Yardsticks struct {
 	page   *byte // in memory, where pages begin
 }
 
-// A Look is what the yardsticks took at a moment, in ns. Which kinds there are does not change.
-type Look struct {
+// A Timing is what the yardsticks took at a moment, in ns. Which kinds there are does not change.
+type Timing struct {
 	Core  float64 // as many additions at once as the core has units for
 	Cache float64 // loads from the first-level cache
 }
@@ -42,19 +42,19 @@ func NewYardsticks() (*Yardsticks, error) {
 	return y, nil
 }
 
-// Look times each of them once, for 3 µs altogether where nothing disturbs.
-func (y *Yardsticks) Look() Look {
+// Time times each of them once, for 3 µs altogether where nothing disturbs.
+func (y *Yardsticks) Time() Timing {
 	scale := nsPerTick()
-	return Look{
+	return Timing{
 		Core:  float64(coreTicks(coreUntimed, coreTurns)) * scale,
 		Cache: float64(cacheTicks(y.page, cacheUntimed, cacheTurns)) * scale,
 	}
 }
 
-// Slower is by how much longer a look took than the best, by the yardstick that suffered most: 0.4 is
+// Slower is by how much longer a timing took than the best, by the yardstick that suffered most: 0.4 is
 // 40 %. quiet says that each is as near its best as in a moment when nothing disturbs.
-func (l Look) Slower(best Look) (by float64, quiet bool) {
+func (t Timing) Slower(best Timing) (by float64, quiet bool) {
 	const coreNear, cacheNear = 0.03, 0.06
-	core, cache := l.Core/best.Core-1, l.Cache/best.Cache-1
+	core, cache := t.Core/best.Core-1, t.Cache/best.Cache-1
 	return max(0, core, cache), core <= coreNear && cache <= cacheNear
 }

@@ -22,8 +22,8 @@ func yardsticks(t *testing.T) *lap.Yardsticks {
 	return y
 }
 
-// TestLookIsOfWork: twice the turns take twice as long, in the quickest of many looks.
-func TestLookIsOfWork(t *testing.T) {
+// TestTimingIsOfWork: twice the turns take twice as long, in the quickest of many timings.
+func TestTimingIsOfWork(t *testing.T) {
 	yardsticks(t)
 	for kind, ticks := range lap.YardstickTicks() {
 		once, twice := math.Inf(1), math.Inf(1)
@@ -36,29 +36,29 @@ func TestLookIsOfWork(t *testing.T) {
 	}
 }
 
-func TestLookAllocatesNothing(t *testing.T) {
+func TestTimingAllocatesNothing(t *testing.T) {
 	y := yardsticks(t)
-	if n := testing.AllocsPerRun(100, func() { y.Look() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { y.Time() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func TestLookSlower(t *testing.T) {
-	best := lap.Look{Core: 1000, Cache: 1000}
+func TestTimingSlower(t *testing.T) {
+	best := lap.Timing{Core: 1000, Cache: 1000}
 	for _, c := range []struct {
-		look  lap.Look
-		by    float64
-		quiet bool
-	}{{best, 0, true}, {lap.Look{1020, 1050}, 0.05, true}, {lap.Look{1040, 1000}, 0.04, false}, {lap.Look{1000, 1400}, 0.4, false}, {lap.Look{900, 900}, 0, true}} {
-		if by, quiet := c.look.Slower(best); math.Abs(by-c.by) > 1e-9 || quiet != c.quiet {
-			t.Errorf("%+v: slower by %g, quiet %t", c.look, by, quiet)
+		timing lap.Timing
+		by     float64
+		quiet  bool
+	}{{best, 0, true}, {lap.Timing{1020, 1050}, 0.05, true}, {lap.Timing{1040, 1000}, 0.04, false}, {lap.Timing{1000, 1400}, 0.4, false}, {lap.Timing{900, 900}, 0, true}} {
+		if by, quiet := c.timing.Slower(best); math.Abs(by-c.by) > 1e-9 || quiet != c.quiet {
+			t.Errorf("%+v: slower by %g, quiet %t", c.timing, by, quiet)
 		}
 	}
 }
 
 var worked int64 // what laps compute, so that they do
 
-// TestWatchFilesLaps: all laps stand in the result, those of quiet moments again in theirs, and what looks took is in
+// TestWatchFilesLaps: all laps stand in the result, those of quiet moments again in theirs, and what timings took is in
 // none.
 func TestWatchFilesLaps(t *testing.T) {
 	yardsticks(t)
@@ -76,7 +76,7 @@ func TestWatchFilesLaps(t *testing.T) {
 		}
 		r := b.Result()
 		q := r.Quiet
-		if q == nil || r.Count() != turns || q.Count() > r.Count() || q.Looks < 3 {
+		if q == nil || r.Count() != turns || q.Count() > r.Count() || q.Timings < 3 {
 			t.Fatalf("%s: %d turns, %d laps, %+v", name, turns, r.Count(), q)
 		}
 		if share := float64(q.Count()) / float64(r.Count()); math.Abs(share-q.Share) > 1e-9 {
@@ -88,9 +88,9 @@ func TestWatchFilesLaps(t *testing.T) {
 	}
 }
 
-// TestWatchChoosesByYardsticks: laps beside slow looks are left out of the quiet ones, whatever they took themselves.
+// TestWatchChoosesByYardsticks: laps beside slow timings are left out of the quiet ones, whatever they took themselves.
 func TestWatchChoosesByYardsticks(t *testing.T) {
-	looks, laps := []float64{1430}, []int64{}
+	timings, laps := []float64{1430}, []int64{}
 	for i := range 300 {
 		ns, slow := int64(100), 1430.0
 		if i%3 == 0 {
@@ -99,10 +99,10 @@ func TestWatchChoosesByYardsticks(t *testing.T) {
 		if i%7 == 0 {
 			ns = 5000 // of the case, not the machine's
 		}
-		looks, laps = append(looks, slow), append(laps, ns)
+		timings, laps = append(timings, slow), append(laps, ns)
 	}
-	q := lap.Watched(looks, laps)
-	// A segment is quiet where the look before and the look after are: i%3 == 2 only.
+	q := lap.Watched(timings, laps)
+	// A segment is quiet where the timing before and the timing after are: i%3 == 2 only.
 	if q.Count() != 100 || math.Abs(q.Share-1.0/3) > 0.01 || math.Abs(q.Slower-0.5) > 0.01 {
 		t.Errorf("%d quiet laps, %+v", q.Count(), q)
 	}
@@ -113,23 +113,23 @@ func TestWatchChoosesByYardsticks(t *testing.T) {
 
 // TestWatchForgetsAWrongBest: what was quiet by a best that a better one replaced is so no longer.
 func TestWatchForgetsAWrongBest(t *testing.T) {
-	looks, laps := []float64{}, []int64{}
+	timings, laps := []float64{}, []int64{}
 	for i := range 200 {
-		looks, laps = append(looks, 2000), append(laps, 150)
+		timings, laps = append(timings, 2000), append(laps, 150)
 		if i >= 100 {
-			looks[i], laps[i] = 1430, 100
+			timings[i], laps[i] = 1430, 100
 		}
 	}
-	q := lap.Watched(append(looks, 1430), laps)
+	q := lap.Watched(append(timings, 1430), laps)
 	if q.Max() > 101 || q.Count() < 90 || math.Abs(q.Slower-0.4) > 0.03 {
 		t.Errorf("%d quiet laps up to %d, %+v", q.Count(), q.Max(), q)
 	}
 }
 
-// TestWatchShare bounds what looks may cost: after each, so many times what it took passes before the next.
+// TestWatchShare bounds what timings may cost: after each, so many times what it took passes before the next.
 func TestWatchShare(t *testing.T) {
 	if share := 1.0 / (1 + lap.WatchShare); share > 0.03 {
-		t.Errorf("looks may take %.3f of the time", share)
+		t.Errorf("timings may take %.3f of the time", share)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestSummaryTellsOfQuietMoments(t *testing.T) {
 		r.Record(100)
 		quiet.Record(100)
 	}
-	r.Quiet = &lap.Quiet{Histogram: quiet, Looks: 20, Share: 0.1, Slower: 0.3}
+	r.Quiet = &lap.Quiet{Histogram: quiet, Timings: 20, Share: 0.1, Slower: 0.3}
 	if text := r.String(); !strings.Contains(text, "10 % of the laps in quiet moments, p50 100ns;  the machine slowed by 30 % in the others") {
 		t.Error(text)
 	}

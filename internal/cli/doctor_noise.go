@@ -23,11 +23,11 @@ type noised struct {
 	Schema     string    `json:"schema"`
 	Kind       string    `json:"kind"`
 	ElapsedNS  float64   `json:"elapsed_ns"`
-	Quiet      float64   `json:"quiet"`      // share of the looks
+	Quiet      float64   `json:"quiet"`      // share of the timings
 	Stretches  []float64 `json:"stretches"`  // how long each disturbance lasted, ns
 	SlowerLow  float64   `json:"slower_low"` // in these, by so much: 0.08 is 8 %
 	SlowerHigh float64   `json:"slower_high"`
-	Course     []float64 `json:"course"` // share of the looks that were not quiet, over equal parts of the time
+	Course     []float64 `json:"course"` // share of the timings that were not quiet, over equal parts of the time
 }
 
 // runNoise measures a benchmark that does next to nothing for a time, and shows what its yardsticks saw.

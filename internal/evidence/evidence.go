@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/moonlap/moonlap/internal/metrics"
 	"github.com/moonlap/moonlap/internal/ui"
@@ -33,14 +34,8 @@ var known = map[string]func() Result{}
 // Register makes results of a kind known, so that kept ones can be read. empty is a pointer to none.
 func Register(kind string, empty func() Result) { known[kind] = empty }
 
-// Empty is a result of each kind that is known, without anything in it.
-func Empty() Set {
-	all := Set{}
-	for kind, empty := range known {
-		all[kind] = empty()
-	}
-	return all
-}
+// Kinds are the names of all kinds that are known, in order.
+func Kinds() []string { return slices.Sorted(maps.Keys(known)) }
 
 // Merge is both together. Neither changes.
 func (s Set) Merge(o Set) Set {
@@ -93,7 +88,7 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	for kind, raw := range kinds {
 		empty := known[kind]
 		if empty == nil {
-			return fmt.Errorf("evidence %q is of a kind that this moonlap does not know", kind)
+			return fmt.Errorf("evidence %q is of a kind that this moonlap does not know; it knows %s", kind, strings.Join(Kinds(), ", "))
 		}
 		result := empty()
 		if err := json.Unmarshal(raw, result); err != nil {

@@ -143,8 +143,6 @@ func newMemoryGroup(name string) (*memoryGroup, error) {
 	return nil, errors.New("no memory cgroup can be made: mount one with the memory controller, and run as root")
 }
 
-func (g *memoryGroup) add(pid int) error { return g.write("cgroup.procs", strconv.Itoa(pid)) }
-
 func (g *memoryGroup) write(file, text string) error {
 	return os.WriteFile(filepath.Join(g.folder, file), []byte(text), 0)
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // looks of a machine that something slows, by times, in these.
-func looks(n int, slow func(i int) float64) []Look {
-	list := make([]Look, n)
+func looks(n int, slow func(i int) float64) []Timing {
+	list := make([]Timing, n)
 	for i := range list {
-		list[i] = Look{At: time.Unix(int64(i), 0), Look: lap.Look{Core: 1430 * slow(i), Cache: 1060 * slow(i)}}
+		list[i] = Timing{At: time.Unix(int64(i), 0), Timing: lap.Timing{Core: 1430 * slow(i), Cache: 1060 * slow(i)}}
 	}
 	return list
 }
@@ -29,7 +29,7 @@ func TestSpeedOf(t *testing.T) {
 		t.Errorf("best %+v", best)
 	}
 	s, ok := SpeedOf(list, best)
-	if !ok || s.Looks != 100 || s.Quiet != 0.7 || math.Abs(s.Slower-0.393) > 0.01 {
+	if !ok || s.Timings != 100 || s.Quiet != 0.7 || math.Abs(s.Slower-0.393) > 0.01 {
 		t.Errorf("%t, %+v", ok, s)
 	}
 	if s, _ := SpeedOf(list, Best(list, map[string]float64{"core": 1000})); s.Quiet != 0 {
@@ -70,7 +70,7 @@ func TestSamplerKeepsSoMany(t *testing.T) {
 	for _, l := range looks(kept+10, func(int) float64 { return 1 }) {
 		s.add(l)
 	}
-	if n := len(s.looks); n > kept || !s.looks[n-1].At.Equal(time.Unix(kept+9, 0)) {
-		t.Errorf("%d looks, the last of %s", n, s.looks[n-1].At)
+	if n := len(s.timings); n > kept || !s.timings[n-1].At.Equal(time.Unix(kept+9, 0)) {
+		t.Errorf("%d looks, the last of %s", n, s.timings[n-1].At)
 	}
 }

@@ -4,8 +4,6 @@
 // read all the same. One file that cannot be read, or is broken, does not hide the others.
 package nginxconf
 
-import "fmt"
-
 // A Directive is one of nginx.conf.
 type Directive struct {
 	Name   string
@@ -53,8 +51,6 @@ type Error struct {
 	Line, Column int
 	Text         string
 }
-
-func (e Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Text) }
 
 // Each calls f with every directive, those of blocks behind the one that has them.
 func (c *Config) Each(f func(*Directive)) { each(c.Directives, f) }

@@ -62,6 +62,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// placed is an error's text behind its place.
+func placed(e Error) string { return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Text) }
+
 // TestErrors: each names file, line and what is wrong, and the rest of the configuration is read.
 func TestErrors(t *testing.T) {
 	folder := write(t, map[string]string{
@@ -99,7 +102,7 @@ func TestErrors(t *testing.T) {
 		c := Read(filepath.Join(folder, name))
 		got := []string{}
 		for _, e := range c.Errors {
-			got = append(got, strings.ReplaceAll(strings.Replace(e.Error(), folder+"/", "", 1), folder, "DIR"))
+			got = append(got, strings.ReplaceAll(strings.Replace(placed(e), folder+"/", "", 1), folder, "DIR"))
 		}
 		if diff := cmp.Diff([]string{want}, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -109,7 +112,7 @@ func TestErrors(t *testing.T) {
 	if got := draw(c.Directives, ""); len(c.Errors) != 2 || !strings.Contains(got, "    0:5:5 content_by_lua_block") {
 		t.Errorf("a missing ';' hides the block behind it: %v\n%s", c.Errors, got)
 	}
-	if got, want := c.Errors[0].Error(), folder+"/block.conf:2:3: a ';' is missing behind charset"; got != want {
+	if got, want := placed(c.Errors[0]), folder+"/block.conf:2:3: a ';' is missing behind charset"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 	c = Read(filepath.Join(folder, "broken.conf"))

@@ -20,13 +20,13 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 	if err := c.prepared(ctx); err != nil {
 		return exit, err
 	}
-	var looks looks
-	looks.take(c.yardsticks)
+	var timings timings
+	timings.take(c.yardsticks)
 	ran, err := c.start(ctx, i, job)
 	if err != nil {
 		return exit, err
 	}
-	looks.take(c.yardsticks)
+	timings.take(c.yardsticks)
 	in := record.In{Process: job.Process}
 	send(record.Process{
 		In: in, Case: job.Case, Round: job.Round, PID: ran.PID, Seed: job.Seed,
@@ -46,7 +46,7 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 	case job.Untimed:
 		batch(record.Warmup, ran.WallNS)
 	default:
-		send(record.Batches{In: in, Kind: record.Measure, Calls: []int{1}, NS: []float64{ran.WallNS}, Yardsticks: looks})
+		send(record.Batches{In: in, Kind: record.Measure, Calls: []int{1}, NS: []float64{ran.WallNS}, Yardsticks: timings})
 		batch(record.Spawn, ran.SpawnNS)
 		batch(record.User, ran.UserNS, ran.Involuntary)
 		batch(record.System, ran.SystemNS, ran.Voluntary)
@@ -60,28 +60,28 @@ func (c *Commands) Measure(ctx context.Context, spec runtime.Spec, send func(rec
 	}, nil
 }
 
-// looks are the times of yardsticks in ns, by kind: one before a run and one after it.
-type looks map[string][]float64
+// timings are those of the yardsticks in ns, by kind: one before a run and one after it.
+type timings map[string][]float64
 
-// looksAtOnce yardsticks are timed at either end, of which the middle one counts: 10 µs, whatever else the kernel does at
+// timingsAtOnce yardsticks are timed at either end, of which the middle one counts: 10 µs, whatever else the kernel does at
 // that moment.
-const looksAtOnce = 3
+const timingsAtOnce = 3
 
-func (l *looks) take(y *lap.Yardsticks) {
+func (t *timings) take(y *lap.Yardsticks) {
 	if y == nil {
 		return
 	}
-	if *l == nil {
-		*l = looks{}
+	if *t == nil {
+		*t = timings{}
 	}
-	var core, cache [looksAtOnce]float64
-	for i := range looksAtOnce {
-		look := y.Look()
-		core[i], cache[i] = look.Core, look.Cache
+	var core, cache [timingsAtOnce]float64
+	for i := range timingsAtOnce {
+		one := y.Time()
+		core[i], cache[i] = one.Core, one.Cache
 	}
 	for kind, times := range map[string][]float64{"core": core[:], "cache": cache[:]} {
 		slices.Sort(times)
-		(*l)[kind] = append((*l)[kind], times[looksAtOnce/2])
+		(*t)[kind] = append((*t)[kind], times[timingsAtOnce/2])
 	}
 }
 

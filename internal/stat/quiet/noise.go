@@ -10,13 +10,13 @@ import (
 
 // Noise is what slowed a machine over a time, by its yardsticks.
 type Noise struct {
-	NS         float64   // from the first look to the last
-	Looks      int       // at the yardsticks
-	Share      float64   // of the looks that were quiet
+	NS         float64   // from the first timing to the last
+	Timings    int       // of the yardsticks
+	Share      float64   // of the timings that were quiet
 	Stretches  []float64 // how long each disturbance lasted, ns
-	SlowerLow  float64   // by how much the yardsticks took longer in these, eight of ten looks
+	SlowerLow  float64   // by how much the yardsticks took longer in these, eight of ten timings
 	SlowerHigh float64
-	Course     []float64 // share of the looks that were not quiet, over equal parts of the time
+	Course     []float64 // share of the timings that were not quiet, over equal parts of the time
 }
 
 // A stretch ends when the yardsticks were quiet for that long, in ns.
@@ -24,12 +24,12 @@ const quietFor = 10e6
 
 // NoiseOf is that of a record, in that number of parts; false where no yardstick was timed.
 func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
-	type look struct {
+	type timing struct {
 		at, slower float64
 		quiet      bool
 	}
 	best := BestOf(rec)
-	var looks []look
+	var timings []timing
 	begun := 0.0
 	for _, p := range rec.Processes {
 		for _, line := range p.Batches {
@@ -37,7 +37,7 @@ func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
 			for i, ns := range line.NS {
 				at += ns
 				if slower, calm, known := best.Slower(line, i); known {
-					looks = append(looks, look{at, slower, calm})
+					timings = append(timings, timing{at, slower, calm})
 				}
 			}
 		}
@@ -45,16 +45,16 @@ func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
 			begun += p.Exit.ElapsedNS
 		}
 	}
-	if len(looks) < 2 {
+	if len(timings) < 2 {
 		return n, false
 	}
-	slices.SortStableFunc(looks, func(a, b look) int { return cmp.Compare(a.at, b.at) })
-	first, last := looks[0].at, looks[len(looks)-1].at
-	n.NS, n.Looks = last-first, len(looks)
+	slices.SortStableFunc(timings, func(a, b timing) int { return cmp.Compare(a.at, b.at) })
+	first, last := timings[0].at, timings[len(timings)-1].at
+	n.NS, n.Timings = last-first, len(timings)
 	slow, counts := make([]float64, parts), make([]float64, parts)
 	var slower []float64
 	since, until := -1.0, 0.0 // of the stretch that is under way
-	for _, l := range looks {
+	for _, l := range timings {
 		part := min(parts-1, int((l.at-first)/max(n.NS, 1)*float64(parts)))
 		counts[part]++
 		if l.quiet {
@@ -74,12 +74,12 @@ func NoiseOf(rec *record.Record, parts int) (n Noise, ok bool) {
 	if since >= 0 {
 		n.Stretches = append(n.Stretches, until-since)
 	}
-	n.Share /= float64(len(looks))
+	n.Share /= float64(len(timings))
 	if len(slower) > 0 {
 		n.SlowerLow, n.SlowerHigh = estimate.Quantile(slower, 0.10), estimate.Quantile(slower, 0.90)
 	}
-	for i, looks := range slow {
-		n.Course = append(n.Course, looks/max(1, counts[i]))
+	for i, timings := range slow {
+		n.Course = append(n.Course, timings/max(1, counts[i]))
 	}
 	return n, true
 }

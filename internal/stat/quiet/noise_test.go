@@ -33,7 +33,7 @@ func TestNoiseOf(t *testing.T) {
 		})
 	}
 	n, ok := NoiseOf(rec, 10)
-	if !ok || n.Looks != 2000 || math.Abs(n.NS-2e9) > 2e6 || math.Abs(n.Share-0.8) > 0.005 {
+	if !ok || n.Timings != 2000 || math.Abs(n.NS-2e9) > 2e6 || math.Abs(n.Share-0.8) > 0.005 {
 		t.Errorf("%t, %+v", ok, n)
 	}
 	if len(n.Stretches) != 2 || slices.ContainsFunc(n.Stretches, func(ns float64) bool { return math.Abs(ns-200e6) > 3e6 }) {

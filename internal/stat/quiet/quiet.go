@@ -139,7 +139,7 @@ type Moment struct {
 	Quiet  bool
 }
 
-// Moments are those of looks which are not around batches, such as beside load: of each kind, as many times. Where no best is
+// Moments are those of timings which are not around batches, such as beside load: of each kind, as many times. Where no best is
 // known there are none.
 func (b Best) Moments(times map[string][]float64) (list []Moment) {
 	for kind, allowed := range near {

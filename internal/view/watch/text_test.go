@@ -224,14 +224,14 @@ func TestWatchTellsOfTheHost(t *testing.T) {
 		}
 		return b.String()
 	}
-	slow := host.Speed{Looks: 200, Quiet: 0.2, Slower: 0.35}
+	slow := host.Speed{Timings: 200, Quiet: 0.2, Slower: 0.35}
 	if text := of(&Host{Speed: slow, Busy: 0.1}); !strings.Contains(text, "slowed by 35 % for 80 % of the interval by a neighbour on the host") {
 		t.Error(text)
 	}
 	if text := of(&Host{Speed: slow, Busy: 0.9}); !strings.Contains(text, "by its own load on shared cores (processors 90 % busy)") {
 		t.Error(text)
 	}
-	for _, h := range []*Host{nil, {Speed: host.Speed{Looks: 200, Quiet: 0.95, Slower: 0.4}}} {
+	for _, h := range []*Host{nil, {Speed: host.Speed{Timings: 200, Quiet: 0.95, Slower: 0.4}}} {
 		if text := of(h); strings.Contains(text, "slowed by") {
 			t.Errorf("%+v: %s", h, text)
 		}
