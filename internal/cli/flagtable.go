@@ -37,7 +37,24 @@ type flagRule struct {
 	bounds    byCommand[bounds]   // numbers that it takes
 	conflicts byCommand[[]string] // flags that it does not go with
 	needs     byCommand[[]string] // flags that it means nothing without: one of these
+
+	stays   byCommand[bool]   // with --on it means something here, and is not sent to the hosts
+	oneHost byCommand[string] // why it does not go with --on
+	file    bool              // it names a file here, which travels to the hosts
 }
+
+// Why a flag does not go with --on.
+const (
+	oneByOne = "keep the hosts' records with --out, and use them one by one"
+	oneRuns  = "the history takes runs of one machine"
+)
+
+func onLoad(why string) byCommand[string] { return byCommand[string]{"load": why} }
+
+var (
+	here       = byCommand[bool]{"": true}
+	hereOfLoad = byCommand[bool]{"load": true} // each host has a part of it
+)
 
 // codeKind is the kind of code that a flag is for.
 type codeKind int
@@ -67,14 +84,14 @@ var flagRules = []flagRule{
 	{name: "workers", in: inNginx, alone: true, inFiles: true, bounds: byCommand[bounds]{"": {from: 1, most: 256}}},
 	{name: "laps", in: luaCode, inFiles: true},
 	{name: "concurrency", in: luaCode, inFiles: true, bounds: byCommand[bounds]{"": notNegative}},
-	{name: "rate", in: luaCode, inFiles: true, bounds: byCommand[bounds]{"": notNegative}, conflicts: in("load", "ramp", "steps")},
+	{name: "rate", in: luaCode, inFiles: true, bounds: byCommand[bounds]{"": notNegative}, conflicts: in("load", "ramp", "steps"), stays: hereOfLoad},
 	{name: "memory", in: luaCode, inFiles: true},
 	{name: "clock", in: luaCode, strict: true, values: these("auto", "tsc", "monotonic")},
 	{name: "gc", inFiles: true, strict: true, values: these("natural", "stopped", "full")},
 	{name: "timeout", inFiles: true, bounds: byCommand[bounds]{"": aboveZero, "time": notNegative}},
 	{name: "time", inFiles: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "compare", alone: true, inFiles: true},
-	{name: "list", alone: true},
+	{name: "list", alone: true, oneHost: byCommand[string]{"": oneByOne}},
 	{name: "wait-quiet", bounds: byCommand[bounds]{"": notNegative}},
 	{name: "precision", alone: true, bounds: byCommand[bounds]{"": aboveZero}},
 	{name: "replay", alone: true},
@@ -97,21 +114,21 @@ var flagRules = []flagRule{
 	{name: "delete", conflicts: in("history", "plot", "html")},
 	{name: "commit-url", needs: in("history", "html")},
 
-	{name: "threads", bounds: byCommand[bounds]{"load": {from: 1, most: 1024}}},
-	{name: "connections", bounds: byCommand[bounds]{"load": {from: 1, most: 1 << 20}}},
+	{name: "threads", bounds: byCommand[bounds]{"load": {from: 1, most: 1024}}, stays: hereOfLoad},
+	{name: "connections", bounds: byCommand[bounds]{"load": {from: 1, most: 1 << 20}}, stays: hereOfLoad},
 	{name: "pipeline", bounds: byCommand[bounds]{"load": atLeast(1)}},
-	{name: "slice", bounds: byCommand[bounds]{"load": atLeast(10 * ms)}},
-	{name: "requests", bounds: byCommand[bounds]{"load": notNegative}},
-	{name: "ramp", conflicts: in("load", "steps")},
+	{name: "slice", bounds: byCommand[bounds]{"load": atLeast(10 * ms)}, stays: hereOfLoad},
+	{name: "requests", bounds: byCommand[bounds]{"load": notNegative}, stays: hereOfLoad},
+	{name: "ramp", conflicts: in("load", "steps"), stays: hereOfLoad},
 	{name: "ab", conflicts: in("load", "ab-conf", "ab-header", "self-test", "ramp", "steps", "find-max-rate")},
-	{name: "ab-conf", conflicts: in("load", "ab-header", "self-test", "ramp", "steps", "find-max-rate", "unix", "start")},
+	{name: "ab-conf", conflicts: in("load", "ab-header", "self-test", "ramp", "steps", "find-max-rate", "unix", "start"), oneHost: onLoad("each host would load servers of its own")},
 	{name: "ab-header", conflicts: in("load", "self-test", "ramp", "steps", "find-max-rate")},
 	{name: "self-test", conflicts: in("load", "ramp", "steps", "find-max-rate")},
-	{name: "find-max-rate", conflicts: in("load", "ramp", "steps", "requests"), needs: in("load", "slo", "fail-if")},
+	{name: "find-max-rate", conflicts: in("load", "ramp", "steps", "requests"), needs: in("load", "slo", "fail-if"), oneHost: onLoad("each host would find a rate of its own; try rates with -R")},
 	{name: "body", conflicts: in("load", "body-file")},
 	{name: "http2", conflicts: in("load", "websocket")},
-	{name: "cert", needs: in("load", "key")},
-	{name: "key", needs: in("load", "cert")},
+	{name: "cert", needs: in("load", "key"), file: true},
+	{name: "key", needs: in("load", "cert"), file: true},
 	{name: "poisson", needs: in("load", "rate", "ramp", "steps", "find-max-rate")},
 	{name: "metrics", needs: in("load", "ab", "ab-conf", "ab-header", "self-test")},
 	{name: "fail-if-slower", needs: in("load", "ab", "ab-conf", "ab-header", "self-test", "baseline")},
@@ -126,7 +143,7 @@ var flagRules = []flagRule{
 	{name: "stalls", bounds: byCommand[bounds]{"profile": aboveZero}, conflicts: in("profile", "baseline")},
 	{name: "allocations", conflicts: in("profile", "baseline")},
 	{name: "diff", conflicts: in("profile", "pid", "master", "all", "baseline", "push", "continuous")},
-	{name: "baseline", conflicts: in("profile", "push", "continuous")},
+	{name: "baseline", conflicts: in("profile", "push", "continuous"), oneHost: byCommand[string]{"": oneByOne, "load": oneRuns}},
 	{name: "push-as", needs: in("profile", "push")},
 	{name: "push-header", needs: in("profile", "push")},
 	{name: "lines", needs: in("profile", "diff", "baseline")},
@@ -143,10 +160,27 @@ var flagRules = []flagRule{
 	{name: "room", bounds: byCommand[bounds]{"watch": notNegative}, needs: in("watch", "capture")},
 	{name: "since", values: paths, conflicts: in("heap", "out")},
 	{name: "kind", strict: true, values: these(plot.Kinds...)},
-	{name: "format", strict: true, of: formatsOf},
-	{name: "out", values: paths},
+	{name: "format", strict: true, of: formatsOf, stays: here},
+	{name: "out", values: paths, stays: here},
 	{name: "history", values: paths},
 	{name: "capture", values: paths},
+
+	{name: onFlag, stays: here},
+	{name: "json", stays: here},
+	{name: "seed", stays: hereOfLoad},
+	{name: "steps", stays: hereOfLoad},
+	{name: "latency", stays: here},
+	{name: "page", stays: here},
+	{name: "prometheus", stays: here},
+	{name: "script", file: true},
+	{name: "header-file", file: true},
+	{name: "body-file", file: true},
+	{name: "ca", file: true},
+	{name: "save", oneHost: byCommand[string]{"": oneByOne, "load": oneRuns}},
+	{name: "start", oneHost: onLoad("each host would load a server of its own")},
+	{name: "unix", oneHost: onLoad("a socket of a host is reached there alone")},
+	{name: "profile", oneHost: onLoad("the server is on another machine; see 'moonlap profile' there")},
+	{name: "server-pid", oneHost: onLoad("the server is on another machine")},
 }
 
 // in are names that hold of a flag in one command; "" is every command.

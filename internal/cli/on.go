@@ -40,9 +40,6 @@ func measuredOnHosts(sys Sys, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// stayHere are the flags of a run on hosts that mean something here and not there.
-var stayHere = []string{onFlag, "out", "format", "json"}
-
 // runOn has a command's run done on hosts, and reports what they found together.
 func runOn(ctx context.Context, sys Sys, cmd *cobra.Command, args []string, on string) error {
 	list, err := fleet.Hosts(on)
@@ -51,10 +48,10 @@ func runOn(ctx context.Context, sys Sys, cmd *cobra.Command, args []string, on s
 	}
 	flags := cmd.Flags()
 	format, _ := flags.GetString("format")
-	if err := errors.Join(oneOf("--format", format, "text", "json"), notOnHosts(flags)); err != nil {
+	if err := errors.Join(oneOf("--format", format, "text", "json"), notOnHosts(cmd)); err != nil {
 		return err
 	}
-	sent, err := remoteFlags(sys, cmd, nil)
+	sent, err := remoteFlags(sys, cmd)
 	if err != nil {
 		return err
 	}
@@ -98,13 +95,16 @@ func (w *hostWatcher) run(ctx context.Context, list []fleet.Host, job fleet.Job,
 }
 
 // notOnHosts refuses what only makes sense on one host.
-func notOnHosts(flags *pflag.FlagSet) error {
-	for _, name := range []string{"list", "save", "baseline", "join", "page"} {
-		if flags.Changed(name) {
-			return usageErrorf("--%s does not go with --on: keep the hosts' records with --out, and use them one by one", name)
-		}
+func notOnHosts(cmd *cobra.Command) error {
+	why := func(r flagRule) string {
+		text, _ := r.oneHost.of(cmd.Name())
+		return text
 	}
-	return nil
+	name := changed(cmd.Flags(), func(r flagRule) bool { return why(r) != "" })
+	if name == "" {
+		return nil
+	}
+	return usageErrorf("--%s does not go with --on: %s", name, why(ruleOf(name)))
 }
 
 // existing are the arguments that name files here.
@@ -117,7 +117,7 @@ func existing(args []string) []string {
 
 // remoteFlags are the flags that the user gave, but for those that stay here, as they came. Files of flags are named
 // as from the working folder, which is another one there.
-func remoteFlags(sys Sys, cmd *cobra.Command, without []string, files ...string) (sent []string, err error) {
+func remoteFlags(sys Sys, cmd *cobra.Command) (sent []string, err error) {
 	work, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -130,10 +130,11 @@ func remoteFlags(sys Sys, cmd *cobra.Command, without []string, files ...string)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { fresh.AddFlag(f) })
 	fresh.SetInterspersed(cmd.Name() != "time")
 	err = fresh.ParseAll(given, func(f *pflag.Flag, value string) error {
-		if slices.Contains(files, f.Name) {
+		r := ruleOf(f.Name)
+		if r.file {
 			value = besideWork(work, value)
 		}
-		if !slices.Contains(stayHere, f.Name) && !slices.Contains(without, f.Name) {
+		if stays, _ := r.stays.of(cmd.Name()); !stays {
 			sent = append(sent, "--"+f.Name+"="+value)
 		}
 		return nil

@@ -62,28 +62,14 @@ func (p *partFlag) of(stdin io.Reader) *load.Part {
 	return &load.Part{Index: p.index, Count: p.count, Begin: begin, Enough: enough}
 }
 
-// notFromHosts are flags that mean one server beside one client, and why.
-var notFromHosts = []struct{ name, why string }{
-	{"start", "each host would load a server of its own"},
-	{"ab-conf", "each host would load servers of its own"},
-	{"unix", "a socket of a host is reached there alone"},
-	{"find-max-rate", "each host would find a rate of its own; try rates with -R"},
-	{"profile", "the server is on another machine; see 'moonlap profile' there"},
-	{"server-pid", "the server is on another machine"},
-	{"save", "the history takes runs of one machine"},
-	{"baseline", "the history takes runs of one machine"},
-}
-
 // runLoadOn makes a load from several hosts at once, and reports it as one.
 func runLoadOn(ctx context.Context, sys Sys, cmd *cobra.Command, o loadOptions) error {
 	list, err := fleet.Hosts(o.on)
 	if err != nil {
 		return usageErrorf("--on %w", err)
 	}
-	for _, f := range notFromHosts {
-		if cmd.Flags().Changed(f.name) {
-			return usageErrorf("--%s does not go with --on: %s", f.name, f.why)
-		}
+	if err := notOnHosts(cmd); err != nil {
+		return err
 	}
 	args, err := o.shares(sys, cmd, len(list))
 	if err != nil {
@@ -110,8 +96,7 @@ func (o *loadOptions) shares(sys Sys, cmd *cobra.Command, hosts int) ([][]string
 	if o.requests > 0 && o.requests < int64(hosts) {
 		return nil, usageErrorf("-n %d are too few requests for %d hosts", o.requests, hosts)
 	}
-	divided := []string{"threads", "connections", "requests", "rate", "ramp", "steps", "seed", "slice"}
-	sent, err := remoteFlags(sys, cmd, append(divided, "latency", "page", "prometheus", "json"), "script", "header-file", "body-file", "ca", "cert", "key")
+	sent, err := remoteFlags(sys, cmd)
 	if err != nil {
 		return nil, err
 	}
