@@ -2,18 +2,23 @@ package probe
 
 import "time"
 
-// Rest is what became of the time of a worker's main thread. Computed also has what a hypervisor took
+// Spent is what became of the time of a worker's main thread. Computed also has what a hypervisor took
 // away from it.
+type Spent struct {
+	Computed  time.Duration `json:"computed_ns"`         // it ran
+	Idle      time.Duration `json:"idle_ns"`             // it waited for events
+	Slept     time.Duration `json:"slept_ns"`            // it was put to sleep by anything else
+	Queued    time.Duration `json:"queued_ns"`           // it could have run, and waited for a processor
+	Halted    time.Duration `json:"halted_ns,omitempty"` // by a signal (SIGSTOP), or by another program that traces it
+	Sleeps    int           `json:"sleeps"`
+	Unseen    int           `json:"sleeps_without_stack"` // of these: begun before, or more in a second than are sampled
+	UnseenFor time.Duration `json:"slept_without_stack_ns"`
+}
+
+// Rest is that, with the turns of the event loop.
 type Rest struct {
-	Computed  time.Duration // it ran
-	Idle      time.Duration // it waited for events
-	Slept     time.Duration // it was put to sleep by anything else
-	Queued    time.Duration // it could have run, and waited for a processor
-	Halted    time.Duration // by a signal (SIGSTOP), or by another program that traces it
-	Sleeps    int
-	Unseen    int           // of these, without stacks: more in a second than are sampled
-	UnseenFor time.Duration // how long those took
-	Turns     Durations     // of the event loop
+	Spent
+	Turns Durations
 
 	Waits  bool          // for events, now
 	Asleep time.Duration // since when it is put to sleep, since the machine started; 0: it is not
@@ -35,16 +40,21 @@ const (
 )
 
 // And is what became of the time of both.
+func (s Spent) And(o Spent) Spent {
+	s.Computed += o.Computed
+	s.Idle += o.Idle
+	s.Slept += o.Slept
+	s.Queued += o.Queued
+	s.Halted += o.Halted
+	s.Sleeps += o.Sleeps
+	s.Unseen += o.Unseen
+	s.UnseenFor += o.UnseenFor
+	return s
+}
+
+// And is the same of both, with their turns.
 func (r Rest) And(o Rest) Rest {
-	r.Computed += o.Computed
-	r.Idle += o.Idle
-	r.Slept += o.Slept
-	r.Queued += o.Queued
-	r.Halted += o.Halted
-	r.Sleeps += o.Sleeps
-	r.Unseen += o.Unseen
-	r.UnseenFor += o.UnseenFor
-	r.Turns = r.Turns.And(o.Turns)
+	r.Spent, r.Turns = r.Spent.And(o.Spent), r.Turns.And(o.Turns)
 	return r
 }
 

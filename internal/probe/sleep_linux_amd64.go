@@ -153,11 +153,11 @@ func (s *Source) Rest() (Rest, error) {
 	if err := l.objects.States.Lookup(uint32(s.number), &state); err != nil {
 		return Rest{}, Explain("read the worker's times", err)
 	}
-	r := Rest{
+	r := Rest{Spent: Spent{
 		Computed: time.Duration(state.Computed), Idle: time.Duration(state.Idle), Queued: time.Duration(state.Queued),
 		Halted: time.Duration(state.Halted), Slept: time.Duration(state.Slept), Sleeps: int(state.Sleeps),
 		Unseen: int(state.Unseen), UnseenFor: time.Duration(state.UnseenFor),
-	}
+	}}
 	switch Whereabouts(state.Away) {
 	case Idle:
 		r.Waits = true

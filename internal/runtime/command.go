@@ -23,8 +23,9 @@ type Command struct {
 	Dir  string   // working folder; "" is ours
 
 	// Without them stdin is empty, and what goes to stdout and stderr is read, counted,
-	// and its beginning kept.
-	Stdin, Stdout, Stderr *os.File
+	// and its beginning kept. Nobody copies what is an [os.File].
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
 	// OutTo and ErrTo are given all that is read of stdout and stderr; they may be nil.
 	OutTo, ErrTo io.Writer
 	Timeout      time.Duration // 0 is no bound
@@ -62,17 +63,8 @@ type Ran struct {
 func Run(ctx context.Context, cmd Command) (Ran, error) {
 	spec := childSpec{
 		path: cmd.Path, name: cmd.Args[0], args: cmd.Args[1:], env: environ(cmd.Env...), dir: cmd.Dir,
+		stdin: cmd.Stdin, stdout: cmd.Stdout, stderr: cmd.Stderr,
 		parentDeath: syscall.SIGKILL, outliveOutputs: grace, watch: cmd.Watch, note: cmd.Note,
-	}
-	// A nil *os.File in an interface would not be nil.
-	if cmd.Stdin != nil {
-		spec.stdin = cmd.Stdin
-	}
-	if cmd.Stdout != nil {
-		spec.stdout = cmd.Stdout
-	}
-	if cmd.Stderr != nil {
-		spec.stderr = cmd.Stderr
 	}
 	c, err := startChild(spec)
 	if spec.watch && errors.Is(err, syscall.EPERM) { // ptrace is forbidden here

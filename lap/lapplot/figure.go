@@ -19,11 +19,11 @@ type Figure struct {
 
 // A Table is rows of text below the charts of a page. Numbers stand to the right where Right says so.
 type Table struct {
-	Title   string
-	Note    string // below the title
-	Headers []string
-	Rows    [][]Cell
-	Right   []int // columns
+	Title   string   `json:"title"`
+	Note    string   `json:"note,omitempty"` // below the title
+	Headers []string `json:"headers"`
+	Rows    [][]Cell `json:"rows"`
+	Right   []int    `json:"right,omitempty"` // columns
 }
 
 // A Cell is a text, which leads to Link unless that is "".

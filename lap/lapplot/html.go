@@ -74,14 +74,7 @@ type (
 		Dark   []string    `json:"dark"`
 		Charts []pageChart `json:"charts"`
 		Up     *Cell       `json:"up,omitempty"`
-		Tables []pageTable `json:"tables,omitempty"`
-	}
-	pageTable struct {
-		Title   string   `json:"title"`
-		Note    string   `json:"note,omitempty"`
-		Headers []string `json:"headers"`
-		Rows    [][]Cell `json:"rows"`
-		Right   []int    `json:"right,omitempty"`
+		Tables []Table     `json:"tables,omitempty"`
 	}
 	pageChart struct {
 		Title  string       `json:"title"`
@@ -131,7 +124,7 @@ var (
 )
 
 func (f *Figure) pageData() pageFigure {
-	data := pageFigure{Title: f.Title, Report: strings.ToValidUTF8(f.Report, "\uFFFD"), Notes: f.Notes, Names: f.names(), Hues: hues}
+	data := pageFigure{Title: f.Title, Report: strings.ToValidUTF8(f.Report, "\uFFFD"), Notes: f.Notes, Names: f.names(), Hues: hues, Tables: f.Tables}
 	for _, r := range f.Ratios {
 		data.Notes = append(data.Notes, r.String())
 	}
@@ -147,9 +140,6 @@ func (f *Figure) pageData() pageFigure {
 	}
 	if f.Up != (Cell{}) {
 		data.Up = &f.Up
-	}
-	for _, t := range f.Tables {
-		data.Tables = append(data.Tables, pageTable(t))
 	}
 	return data
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/evidence/locks"
 	"github.com/moonlap/moonlap/internal/observe"
+	"github.com/moonlap/moonlap/internal/probe"
 	"github.com/moonlap/moonlap/internal/sample"
 )
 
@@ -23,17 +24,10 @@ type Result struct {
 
 // Times are what became of the workers' time: of their main threads, which serve requests.
 type Times struct {
-	Began     time.Duration `json:"began_ns"` // CLOCK_MONOTONIC
-	Elapsed   time.Duration `json:"elapsed_ns"`
-	Computed  time.Duration `json:"computed_ns"`
-	Idle      time.Duration `json:"idle_ns"`   // waited for events
-	Slept     time.Duration `json:"slept_ns"`  // was put to sleep by something else
-	Queued    time.Duration `json:"queued_ns"` // waited for a processor
-	Halted    time.Duration `json:"halted_ns,omitempty"`
-	Unknown   time.Duration `json:"unknown_ns"` // the rest
-	Sleeps    int           `json:"sleeps"`
-	Unseen    int           `json:"sleeps_without_stack"` // begun before, or more in a second than are sampled
-	UnseenFor time.Duration `json:"slept_without_stack_ns"`
+	Began   time.Duration `json:"began_ns"` // CLOCK_MONOTONIC
+	Elapsed time.Duration `json:"elapsed_ns"`
+	probe.Spent
+	Unknown time.Duration `json:"unknown_ns"` // the rest
 }
 
 // A Block is a line of Lua that puts the worker to sleep in one way, for one URI: all such sleeps.
@@ -65,8 +59,7 @@ func Of(l sample.Series) *Result {
 	return &Result{
 		Blocks: Blocks(l.Samples),
 		Times: Times{
-			Began: l.Began, Elapsed: l.Elapsed, Computed: r.Computed, Idle: r.Idle, Slept: r.Slept, Queued: r.Queued, Halted: r.Halted,
-			Unknown: max(0, l.Elapsed-r.Computed-r.Idle-r.Slept-r.Queued-r.Halted), Sleeps: r.Sleeps, Unseen: r.Unseen, UnseenFor: r.UnseenFor,
+			Began: l.Began, Elapsed: l.Elapsed, Spent: r.Spent, Unknown: max(0, l.Elapsed-r.Computed-r.Idle-r.Slept-r.Queued-r.Halted),
 		},
 	}
 }
@@ -113,9 +106,7 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 	return &Result{
 		Blocks: grouped(slices.Concat(r.Blocks, o.Blocks)),
 		Times: Times{
-			Began: min(t.Began, u.Began), Elapsed: t.Elapsed + u.Elapsed, Computed: t.Computed + u.Computed, Idle: t.Idle + u.Idle,
-			Slept: t.Slept + u.Slept, Queued: t.Queued + u.Queued, Halted: t.Halted + u.Halted, Unknown: t.Unknown + u.Unknown,
-			Sleeps: t.Sleeps + u.Sleeps, Unseen: t.Unseen + u.Unseen, UnseenFor: t.UnseenFor + u.UnseenFor,
+			Began: min(t.Began, u.Began), Elapsed: t.Elapsed + u.Elapsed, Spent: t.Spent.And(u.Spent), Unknown: t.Unknown + u.Unknown,
 		},
 	}
 }

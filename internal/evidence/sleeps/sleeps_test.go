@@ -45,7 +45,7 @@ func TestOf(t *testing.T) {
 			program(10 * time.Millisecond), {Lua: true, Stack: []profile.Frame{handler, main}}, program(30 * time.Millisecond), lock,
 			{Asleep: true, Stack: []profile.Frame{kernel, unnamed, main}, Sleep: &sample.Sleep{Call: "read", Cause: sample.Disk, For: 1}},
 		},
-		Rest: probe.Rest{Computed: 100 * time.Millisecond, Slept: 44 * time.Millisecond, Idle: 800 * time.Millisecond, Sleeps: 4},
+		Rest: probe.Rest{Spent: probe.Spent{Computed: 100 * time.Millisecond, Slept: 44 * time.Millisecond, Idle: 800 * time.Millisecond, Sleeps: 4}},
 	}
 	r := Of(l)
 	if r.Blocks[0].Advice == "" || !strings.Contains(r.Blocks[1].Advice, "shared dict") || r.Blocks[2].Advice != "" {
@@ -59,7 +59,7 @@ func TestOf(t *testing.T) {
 	}, r.Blocks); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Times{Began: time.Hour, Elapsed: 1e9, Computed: 100e6, Idle: 800e6, Slept: 44e6, Unknown: 56e6, Sleeps: 4}, r.Times); diff != "" {
+	if diff := cmp.Diff(Times{Began: time.Hour, Elapsed: 1e9, Spent: probe.Spent{Computed: 100e6, Idle: 800e6, Slept: 44e6, Sleeps: 4}, Unknown: 56e6}, r.Times); diff != "" {
 		t.Error(diff)
 	}
 	both := r.Merge(r).(*Result)

@@ -21,8 +21,8 @@ func TestProfileTimes(t *testing.T) {
 	s := &profile.Profile{
 		Head: profile.Head{PIDs: []int{7}, Mode: "stalls", By: "ebpf", Duration: time.Second, Elapsed: time.Second, Hz: 99},
 		Evidence: evidence.Set{
-			sleeps.Name: &sleeps.Result{Times: sleeps.Times{Elapsed: second, Computed: second / 10, Idle: second / 2, Slept: second / 5, Queued: second / 10,
-				Unknown: second / 10, Sleeps: 5000, Unseen: 1000, UnseenFor: second / 100},
+			sleeps.Name: &sleeps.Result{Times: sleeps.Times{Elapsed: second, Unknown: second / 10, Spent: probe.Spent{
+				Computed: second / 10, Idle: second / 2, Slept: second / 5, Queued: second / 10, Sleeps: 5000, Unseen: 1000, UnseenFor: second / 100}},
 				Blocks: []sleeps.Block{
 					{Line: "f@a.lua:3", Called: "os.execute", Call: "wait4", Cause: "a program", URI: "/x\x1b[31m", Phase: "content", Count: 1200, Total: 9e8, Longest: 1e8, Advice: "use ngx.pipe"},
 					{Called: "pread", Call: "pread64", Cause: "the disk", Count: 1, Total: 1e6, Longest: 1e6},
