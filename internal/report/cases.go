@@ -43,10 +43,10 @@ func (p *page) cases(cases []record.CaseResult) (named bool) {
 		}
 	}
 	named = true
-	for _, row := range rows {
-		name := row[0]
-		row[0] = p.Shorten(name, room-2)
-		named = named && row[0] == name
+	names := ui.Column(rows, 0)
+	for i, short := range p.ShortenAll(names, room-2) {
+		rows[i][0] = short
+		named = named && short == names[i]
 	}
 	p.Table(headers, rows, 5)
 	return named

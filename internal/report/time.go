@@ -25,8 +25,8 @@ func Time(w io.Writer, res *record.CommandResults, opt ui.Options) error {
 	p.Blank()
 	headers, rows := p.commandTable(res.Commands)
 	room := p.Options.Width - 2 - ui.TableWidth(headers[1:], part(rows, 1))
-	for _, row := range rows {
-		row[0] = p.Shorten(row[0], max(room, nameWidth/2))
+	for i, short := range p.ShortenAll(ui.Column(rows, 0), max(room, nameWidth/2)) {
+		rows[i][0] = short
 	}
 	p.Table(headers, rows)
 	p.notes(res.Results)

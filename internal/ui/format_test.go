@@ -4,8 +4,10 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"github.com/google/go-cmp/cmp"
 	"github.com/moonlap/moonlap/internal/record"
 	"pgregory.net/rapid"
 )
@@ -102,6 +104,28 @@ func TestShortenFitsAndKeepsTheEnds(t *testing.T) {
 			}
 			if lipgloss.Width(s) <= width && got != s {
 				t.Fatalf("%q fits and became %q", s, got)
+			}
+		}
+	})
+}
+
+// TestShortenAll: names that would look alike begin where they differ.
+func TestShortenAll(t *testing.T) {
+	names := []string{
+		"local t = {} for i = 1, 10 do t[i] = i end return t",
+		"local t = {} for i = 1, 10 do table.insert(t, i) end return t", "short", "short",
+		"a/long/path/without/a/space/n=10/of=concat", "a/long/path/without/a/space/n=11/of=concat",
+	}
+	want := []string{"…t[i] = i end return t", "…table.insert(t, i) e…", "short", "short", "…n=10/of=concat", "…n=11/of=concat"}
+	if d := cmp.Diff(want, unicodeGlyphs.ShortenAll(names, 22)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOf(rapid.StringOf(rapid.SampledFrom([]rune("ab =月ラé́👍🏽")))).Draw(t, "names")
+		width := rapid.IntRange(-1, 20).Draw(t, "width")
+		for i, got := range unicodeGlyphs.ShortenAll(names, width) {
+			if lipgloss.Width(got) > max(0, width) || lipgloss.Width(names[i]) <= width && got != names[i] || !utf8.ValidString(got) {
+				t.Fatalf("%q in %d columns of %q", got, width, names)
 			}
 		}
 	})

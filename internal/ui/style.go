@@ -171,6 +171,45 @@ func (g Glyphs) Shorten(s string, width int) string {
 	return left + g.Dots + right
 }
 
+// ShortenAll shortens names, as Shorten does. Different ones that would look alike begin where they differ.
+func (g Glyphs) ShortenAll(names []string, width int) []string {
+	short := make([]string, len(names))
+	alike := map[string][]string{} // the different names behind a short one
+	for i, name := range names {
+		short[i] = g.Shorten(name, width)
+		if !slices.Contains(alike[short[i]], name) {
+			alike[short[i]] = append(alike[short[i]], name)
+		}
+	}
+	for i, name := range names {
+		if others := alike[short[i]]; len(others) > 1 && width >= leastApart {
+			short[i] = ansi.Truncate(g.Dots+name[differFrom(others):], width, g.Dots)
+		}
+	}
+	return short
+}
+
+// leastApart is how many columns a name takes at least that begins where it differs.
+const leastApart = 8
+
+// differFrom is the byte from which on names are shown that begin alike: where they differ, or at the beginning of that word, or part of a path, if it is near.
+func differFrom(names []string) int {
+	first, n := names[0], len(names[0])
+	for _, name := range names[1:] {
+		n = min(n, len(name))
+		for n > 0 && name[:n] != first[:n] {
+			n--
+		}
+	}
+	for n > 0 && n < len(first) && !utf8.RuneStart(first[n]) {
+		n--
+	}
+	if space := strings.LastIndexAny(first[:n], " /") + 1; n-space < leastApart {
+		return space
+	}
+	return n
+}
+
 // Sentence begins with a capital and ends with a full stop, unless it begins with a
 // piece of code.
 func Sentence(s string) string {

@@ -110,9 +110,18 @@ func (p *Page) ShortenLast(headers []string, table [][]string) {
 func (p *Page) shorten(headers []string, table [][]string, column int) {
 	others := TableWidth(headers, table) - ColumnWidth(headers, table, column)
 	room := max(p.Options.Width-others-2, 1)
-	for _, row := range table {
-		row[column] = p.Shorten(row[column], room)
+	for i, short := range p.ShortenAll(Column(table, column), room) {
+		table[i][column] = short
 	}
+}
+
+// Column is a column of a table.
+func Column(table [][]string, column int) []string {
+	cells := make([]string, len(table))
+	for i, row := range table {
+		cells[i] = row[column]
+	}
+	return cells
 }
 
 // More says how many entries a list of MostListed leaves out.
