@@ -98,7 +98,7 @@ func (e *PlanError) Error() string {
 	if e.Side != "" && e.Side != e.Fault.File {
 		place = e.Side + ": " + place
 	}
-	return place + e.Fault.Text
+	return place + e.Fault.Said()
 }
 
 // Plan lists the cases of the bench file, by loading it in a process of the runtime.

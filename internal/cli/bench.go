@@ -16,6 +16,7 @@ import (
 
 	"github.com/moonlap/moonlap/internal/bench"
 	"github.com/moonlap/moonlap/internal/record"
+	"github.com/moonlap/moonlap/internal/report"
 	"github.com/moonlap/moonlap/internal/runtime"
 	"github.com/moonlap/moonlap/internal/stat/quiet"
 	"github.com/moonlap/moonlap/internal/store"
@@ -309,7 +310,7 @@ func (m measuring) run(ctx context.Context, sys Sys) error {
 	var plan *bench.PlanError
 	if errors.As(err, &plan) {
 		printOutput(sys.Stderr, plan.Exit)
-		return err
+		return withRemedy(err)
 	}
 	if len(rec.Processes) == 0 && err != nil || refused(err) {
 		return err
@@ -368,7 +369,7 @@ func opening(sys Sys, kind, file string) record.Run {
 func listCases(ctx context.Context, sys Sys, o benchOptions) error {
 	cases, err := bench.Plan(ctx, o.Options)
 	if err != nil {
-		return err
+		return withRemedy(err)
 	}
 	for _, c := range cases {
 		if _, err := fmt.Fprintln(sys.Stdout, c.Name); err != nil {
@@ -376,6 +377,14 @@ func listCases(ctx context.Context, sys Sys, o benchOptions) error {
 		}
 	}
 	return nil
+}
+
+// withRemedy adds to the error of a bench file what to do about it, where that is known.
+func withRemedy(err error) error {
+	if remedy := report.Remedy(err.Error()); remedy != "" {
+		return fmt.Errorf("%w\n%s", err, remedy)
+	}
+	return err
 }
 
 // printOutput shows what a process that failed to load had printed.

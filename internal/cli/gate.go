@@ -157,6 +157,7 @@ func (o *gateOptions) repeat(ctx context.Context, sys Sys, base bench.Side, proo
 	var plan *bench.PlanError
 	if errors.As(err, &plan) {
 		printOutput(sys.Stderr, plan.Exit)
+		return withRemedy(err)
 	}
 	if err != nil {
 		return err

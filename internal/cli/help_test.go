@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/moonlap/moonlap/internal/bench"
+	"github.com/moonlap/moonlap/internal/record"
 )
 
 // TestHelpFits: --help fits on a screen of 80 columns and 24 lines, help COMMAND on 80 columns, and names every flag. Neither names
@@ -50,5 +53,15 @@ func TestHelpFits(t *testing.T) {
 		if cmd, _, err := newRootCommand(Sys{}).Find([]string{name}); err != nil || cmd.Name() != name {
 			t.Errorf("flags of %s, which is no command", name)
 		}
+	}
+}
+
+// TestRemedyOfPlans: a bench file that cannot be loaded for want of a module is answered with where to name it.
+func TestRemedyOfPlans(t *testing.T) {
+	fault := record.Fault{Text: "module 'no.such' not found:\n\tno field package.preload['no.such']\n\tno file './no/such.lua'"}
+	fault.File, fault.Line = "a.lua", 2
+	want := "a.lua:2: module 'no.such' not found\nSay where the module is: LUA_PATH='/folder/?.lua;;', LUA_CPATH for a module in C."
+	if got := withRemedy(&bench.PlanError{Fault: fault}).Error(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -12,7 +12,10 @@
 // sizes bytes, unless a field's name says otherwise.
 package record
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"regexp"
+)
 
 // Schema names the version of the format; readers refuse a major they don't know.
 const Schema = "moonlap/1"
@@ -298,6 +301,12 @@ type Fault struct {
 	Source
 	Traceback string `json:"traceback,omitempty"`
 }
+
+// searched is a line of require's message: a place where a module is not.
+var searched = regexp.MustCompile(`:?\n\s*no (field package\.preload\[|file )'[^\n]*`)
+
+// Said is the text of a fault without the places where require looked for a module in vain: some fifteen lines.
+func (f Fault) Said() string { return searched.ReplaceAllString(f.Text, "") }
 
 // Finish is the last line that a healthy process writes.
 type Finish struct {

@@ -44,12 +44,20 @@ func (g *page) verdict(c record.Comparison) string {
 		within := math.Max(math.Abs(r.Low-1), math.Abs(r.High-1))
 		return fmt.Sprintf("no measurable difference (within %s%s)", g.Within, ui.Percent(within))
 	}
+	for _, w := range c.Warnings {
+		if w.Code == noFigureCode {
+			return "no verdict: " + ui.Clean(w.Text)
+		}
+	}
 	text := "undecided"
 	if c.Needs > 0 {
 		text += ": needs about " + ui.Plural(roundUp(c.Needs), "more process", "more processes")
 	}
 	return text + g.between(r)
 }
+
+// noFigureCode is of the warning that a side has no figure; the verdict says that, and no note again.
+const noFigureCode = "no_figure"
 
 // between are the ends of an undecided ratio: " (between 1.02× faster and 1.04× slower)". Nothing where
 // there was too little for an interval.

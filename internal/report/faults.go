@@ -83,7 +83,7 @@ func faultsOf(cases []record.CaseResult) []*group {
 // text is the fault in a sentence or two: place, what the VM said, and what it means.
 func (t group) text() string {
 	f := t.fault
-	said := ui.Clean(withoutSearchPath(f.Text))
+	said := ui.Clean(f.Said())
 	if at := place(f.Source, ui.Clean); at != "" {
 		said = at + ": " + strings.TrimPrefix(said, at+": ")
 	}
@@ -104,29 +104,27 @@ func (t group) text() string {
 	return strings.TrimSuffix(said, ".") + ". " + s + "."
 }
 
-// withoutSearchPath leaves out the files in which require looked for a module in vain: fifteen lines of them.
-func withoutSearchPath(text string) string {
-	before, _, cut := strings.Cut(text, "' not found:\n\tno field package.preload")
-	if !cut {
-		return text
-	}
-	return before + "' not found"
-}
-
 // saidRemedies are by a part of what the Lua code said.
 var saidRemedies = []struct{ part, advice string }{
-	{"API disabled in the context of ngx.timer", inPhase}, {"API disabled in the current context", inPhase},
-	{"no request found", inPhase}, {"no request ctx found", inPhase},
-	{"' not found:\n\tno field package.preload", "Say where it is: LUA_PATH='/folder/?.lua;;', LUA_CPATH for a module in C."},
+	{"API disabled in the c", inPhase}, {"no request found", inPhase}, {"no request ctx found", inPhase},
+	{"' not found", "Say where the module is: LUA_PATH='/folder/?.lua;;', LUA_CPATH for a module in C."},
 }
 
-const inPhase = "This phase does not have it: --phase content or access runs the case inside a request, --help lists the phases."
+const inPhase = "This phase does not have it. --phase content or access runs the case inside a request; 'moonlap help bench' lists the phases."
 
-func (t group) remedy() string {
+// Remedy is what to do about what Lua code said when it failed; "": nothing is known of that.
+func Remedy(said string) string {
 	for _, r := range saidRemedies {
-		if strings.Contains(t.fault.Text, r.part) {
+		if strings.Contains(said, r.part) {
 			return r.advice
 		}
+	}
+	return ""
+}
+
+func (t group) remedy() string {
+	if known := Remedy(t.fault.Said()); known != "" {
+		return known
 	}
 	if t.fault.Kind == record.FaultError && t.fault.Stage == "check" {
 		return "The result is wrong, so its time means nothing yet: correct the code, or the check."

@@ -52,6 +52,9 @@ func notesOf(res *record.Results) []note {
 	}
 	for _, c := range res.Comparisons {
 		for _, w := range c.Warnings {
+			if w.Code == noFigureCode {
+				continue
+			}
 			add(w, ui.Clean(c.B)+" against "+ui.Clean(c.A))
 		}
 	}

@@ -35,6 +35,18 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestNoVerdict: of a side that failed there is no verdict, and the line of the verdict says why, alone.
+func TestNoVerdict(t *testing.T) {
+	why := record.Warning{Code: "no_figure", Text: `there is no figure of error("x")`, Advice: "see what is said of it alone"}
+	c := record.Comparison{A: `error("x")`, B: "local a = 1", Verdict: record.Undecided, Warnings: []record.Warning{why}}
+	if got, want := newPage(ui.Options{}).verdict(c), `no verdict: there is no figure of error("x")`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if notes := notesOf(&record.Results{Comparisons: []record.Comparison{c}}); len(notes) > 0 {
+		t.Errorf("it is said again: %+v", notes)
+	}
+}
+
 func TestNotesAreToldOnce(t *testing.T) {
 	var res record.Results
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -64,6 +76,7 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 	for _, tt := range []struct{ said, text, remedy string }{
 		{missing, `a.lua:1: module 'nosuch.mod' not found. The case "c" threw an error in run, on call 1.`, "LUA_PATH"},
 		{"API disabled in the current context", `a.lua:1: API disabled in the current context. The case "c" threw an error in run, on call 1.`, "--phase content"},
+		{"API disabled in the context of log_by_lua*", `a.lua:1: API disabled in the context of log_by_lua*. The case "c" threw an error in run, on call 1.`, "--phase content"},
 		{"no request found", `a.lua:1: no request found. The case "c" threw an error in run, on call 1.`, "--phase content"},
 		{"boom", `a.lua:1: boom. The case "c" threw an error in run, on call 1.`, "Correct the code at that line"},
 	} {

@@ -23,13 +23,13 @@ func CompareTurns(rec *record.Record, res *record.Results) []record.Comparison {
 	for i := range comparisons {
 		c := &comparisons[i]
 		a, b := caseNamed(res, c.A), caseNamed(res, c.B)
-		c.Differences = differences(a, b)
-		c.Warnings = append(c.Warnings, ofBoth(a, b)...)
 		if a.NSPerCall == nil || b.NSPerCall == nil {
-			// What the processes that count said is no statement about the case.
-			c.Verdict, c.Needs, c.Smallest = record.Undecided, 0, 0
-			c.Ratio, c.DifferenceNS = record.Interval{}, nil
+			// What the processes that count said is no statement about the case, nor is what a side did before it failed.
+			*c = record.Comparison{A: c.A, B: c.B, Verdict: record.Undecided, Pairs: c.Pairs}
+		} else {
+			c.Differences = differences(a, b)
 		}
+		c.Warnings = append(c.Warnings, ofBoth(a, b)...)
 	}
 	return comparisons
 }
@@ -41,7 +41,7 @@ func ofBoth(a, b *record.CaseResult) []record.Warning {
 		switch {
 		case r.NSPerCall == nil:
 			warnings = append(warnings, record.Warning{
-				Code: "no_figure", Text: fmt.Sprintf("%s has no figure", r.Name), Advice: "see its own warnings",
+				Code: "no_figure", Text: fmt.Sprintf("there is no figure of %s", r.Name), Advice: "see what is said of it alone",
 			})
 		case len(r.Modes) > 1:
 			warnings = append(warnings, record.Warning{

@@ -27,6 +27,30 @@ local function trim(traceback)
 end
 
 
+-- What to do about an error, by a part of its text.
+local OUTSIDE = "A script runs in a timer, outside of any request: "
+    .. "'moonlap bench --phase content' runs code inside of one."
+local HINTS = {
+    { "' not found",
+        "Say where the module is: LUA_PATH='/folder/?.lua;;', LUA_CPATH for a module in C." },
+    { "API disabled in the c", OUTSIDE },
+    { "no request found", OUTSIDE },
+}
+
+
+-- The error without the fifteen places where require looked in vain, and what to do about it.
+local function advise(text)
+    text = text:gsub(":?\n%s*no field package%.preload%[[^\n]*", "")
+    text = text:gsub("\n%s*no file '[^\n]*", "")
+    for _, hint in ipairs(HINTS) do
+        if text:find(hint[1], 1, true) then
+            return text, "\n" .. hint[2]
+        end
+    end
+    return text, ""
+end
+
+
 local function explain(err)
     local kind = type(err)
     local meta = getmetatable(err)
@@ -34,7 +58,8 @@ local function explain(err)
     if kind ~= "string" and kind ~= "number" and not has_text then
         err = "(error object is a " .. kind .. " value)"
     end
-    return trim(debug.traceback(tostring(err), 2))
+    local text, hint = advise(tostring(err))
+    return trim(debug.traceback(text, 2)) .. hint
 end
 
 
