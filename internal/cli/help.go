@@ -24,8 +24,8 @@ var screenFlags = map[string][]string{
 	"heap":    {"pid", "master", "save", "since", "out", "pause", "spill"},
 	"history": {"add", "delete", "plot", "format", "history", "rebuild"},
 	"lint":    {"profile", "measure", "fix", "baseline", "why", "rules", "format"},
-	"load":    {"threads", "connections", "duration", "rate", "script", "ab", "ab-conf", "start", "profile", "page", "out"},
-	"profile": {"pid", "master", "all", "duration", "off-cpu", "wall", "stalls", "locks", "allocations", "out"},
+	"load":    {"threads", "connections", "duration", "rate", "script", "ab", "ab-conf", "start", "profile", "out"},
+	"profile": {"pid", "master", "all", "duration", "off-cpu", "stalls", "locks", "allocations", "out"},
 	"time":    {"command", "empty", "runs", "prepare", "fail-if-slower", "out"},
 	"watch":   {"pid", "master", "once", "every", "locks", "dicts", "listen", "capture", "when"},
 }
@@ -35,6 +35,14 @@ func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show every flag of a command, and its exit statuses",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			for _, about := range cmd.Root().Commands() {
+				if len(args) == 0 && about.IsAvailableCommand() {
+					names = append(names, about.Name()+"\t"+about.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -43,6 +51,38 @@ func newHelpCommand() *cobra.Command {
 			_, err = fmt.Fprint(cmd.OutOrStdout(), longHelp(about))
 			return err
 		},
+	}
+}
+
+// rootHelp is what moonlap --help says, on one screen: the commands, and where the rest is.
+func rootHelp(root *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: moonlap COMMAND --help\n", root.Short)
+	for _, group := range root.Groups() {
+		fmt.Fprintln(&b, group.Title)
+		for _, cmd := range root.Commands() {
+			if cmd.GroupID == group.ID {
+				fmt.Fprintf(&b, "  %-12s %s\n", cmd.Name(), cmd.Short)
+			}
+		}
+	}
+	b.WriteString("All of a command: moonlap help COMMAND. Settings, exit statuses: moonlap help\n")
+	return b.String()
+}
+
+// shellHelp is what is said of a command that has commands for flags: completion, and those of each shell.
+func shellHelp(cmd *cobra.Command) string {
+	return filled(cmp.Or(cmd.Long, cmd.Short), helpWidth) + "\n\n" + cmd.UsageString() + "\n" + exitText(cmd.Name())
+}
+
+// describeForShells makes one line of what each flag is about: shells show no more than that, nor do they know what quotes mean.
+func describeForShells(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, usage := pflag.UnquoteUsage(f)
+		f.Usage = strings.Join(strings.Fields(usage), " ")
+	})
+	for _, inner := range cmd.Commands() {
+		describeForShells(inner)
 	}
 }
 

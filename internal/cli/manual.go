@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -45,24 +46,36 @@ func manPage(cmd *cobra.Command) []byte {
 	fmt.Fprintf(&page, ".TH %s 1 \"\" \"moonlap %s\" \"Moonlap\"\n", strings.ToUpper(name), roff(version))
 	fmt.Fprintf(&page, ".ad l\n.SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&page, ".SH SYNOPSIS\n.nh\n%s\n.hy\n.SH DESCRIPTION\n", roff(cmd.UseLine()))
+	begun := true // a section, whose first paragraph needs no mark
+	section := func(title string) {
+		fmt.Fprintf(&page, ".SH %s\n", title)
+		begun = true
+	}
 	for _, paragraph := range strings.Split(strings.Trim(help, "\n"), "\n\n") {
 		title, rest, _ := strings.Cut(paragraph, "\n")
-		switch section := manSections[title]; section {
+		switch name := manSections[title]; name {
 		case "SYNOPSIS":
 			continue
 		case "":
 			if title == questions[0].text { // the first list of commands
-				page.WriteString(".SH COMMANDS\n")
+				section("COMMANDS")
 			}
 		default:
-			fmt.Fprintf(&page, ".SH %s\n", section)
+			section(name)
 			paragraph = rest
+			if name == "OPTIONS" && !cmd.HasSubCommands() {
+				paragraph = strings.TrimRight(flagsOf(cmd, nil).FlagUsagesWrapped(helpWidth-manIndent), "\n")
+			}
 		}
+		if !begun {
+			page.WriteString(".PP\n")
+		}
+		begun = false
 		laidOut := strings.HasPrefix(paragraph, " ") || strings.Contains(paragraph, "\n ")
 		if laidOut {
-			fmt.Fprintf(&page, ".PP\n.in 2n\n.nf\n%s\n.fi\n.in\n", roff(paragraph))
+			fmt.Fprintf(&page, ".in %dn\n.nf\n%s\n.fi\n.in\n", max(0, min(manIndent, helpWidth-lipgloss.Width(paragraph))), roff(paragraph))
 		} else {
-			fmt.Fprintf(&page, ".PP\n%s\n", roff(paragraph))
+			fmt.Fprintf(&page, "%s\n", roff(paragraph))
 		}
 	}
 	if cmd.HasParent() {
@@ -70,6 +83,10 @@ func manPage(cmd *cobra.Command) []byte {
 	}
 	return page.Bytes()
 }
+
+// manIndent is how far in stands what the help lays out: with its own two columns, as far as a page's text. What is
+// too wide for that stands further out.
+const manIndent = 5
 
 // manSections are the sections of a help text, as man pages call them.
 var manSections = map[string]string{

@@ -51,6 +51,9 @@ func Main(ctx context.Context, sys Sys, args []string) int {
 	sys.Args = args
 	root := newRootCommand(sys)
 	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		describeForShells(root)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	code, silent := exitCode(err)
 	if code != ExitInterrupted { // who was interrupted leaves nothing, as who was killed
@@ -104,8 +107,13 @@ LC_CTYPE or LANG names another encoding than UTF-8, reports are in ASCII.`,
 	root.SetOut(sys.Stdout)
 	root.SetErr(sys.Stderr)
 	root.SetVersionTemplate(versionLine())
-	help := root.HelpTemplate()
-	root.SetHelpTemplate(help + "\n" + exitText("moonlap"))
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		text := rootHelp(root)
+		if cmd != root {
+			text = shellHelp(cmd)
+		}
+		fmt.Fprint(cmd.OutOrStdout(), text)
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(withNearest(cmd, wrongValue(err)))
 	})

@@ -29,7 +29,7 @@ func (s *sideFlags) addFlags(cmd *cobra.Command, shared *benchOptions) {
 	s.given = map[string]*[]string{}
 	f := cmd.Flags()
 	f.StringArrayVar(s.list("rev"), "rev", nil, "git `REVISION`; . is the working tree")
-	f.StringVar(&s.benchFrom, "bench-from", "", "whose bench file revisions run: tree (the working tree's,\nthe default) or revision (each its own)")
+	f.StringVar(&s.benchFrom, "bench-from", "", "`WHOSE` bench file revisions run: tree (the working tree's,\nthe default) or revision (each its own)")
 	benchFlags(shared).VisitAll(func(flag *pflag.Flag) {
 		switch {
 		case ruleOf(flag.Name).alone:
