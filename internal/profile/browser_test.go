@@ -146,6 +146,7 @@ func TestBrowserViews(t *testing.T) {
 		for _, name := range []string{"graph", "table", "function"} {
 			view(name)
 			b.Await(fmt.Sprint(name, " fits ", width), fmt.Sprintf(`innerWidth == %d && document.documentElement.scrollWidth <= innerWidth`, width))
+			b.Await("none of the report's lines is cut or broken", `(r => r.scrollWidth <= r.clientWidth && r.textContent.trim().split("\n").length * 16 > r.offsetHeight)(document.getElementById("report"))`)
 			b.Picture(fmt.Sprint("flame-", name, "-", width))
 		}
 	}
@@ -259,6 +260,7 @@ func TestBrowserDiffViews(t *testing.T) {
 		for _, name := range []string{"graph", "table", "function"} {
 			view(name)
 			b.Await(fmt.Sprint(name, " fits ", width), fmt.Sprintf(`innerWidth == %d && document.documentElement.scrollWidth <= innerWidth`, width))
+			b.Await("none of the report's lines is cut or broken", `(r => r.scrollWidth <= r.clientWidth && r.textContent.trim().split("\n").length * 16 > r.offsetHeight)(document.getElementById("report"))`)
 			b.Picture(fmt.Sprint("diff-", name, "-", width))
 		}
 	}

@@ -39,9 +39,6 @@ func (p *page) symptoms(s Snapshot) {
 			all = append(all, p.symptomsOf(r)...)
 		}
 	}
-	if h := s.Host; h != nil && h.Slowed() >= slowHost {
-		all = append(all, symptom{p.slowHost(h), "moonlap doctor --noise 1m", h.Slowed() / slowHost})
-	}
 	for _, m := range s.Masters {
 		for _, z := range m.Zones {
 			if z.Failed > 0 || z.Fill() >= fullZone {
@@ -53,6 +50,9 @@ func (p *page) symptoms(s Snapshot) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b symptom) int { return cmp.Compare(b.weight, a.weight) })
+	if h := s.Host; h != nil && h.Slowed() >= slowHost { // behind what befalls requests, and shown all the same
+		all = slices.Insert(all, min(len(all), mostSymptoms-1), symptom{what: p.slowHost(h), next: "moonlap doctor --noise 1m"})
+	}
 	if len(all) == 0 {
 		if s.Seen() > 0 {
 			p.Para("  ", fmt.Sprintf("Nothing stands out: no event waited for %v, no request is older than %v, no processor or zone is full.", longWait, oldRequest), p.Good)

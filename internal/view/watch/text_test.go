@@ -231,6 +231,11 @@ func TestWatchTellsOfTheHost(t *testing.T) {
 	if text := of(&Host{Speed: slow, Busy: 0.9}); !strings.Contains(text, "by its own load on shared cores (processors 90 % busy)") {
 		t.Error(text)
 	}
+	// What befalls requests is first; the machine is the last of what is shown, not what is left out.
+	text := of(&Host{Speed: slow, Busy: 0.9})
+	if stall := strings.Index(text, "an event waited "); stall < 0 || stall > strings.Index(text, "slowed by") {
+		t.Errorf("the machine stands before a stall:\n%s", text)
+	}
 	for _, h := range []*Host{nil, {Speed: host.Speed{Timings: 200, Quiet: 0.95, Slower: 0.4}}} {
 		if text := of(h); strings.Contains(text, "slowed by") {
 			t.Errorf("%+v: %s", h, text)
