@@ -42,6 +42,7 @@ func TestPagesBrowser(t *testing.T) {
 			for _, width := range []int{1280, 390} {
 				b.Resize(width, 900)
 				b.Await(fmt.Sprintf("%s fits %d", name, width), fmt.Sprintf(`innerWidth == %d && document.documentElement.scrollWidth <= innerWidth`, width))
+				b.Await("steps are in sight", `[...document.querySelectorAll("th")].every(h => !h.textContent.includes("step") || h.getBoundingClientRect().right <= innerWidth)`)
 				b.Await("so do its charts, drawn", `plots.every(u => u.status == 1 && u.root.getBoundingClientRect().right <= innerWidth)`)
 				b.Await("the title is first", `document.querySelector("h1").getBoundingClientRect().top < 200`)
 				b.Picture(fmt.Sprintf("page-%s-%s-%d", name, theme, width))
