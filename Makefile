@@ -58,13 +58,14 @@ test-uv: build ## luv's own tests with moonlap.uv: make test-uv LUV=/path/to/luv
 test-uv-newer: build ## moonlap.uv with another libuv: make test-uv-newer LIBUV=/path/to/lib LUV=/path/to/luv
 	script/test-uv-newer "$(LIBUV)" "$(LUV)"
 
-test-uv-programs: build ## others' programs with moonlap.uv: LUV=, LUVIT=, LIT= with LUVI=, PROMISE=, NIO=
+test-uv-programs: build ## others' programs with moonlap.uv: LUV=, LUVIT=, LIT= and WEBLIT= with LUVI=, PROMISE=, NIO=
 	$(if $(LUV),script/test-uv-programs luv "$(LUV)")
 	$(if $(LUVIT),script/test-uv-programs luvit "$(LUVIT)" "$(LUVI)")
 	$(if $(LIT),script/test-uv-programs lit "$(LIT)" "$(LUVI)")
+	$(if $(WEBLIT),script/test-uv-programs weblit "$(WEBLIT)" "$(LUVI)" "$(LIT)")
 	$(if $(PROMISE),script/test-uv-programs promise "$(PROMISE)")
 	$(if $(NIO),script/test-uv-programs nio "$(NIO)")
-	@$(if $(LUV)$(LUVIT)$(LIT)$(PROMISE)$(NIO),:,script/test-uv-programs)
+	@$(if $(LUV)$(LUVIT)$(LIT)$(WEBLIT)$(PROMISE)$(NIO),:,script/test-uv-programs)
 
 uv-exits: build ## 1000 random ends of programs with moonlap.uv: HOW=plain, valgrind or asan
 	script/uv-exits 1000 $(HOW)
