@@ -2,7 +2,8 @@
 local CALLS = {
     ["os.execute"] = "ngx.pipe", ["io.popen"] = "ngx.pipe",
     ["io.open"] = "read it at load, or lua_shared_dict",
-    ["io.lines"] = "read it at load",
+    ["io.lines"] = "read it at load", ["io.input"] = "read it at load",
+    ["io.output"] = "a log, or a cosocket", ["io.tmpfile"] = "keep it in memory",
     ["os.tmpname"] = "keep it in memory", ["os.remove"] = "do it in a timer",
     ["os.rename"] = "do it in a timer",
 }
@@ -24,7 +25,8 @@ local HARMLESS = {
 }
 
 -- Files alone: a timer may read one, and so may a library whose callers nobody knows.
-local FILES = {["io.open"] = true, ["io.lines"] = true, ["os.remove"] = true, ["os.rename"] = true,
+local FILES = {["io.open"] = true, ["io.lines"] = true, ["io.input"] = true,
+    ["io.output"] = true, ["io.tmpfile"] = true, ["os.remove"] = true, ["os.rename"] = true,
     ["os.tmpname"] = true}
 
 return {classes = {"request", "timer"}, visit = {Call = function(file, call)

@@ -1,4 +1,4 @@
--- Finds connections that one function makes and closes, and none keeps.
+-- Finds connections that one function makes, and closes or leaves, and none keeps.
 local CLIENTS = {["ngx.socket.tcp"] = true}
 local LIBRARIES = {"@resty.redis", "@resty.mysql", "@resty.memcached", "@resty.http",
     "@pgmoon"}
@@ -33,6 +33,16 @@ local function on_purpose(file, func)
     return text:find "[hH]ealth" ~= nil or text:find "QUIT" ~= nil
 end
 
+-- Tells whether nothing but the function that makes a client has it: what it does with it is all.
+local function stays(var)
+    for _, id in ipairs(var.uses) do
+        if id.within ~= var.func or id.parent.tag ~= "Invoke" or id.parent[1] ~= id then
+            return false
+        end
+    end
+    return var.sets == 0
+end
+
 return {visit = {Invoke = function(file, node)
     local var = node[1].tag == "Id" and node[1].var
     if var and var.value and makes_client(file, var.value) then
@@ -50,12 +60,16 @@ return {visit = {Invoke = function(file, node)
         end
     end
 end}, leave = function(file, func)
-    for _, done in pairs(func.data[file.rule] or {}) do
-        if done.connect and done.close and not done.setkeepalive and not done.set_keepalive
-            and not done.keepalive and not done.to_the_end
-            and not on_purpose(file, func) then
-            file:report(done.close, "the connection is closed, and the next request opens it "
-                .. "again: setkeepalive puts it into the pool", {func = func})
+    for var, done in pairs(func.data[file.rule] or {}) do
+        local kept = done.setkeepalive or done.set_keepalive or done.keepalive
+        if done.connect and not kept and not done.to_the_end and not on_purpose(file, func) then
+            if done.close then
+                file:report(done.close, "the connection is closed, and the next request opens it "
+                    .. "again: setkeepalive puts it into the pool", {func = func})
+            elseif stays(var) then
+                file:report(done.connect, "the connection is left to end, and the next request "
+                    .. "opens it again: setkeepalive puts it into the pool", {func = func})
+            end
         end
     end
 end}

@@ -118,7 +118,25 @@ function _M.fills(n, list)
     for i = 1, n do
         other[i] = list[i]
     end
-    return t, few, other
+    local added, twice, per_row, names = {}, {}, {}, {} --> table-new
+    for i = 1, n do
+        added[#added + 1] = list[i]
+        twice[#twice + 1] = list[i]
+        if list[i] then
+            names[#names + 1] = i
+        end
+    end
+    twice[#twice + 1] = n
+    for _, row in ipairs(list) do
+        for i = 1, #row do
+            table.insert(per_row, row[i])
+        end
+    end
+    local inserted = {} --> table-new
+    for i = 1, n do
+        table.insert(inserted, i)
+    end
+    return t, few, other, table.concat(added), twice, per_row, names, inserted
 end
 
 function _M.failing(sockets, query)

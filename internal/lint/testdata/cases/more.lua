@@ -176,4 +176,17 @@ local function plain()
     return ngx.exec("/inside")
 end
 
+local function left(key)
+    local client = redis:new()
+    client:connect("127.0.0.1", 6379) --> socket-not-kept
+    return client:get(key)
+end
+
+local function kept_by_others(key)
+    local client = redis:new()
+    client:connect("127.0.0.1", 6379)
+    ngx.ctx.client = client
+    return client:get(key), left
+end
+
 return {sorted, declared, buffers, joined, answers, counted, limited, closed, kept, pooled, failed, given, times, redirected, plain}
