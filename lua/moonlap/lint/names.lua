@@ -2,7 +2,8 @@
 --
 -- Locals are followed to what they were declared with, where nothing else is ever assigned to
 -- them, so that `local find = ngx.re.find` hides nothing. A module is `@` and what it is required
--- as, but Lua's own keep their names, as `io`. What cannot be known has no name: a rule that needs one stays silent.
+-- as, but Lua's own keep their names, as `io`. What cannot be known has no name: a rule that needs
+-- one stays silent.
 -- @module moonlap.lint.names
 local _M = {}
 

@@ -6,7 +6,8 @@
 -- condition asks for the level of logs, `file.branch` tells branches of an `if` apart, and a loop
 -- has the one that it stands in as `branch`. `file.statement` is the statement of the chunk itself
 -- that all this is part of. What a loop does at most once is not in it: a block that ends by
--- leaving the loop, and what stands in `repeat … until true`. What follows `do return end` is not shown.
+-- leaving the loop, and what stands in `repeat … until true`. What follows `do return end` is
+-- not shown.
 -- @module moonlap.lint.walk
 local roles = require "moonlap.lint.roles"
 local rules = require "moonlap.lint.rules"
