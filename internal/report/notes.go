@@ -43,7 +43,9 @@ func notesOf(res *record.Results) []note {
 		}
 	}
 	for _, w := range res.Warnings {
-		add(w, "")
+		if !superseded(w, res.Cases) {
+			add(w, "")
+		}
 	}
 	for _, c := range res.Cases {
 		for _, w := range c.Warnings {
@@ -59,6 +61,14 @@ func notesOf(res *record.Results) []note {
 		}
 	}
 	return notes
+}
+
+// superseded reports that a note of a case says more than a warning of the run: by how much the machine was slowed, and when,
+// beside that it may have been.
+func superseded(w record.Warning, cases []record.CaseResult) bool {
+	return (w.Code == "load" || w.Code == "steal") && slices.ContainsFunc(cases, func(c record.CaseResult) bool {
+		return slices.ContainsFunc(c.Warnings, func(w record.Warning) bool { return w.Code == "disturbed" })
+	})
 }
 
 const mostNames = 3 // of cases in a note, before the rest is counted

@@ -70,6 +70,21 @@ func TestNotesAreToldOnce(t *testing.T) {
 	}
 }
 
+// TestNotesThatSayLess: that the machine was busy when the run began is left out beside when, and by how much, it was slowed.
+func TestNotesThatSayLess(t *testing.T) {
+	res := record.Results{
+		Warnings: []record.Warning{{Code: "load", Text: "Busy."}, {Code: "steal", Text: "Stolen."}, {Code: "governor", Text: "Slow."}},
+		Cases:    []record.CaseResult{{Name: "a"}, {Name: "b"}},
+	}
+	if got := notesOf(&res); len(got) != 3 {
+		t.Errorf("%+v", got)
+	}
+	res.Cases[1].Warnings = []record.Warning{{Code: "disturbed", Text: "Disturbed."}}
+	if got := notesOf(&res); len(got) != 2 || got[0].texts[0] != "Slow." || got[1].texts[0] != "Disturbed." {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestFaultsSayWhatToDo: a missing module without the fifteen places it is not in; what a phase lacks with the flag that has it.
 func TestFaultsSayWhatToDo(t *testing.T) {
 	missing := "module 'nosuch.mod' not found:\n\tno field package.preload['nosuch.mod']\n\tno file './nosuch/mod.lua'\n\tno file '/usr/x.so'"

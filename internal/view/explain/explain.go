@@ -53,7 +53,7 @@ func findings(e shares.Result, l sample.Series, lua []sample.Sample) []Finding {
 	case isStuck && len(all) == 0:
 		all = append(all, f)
 	case e.Lua == 0 && l.CPU < some:
-		all = append(all, Finding{"idle", "The worker is idle: it waits for events, and runs no Lua.",
+		all = append(all, Finding{idle, "The worker is idle: it waits for events, and runs no Lua.",
 			"If requests hang all the same, they wait for something outside: an upstream, a timer, a lock in another worker."})
 	case e.Lua < l.CPU/2 && l.CPU > much:
 		all = append(all, busyInC(l.Samples))

@@ -22,6 +22,12 @@ type Finding struct {
 	Advice string `json:"advice"`
 }
 
+// idle is the code of a worker that does nothing.
+const idle = "idle"
+
+// none reports that there is nothing to know but that the worker is idle.
+func (f Findings) none() bool { return len(f) == 1 && f[0].Code == idle }
+
 func init() { evidence.Register(Name, func() evidence.Result { return &Findings{} }) }
 
 // Merge is both together.

@@ -43,6 +43,9 @@ func Draw(w io.Writer, e *profile.Profile, opt ui.Options) error {
 		p.FaintLine("not known: " + u)
 	}
 	if e.Core == nil {
+		if f, ok := e.Evidence[Name].(*Findings); ok && f.none() { // its stack is that of every idle worker
+			return p.Write(w)
+		}
 		e.Evidence.Text(p.Page, "", profiles.OfSamples...)
 	}
 	p.stack(title, e.Typical())

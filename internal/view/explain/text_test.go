@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonlap/moonlap/internal/evidence"
 	"github.com/moonlap/moonlap/internal/profile"
 	"github.com/moonlap/moonlap/internal/ui"
 )
@@ -32,5 +33,25 @@ func TestRecursion(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "  f49  ") {
 		t.Error("too many functions")
+	}
+}
+
+// TestIdleIsShort: of a worker that does nothing the page has no more than that; its stack is in the document.
+func TestIdleIsShort(t *testing.T) {
+	draw := func(code string) string {
+		e := &profile.Profile{Head: profile.Head{PIDs: []int{1}, Samples: 1}}
+		e.Add([]profile.Frame{{Kind: profile.C, Function: "epoll_wait", File: "libc.so.6"}}, nil, 1)
+		e.Evidence = evidence.Set{Name: &Findings{{code, "What it does.", "try it"}}}
+		var b bytes.Buffer
+		if err := Draw(&b, e, ui.Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got := draw(idle); !strings.Contains(got, "What it does.") || strings.Contains(got, "epoll_wait") {
+		t.Error(got)
+	}
+	if got := draw("busy_in_c"); !strings.Contains(got, "epoll_wait") {
+		t.Error(got)
 	}
 }
