@@ -9,20 +9,20 @@ import (
 	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-// A Profiler looks at the processes of a case while they run, from outside.
+// A Profiler samples the processes of a case while they run, from outside.
 type Profiler interface {
-	// Begin looks at a process from now on.
+	// Begin samples a process from now on.
 	Begin(pid int)
-	// End ends all looking. The line is without its case; nothing was seen where there is an error.
+	// End ends all sampling. The line is without its case; nothing was sampled where there is an error.
 	End() (record.Profile, error)
 }
 
 // profileTime is how long a process runs that is profiled. What it measures is thrown away, so it
-// may be looked at often.
+// may be sampled often.
 const profileTime = 2 * time.Second
 
 // profiles runs one process more of each case, under a profiler. A case that cannot be profiled is
-// told, and has no profile.
+// noted, and has no profile.
 func (r *run) profiles(ctx context.Context) error {
 	for _, s := range r.states() {
 		if ctx.Err() != nil {

@@ -110,7 +110,7 @@ func workerChecks(seen []inspected) []Check {
 }
 
 // workerCheck judges one worker; its text says nothing that differs between workers of one nginx, so
-// that these can be told together.
+// that these can be reported together.
 func workerCheck(a worker.About, err error) Check {
 	switch {
 	case errors.Is(err, os.ErrPermission):

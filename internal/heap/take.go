@@ -11,11 +11,11 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
-// looks is how often a heap is looked at until it makes sense: a worker may be stopped in the middle of a
+// tries is how often a heap is read until it makes sense: a worker may be stopped in the middle of a
 // change of one of its lists.
-const looks = 3
+const tries = 3
 
-// Options say what looking at a heap may cost.
+// Options say what reading a heap may cost.
 type Options struct {
 	Pause time.Duration // how long the worker may stand still; 0: not at all
 	Spill string        // folder for a file without a name that holds the copy; "": it is held in memory
@@ -48,7 +48,7 @@ func Take(w *worker.Worker, o Options) (all []Heap, err error) {
 func takeOf(w *worker.Worker, vm *luajit.VM, o Options) (best Heap, err error) {
 	found := false
 	stops, longest := 0, int64(0)
-	for stops < looks {
+	for stops < tries {
 		var h Heap
 		failed := memory.Run(func() (err error) {
 			h, err = once(w, vm, o)
@@ -76,7 +76,7 @@ func takeOf(w *worker.Worker, vm *luajit.VM, o Options) (best Heap, err error) {
 // short string 28.
 const meanObject = 64
 
-// heap looks once.
+// heap reads it once.
 func once(w *worker.Worker, vm *luajit.VM, o Options) (Heap, error) {
 	space := &memory.Space{Folder: o.Spill, Checked: true, Progress: o.Progress}
 	defer space.Close()

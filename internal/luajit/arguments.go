@@ -5,8 +5,8 @@ package luajit
 const opKSTR = 39
 
 // ConstantArguments are the arguments that the line which a frame of Lua is in gives to the function that it calls,
-// as far as they are strings written there; "" stands for others. There are none where the line calls several
-// functions with a different string as the second one: which of them runs is not told by a line.
+// as far as they are strings written there; "" are others. There are none where the line calls several
+// functions with a different string as the second one: which of them runs does not follow from a line.
 func (vm *VM) ConstantArguments(f Frame) []string {
 	r := vm.reader()
 	if f.proto == 0 || f.Line == 0 || r.U8(f.proto+objectType) != typeProto {

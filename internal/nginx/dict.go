@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Dict is a dictionary of Lua's (lua_shared_dict), read without its lock: what changes meanwhile is
-// told by an entry's hash, which must be that of its key, and by links that lead back.
+// A Dict is a shared dict (lua_shared_dict), read without its lock: what changes meanwhile is
+// known by an entry's hash, which must be that of its key, and by links that lead back.
 type Dict struct {
 	Zone Zone
 

@@ -239,11 +239,11 @@ type Comparison struct {
 	// Metric is what is compared, where it is not the time of a call: see [LoadResults].
 	Metric string   `json:"metric,omitempty"`
 	Ratio  Interval `json:"ratio"`
-	// DifferenceNS is B-A in ns a call, of a run whose sides took turns. Where a side takes no time that can be told from
+	// DifferenceNS is B-A in ns a call, of a run whose sides were interleaved. Where a side takes no time that can be told from
 	// none there is no ratio, and the verdict is that of the difference.
 	DifferenceNS *Interval `json:"difference_ns,omitempty"`
 	Verdict      string    `json:"verdict"`
-	Pairs        int       `json:"pairs"` // of processes that took turns
+	Pairs        int       `json:"pairs"` // of processes that were interleaved
 	// Processes are those of A and of B, where they did not take turns.
 	Processes []int `json:"processes,omitempty"`
 	// Smallest is the smallest relative difference that this run could have seen.

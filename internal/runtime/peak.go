@@ -68,7 +68,7 @@ func peakOf(pid int) int64 {
 	return highWater(strconv.Itoa(pid))
 }
 
-// highWater is VmHWM in /proc/PID/status, in bytes; 0 where it is not told.
+// highWater is VmHWM in /proc/PID/status, in bytes; 0 where it is not there.
 func highWater(pid string) int64 {
 	status, _ := os.ReadFile("/proc/" + pid + "/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

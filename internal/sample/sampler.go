@@ -88,10 +88,10 @@ func (w *Worker) snapshot(s *Sampler, m *probe.Snapshot) (Sample, error) {
 	if time.Since(w.kept) > keepFor {
 		w.keep()
 	}
-	sample, unknown, err := w.look(s, m)
+	sample, unknown, err := w.sampleOf(s, m)
 	if err != nil || unknown { // it may be in a function or a trace newer than what is kept
 		w.keep()
-		sample, _, err = w.look(s, m)
+		sample, _, err = w.sampleOf(s, m)
 	}
 	w.Refresh()
 	return sample, err
@@ -107,9 +107,9 @@ func (w *Worker) keep() {
 	w.kept = time.Now()
 }
 
-// look makes a sample of what the kernel copied and of what is kept of the worker's memory; unknown tells
+// sampleOf makes a sample of what the kernel copied and of what is kept of the worker's memory; unknown tells
 // that the trace which ran is not there.
-func (w *Worker) look(s *Sampler, m *probe.Snapshot) (sample Sample, unknown bool, err error) {
+func (w *Worker) sampleOf(s *Sampler, m *probe.Snapshot) (sample Sample, unknown bool, err error) {
 	memory := m.Over(w.Process)
 	var v view
 	if !m.Main {

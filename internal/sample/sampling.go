@@ -24,7 +24,7 @@ type Sampling struct {
 
 	sampler *Sampler
 	wants   Wants
-	looks   Series
+	series  Series
 	diary   *diary
 	before  process.Stat
 	takers  map[probe.Kind]func(*probe.Snapshot)
@@ -42,7 +42,7 @@ func (w *Worker) Sampling(s *Sampler, wants Wants) (*Sampling, error) {
 		return nil, err
 	}
 	out := &Sampling{Worker: w, Source: source, sampler: s, wants: wants, diary: diary, before: before, takers: map[probe.Kind]func(*probe.Snapshot){}}
-	out.looks = Series{Timed: wants.Sleeps || wants.Turns > 0, Began: began, Every: wants.every()}
+	out.series = Series{Timed: wants.Sleeps || wants.Turns > 0, Began: began, Every: wants.every()}
 	return out, nil
 }
 
@@ -62,11 +62,11 @@ func (s *Sampling) Take(kind probe.Kind, take func(*probe.Snapshot)) { s.takers[
 
 // Sample makes a sample of a snapshot; ok is false where that came to nothing, which is counted.
 func (s *Sampling) Sample(m *probe.Snapshot) (sample Sample, ok bool) {
-	return s.sample(s.sampler, m, &s.looks)
+	return s.sample(s.sampler, m, &s.series)
 }
 
 // Samples are those that Run has come to.
-func (s *Sampling) Samples() []Sample { return s.looks.Samples }
+func (s *Sampling) Samples() []Sample { return s.series.Samples }
 
 // Run samples for a while, and tells tick the time that has passed. When that is over, it calls end, and the snapshots that were
 // taken until end returned still come. Where an error ends it early, Series holds what was seen until then.
@@ -75,7 +75,7 @@ func (s *Sampling) Run(ctx context.Context, duration time.Duration, tick func(ti
 	last := s.before // an ended worker's can't be read any more
 	during, stop := context.WithTimeout(ctx, duration)
 	defer stop()
-	l := &s.looks
+	l := &s.series
 	chore := func() (err error) {
 		tick(time.Since(start))
 		last, err = s.follow(s.Source, last, start)
@@ -147,7 +147,7 @@ func (s *Sampling) take(m *probe.Snapshot) error {
 	if take := s.takers[m.Kind]; take != nil {
 		take(m)
 	} else {
-		s.note(s.sampler, m, &s.looks, s.diary)
+		s.note(s.sampler, m, &s.series, s.diary)
 	}
 	if s.URI() == known {
 		return nil

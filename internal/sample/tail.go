@@ -46,7 +46,7 @@ func (w *Worker) Tail(ctx context.Context, s *Sampler, wants Wants, keep time.Du
 	if err != nil {
 		return err
 	}
-	source, seen, last, start := sampling.Source, &sampling.looks, sampling.before, time.Now()
+	source, seen, last, start := sampling.Source, &sampling.series, sampling.before, time.Now()
 	t := &Tail{Since: seen.Began}
 	tell := func() {
 		known := len(t.Samples)

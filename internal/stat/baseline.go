@@ -47,7 +47,7 @@ func (b Baseline) Against(res *record.Results, rule record.Comparing) (compariso
 		c.Pairs, c.Processes = 0, []int{len(then), len(now)}
 		c.A, c.B = sequential.SideName(p.a.Name, b.Name), p.b.Name
 		for _, w := range ofBoth(p.a, p.b) {
-			if w.Code == "modes" { // compareLocations has told the others
+			if w.Code == "modes" { // compareLocations has reported the others
 				c.Warnings = append(c.Warnings, w)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/moonlap/moonlap/internal/stat/estimate"
 )
 
-// Seen is how often something was seen among the looks of a profile, by slice: runs of samples that
-// followed one another, Of of them in each. Without slices there is one, of all looks.
+// Seen is how often something was seen among the samples of a profile, by slice: runs of samples that
+// followed one another, Of of them in each. Without slices there is one, of all samples.
 type Seen struct {
 	Count, Of []int64
 }
@@ -22,7 +22,7 @@ func (s Seen) sums() (count, of float64) {
 	return count, of
 }
 
-// A ShareChange is how a share of the looks differs between two profiles.
+// A ShareChange is how a share of the samples differs between two profiles.
 type ShareChange struct {
 	Before, After float64         // shares
 	Change        record.Interval // after - before, at Level, of this one alone
@@ -32,11 +32,11 @@ type ShareChange struct {
 
 // CompareShares compares shares pairwise, before[i] with after[i], and corrects for their number.
 //
-// Looks that follow one another are not independent: one long request holds several of them. So a
+// Samples that follow one another are not independent: one long request holds several of them. So a
 // change counts only where two tests find it: Fisher's exact one, which is right for rare things,
 // and a t test whose error comes from how the share varies from slice to slice (the linearised
 // variance of a ratio, Cochran, Sampling Techniques, 1977, § 6.4), and is never below that of
-// independent looks. With one slice, looks count as independent.
+// independent samples. With one slice, samples count as independent.
 //
 // The number corrected for is Tarone's (Biometrics 46, 1990): what is so rare that no outcome could
 // have been distinct is not counted.
@@ -106,8 +106,8 @@ func compareShare(before, after Seen, reach func(freedom float64) float64) Share
 	return c
 }
 
-// shareVariance is the variance of a share, and its degrees of freedom. Independent looks give the
-// lower bound, with one look more of each kind (Agresti & Caffo, The American Statistician 54, 2000),
+// shareVariance is the variance of a share, and its degrees of freedom. Independent samples give the
+// lower bound, with one sample more of each kind (Agresti & Caffo, The American Statistician 54, 2000),
 // so that what was never seen has an error too.
 func shareVariance(s Seen) (variance, freedom float64) {
 	count, of := s.sums()

@@ -77,7 +77,7 @@ func noteAll(n *nginx.Nginx) []span {
 // note lists entries that are thrown out next. Where they are thrown out faster than many can be read at
 // once, they are read one by one.
 func note(d *nginx.Dict) ([]nginx.Entry, error) {
-	const few, looks = 32, 200
+	const few, tries = 32, 200
 	noted, err := d.Oldest(time.Now(), mostNoted)
 	if err != nil || len(noted) == 0 || len(noted) >= few {
 		return noted, err
@@ -86,7 +86,7 @@ func note(d *nginx.Dict) ([]nginx.Entry, error) {
 	for _, e := range noted {
 		keys[e.Key] = true
 	}
-	for range looks {
+	for range tries {
 		next, err := d.Oldest(time.Now(), 1)
 		if err != nil {
 			return nil, err

@@ -104,10 +104,10 @@ func (s *Server) handle(m message) error {
 	case "shutdown":
 		return s.wire.answer(m.ID, nil)
 	case "textDocument/didOpen":
-		return s.look(uri, p.TextDocument.Text)
+		return s.lint(uri, p.TextDocument.Text)
 	case "textDocument/didChange":
 		if n := len(p.ContentChanges); n > 0 {
-			return s.look(uri, p.ContentChanges[n-1].Text)
+			return s.lint(uri, p.ContentChanges[n-1].Text)
 		}
 		return nil
 	case "textDocument/didClose":
@@ -124,8 +124,8 @@ func (s *Server) handle(m message) error {
 	return nil
 }
 
-// look lints a text and tells the editor.
-func (s *Server) look(uri, text string) error {
+// lint lints a text and tells the editor.
+func (s *Server) lint(uri, text string) error {
 	path := pathOf(uri)
 	d := &document{path: path, text: text, lines: strings.SplitAfter(text, "\n")}
 	s.files[uri] = d

@@ -60,7 +60,7 @@ func (v value) known() bool {
 	return v.ref != 0 || v.number || v.object || v.absent || v.truth != 0
 }
 
-// A walker goes the way that the recorder went, as far as it can be told.
+// A walker goes the way that the recorder went, as far as that is known.
 type walker struct {
 	t         *Trace
 	source    Source

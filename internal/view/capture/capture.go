@@ -173,9 +173,9 @@ func (c *Capture) compare(e event, t *sample.Tail, before, in []sample.Sample) {
 		c.Lines = append(c.Lines, Change{s.Name, s.Share * busy(t, in, c.LengthNS), usual[s.Name]})
 	}
 	c.Samples, c.SamplesBefore = len(in), len(before)
-	looks := t.Series
-	looks.Samples = in
-	c.Requests = shares.Of(looks).Requests
+	shown := t.Series
+	shown.Samples = in
+	c.Requests = shares.Of(shown).Requests
 	c.Blocks = sleeps.Blocks(in)
 	if e.Stall != nil {
 		c.Stall, c.Around = &stall, nil
