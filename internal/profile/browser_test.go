@@ -321,7 +321,7 @@ func TestBrowserShares(t *testing.T) {
 // TestBrowserEmpty: a profile without samples says so.
 func TestBrowserEmpty(t *testing.T) {
 	b := open(t, (&Profile{Head: Head{Title: "nothing"}}).WriteHTML)
-	b.Await("it says so", `document.getElementById("graph").textContent.startsWith("No samples:")`)
+	b.Await("it says so", `document.getElementById("graph").textContent.startsWith("No samples:") && document.getElementById("told").textContent == ""`)
 	b.Clean()
 }
 

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -33,6 +36,36 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s %v: %q, want %q", tt.verdict, tt.estimate, got, tt.want)
 		}
 	}
+}
+
+// TestVerdictFollowsFromItsInterval: what is printed of any interval agrees with the verdict: an undecided one reaches from faster to
+// slower, and both ends of another lie on its side of 1.
+func TestVerdictFollowsFromItsInterval(t *testing.T) {
+	undecided := regexp.MustCompile(`^undecided \(between (equal|[\d.,]+× faster) and (equal|[\d.,]+× slower)\)$`)
+	decided := regexp.MustCompile(`^[\d.,]+× (slower|faster) \(([\d.,]+)–([\d.,]+)\)$`)
+	rapid.Check(t, func(t *rapid.T) {
+		wide := rapid.Float64Range(0.001, 5)
+		low, high := math.Exp(-wide.Draw(t, "below")), math.Exp(wide.Draw(t, "above"))
+		at := rapid.Float64Range(0.01, 0.99).Draw(t, "at")
+		of := func(verdict string, low, high float64) string {
+			r := record.Interval{Estimate: math.Exp(math.Log(low)*(1-at) + math.Log(high)*at), Low: low, High: high}
+			return newPage(ui.Options{}).verdict(record.Comparison{Verdict: verdict, Ratio: r})
+		}
+		if text := of(record.Undecided, low, high); !undecided.MatchString(text) {
+			t.Fatalf("%g to %g: %s", low, high, text)
+		}
+		for verdict, text := range map[string]string{
+			record.Slower: of(record.Slower, high, high*1/low), record.Faster: of(record.Faster, low/high, low),
+		} {
+			said := decided.FindStringSubmatch(text)
+			if said == nil || said[1] != verdict {
+				t.Fatalf("%s: %s", verdict, text)
+			}
+			if end, err := strconv.ParseFloat(strings.ReplaceAll(said[2], ",", ""), 64); err != nil || end <= 1 {
+				t.Fatalf("%s, with an end at or beyond equal: %s", verdict, text)
+			}
+		}
+	})
 }
 
 // TestNoVerdict: of a side that failed there is no verdict, and the line of the verdict says why, alone.

@@ -99,6 +99,7 @@
     for (const button of element("views").children) button.ariaPressed = button.value === view;
     if (!data.stacks.some((stack) => stack.f.length)) {
       graph.append(Object.assign(document.createElement("p"), { textContent: `No ${unit}: nothing was seen of what this profile is about.` }));
+      told.textContent = "";
     } else if (view === "graph") drawGraph(graph.clientWidth);
     else if (view === "table") graph.append(functionTable(functions, root, (f) => !pattern || matches(f), (at) => { middle = at; show("function"); }, draw));
     else if (functions.length) drawFunction(graph.clientWidth);
