@@ -23,6 +23,7 @@ type Result struct {
 	Samples   int   `json:"samples"`   // of CPU time, those without Lua included
 	Lines     []Row `json:"lines"`     // of Lua, those with most samples of their own first
 	Functions []Row `json:"functions"` // so, too
+	Intervals int   `json:"-"`         // of a live page, that are together here; 0: one
 }
 
 // A Row is a line or a function with its samples.
@@ -119,12 +120,31 @@ func (r *Result) Merge(other evidence.Result) evidence.Result {
 		}
 		return sorted(rows)
 	}
-	return &Result{r.Samples + o.Samples, both(r.Lines, o.Lines), both(r.Functions, o.Functions)}
+	return &Result{Samples: r.Samples + o.Samples, Lines: both(r.Lines, o.Lines), Functions: both(r.Functions, o.Functions)}
+}
+
+const (
+	enough     = 100 // samples, so that a line of one in twenty shows
+	mostRecent = 30  // intervals
+)
+
+// Recent are as many of the last intervals together, the newest last, as have enough samples: a worker that computes little has two or
+// three in each, which say nothing. It returns those that are worth keeping for the next interval, too.
+func Recent(intervals []*Result) (*Result, []*Result) {
+	intervals = intervals[max(0, len(intervals)-mostRecent):]
+	sum := &Result{}
+	for i := len(intervals) - 1; i >= 0 && sum.Samples < enough; i-- {
+		n := sum.Intervals + 1
+		sum = sum.Merge(intervals[i]).(*Result)
+		sum.Intervals = n
+	}
+	return sum, intervals
 }
 
 // Text lists lines and functions as a share of the CPU time.
 func (r *Result) Text(p *ui.Page, whose string) {
-	p.Section(fmt.Sprintf("Lua lines%s, of %s of CPU time", whose, ui.Plural(r.Samples, "sample", "samples")))
+	over := ui.When(r.Intervals > 1, fmt.Sprintf(" in the last %d intervals", r.Intervals))
+	p.Section(fmt.Sprintf("Lua lines%s, of %s of CPU time%s", whose, ui.Plural(r.Samples, "sample", "samples"), over))
 	if len(r.Lines) == 0 {
 		p.FaintLine("no sample fell into Lua")
 		return

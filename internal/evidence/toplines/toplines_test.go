@@ -1,6 +1,7 @@
 package toplines
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,27 @@ func TestOf(t *testing.T) {
 	for _, line := range []string{"of 4 samples of CPU time", "    25 %   75 %  handler@app.lua:3", "    50 %   50 %  fib@app.lua:10"} {
 		if !strings.Contains(p.String(), line) {
 			t.Errorf("no %q in\n%s", line, p.String())
+		}
+	}
+}
+
+// TestRecent: intervals of few samples are shown together, until there are enough; those of many stand alone, and old ones go.
+func TestRecent(t *testing.T) {
+	of := func(n int) *Result {
+		return &Result{Samples: n, Lines: []Row{{Name: "f@a.lua:1", Self: n, Total: n}}, Functions: []Row{}}
+	}
+	for _, tt := range []struct {
+		intervals         []*Result
+		samples, of, keep int
+	}{
+		{[]*Result{of(2), of(0), of(3)}, 5, 3, 3},
+		{[]*Result{of(2), of(60), of(50)}, 110, 2, 3},
+		{[]*Result{of(2), of(180)}, 180, 1, 2},
+		{slices.Repeat([]*Result{of(1)}, 40), 30, 30, 30},
+	} {
+		sum, kept := Recent(tt.intervals)
+		if sum.Samples != tt.samples || sum.Lines[0].Self != tt.samples || sum.Intervals != tt.of || len(kept) != tt.keep {
+			t.Errorf("%d samples in %d intervals, %d kept; want %+v", sum.Samples, sum.Intervals, len(kept), tt)
 		}
 	}
 }

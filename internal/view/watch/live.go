@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/moonlap/moonlap/internal/evidence/requests"
+	"github.com/moonlap/moonlap/internal/evidence/toplines"
 	"github.com/moonlap/moonlap/internal/ui"
 )
 
@@ -20,7 +22,7 @@ import (
 func (a *Watching) Live(ctx context.Context, in io.Reader, out io.Writer, opt ui.Options) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	program := tea.NewProgram(live{options: opt}, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	program := tea.NewProgram(live{options: opt, recent: map[int][]*toplines.Result{}}, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	a.Show = func(s Snapshot) error {
 		program.Send(s)
 		return nil
@@ -54,6 +56,8 @@ type live struct {
 	order         int // of workers, by orders
 	opened        int // process ID of the worker that alone is shown; 0: all are
 	top           int // line that is shown first
+
+	recent map[int][]*toplines.Result // Lua lines of the last intervals, by the master's process ID
 }
 
 // orders are what workers are sorted by, the largest first.
@@ -91,12 +95,26 @@ func (m live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.options.Width = msg.Width
 	case Snapshot:
 		if !m.paused {
-			m.snapshot = &msg
+			m.snapshot = m.withRecentLines(msg)
 		}
 	case tea.KeyPressMsg:
 		return m.key(msg.String())
 	}
 	return m.scrolled(0), nil
+}
+
+// withRecentLines is an interval whose Lua lines are those of the last ones, too, where it has few samples of its own.
+func (m live) withRecentLines(s Snapshot) *Snapshot {
+	s.Masters = slices.Clone(s.Masters)
+	for i, master := range s.Masters {
+		if now, ok := master.Evidence[toplines.Name].(*toplines.Result); ok {
+			sum, kept := toplines.Recent(append(m.recent[master.PID], now))
+			m.recent[master.PID] = kept
+			s.Masters[i].Evidence = maps.Clone(master.Evidence)
+			s.Masters[i].Evidence[toplines.Name] = sum
+		}
+	}
+	return &s
 }
 
 func (m live) key(key string) (tea.Model, tea.Cmd) {

@@ -8,6 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/moonlap/moonlap/internal/evidence"
+	"github.com/moonlap/moonlap/internal/evidence/toplines"
 )
 
 // TestLive: at 80×24 what is wrong stands at the top; keys scroll, sort, open a worker, pause and quit.
@@ -80,5 +83,22 @@ func TestLive(t *testing.T) {
 	}
 	if _, quit := m.Update(key("q")); quit == nil || fmt.Sprintf("%T", quit()) != "tea.QuitMsg" {
 		t.Error("q does not quit")
+	}
+}
+
+// TestLiveLines: Lua lines of which an interval has few samples are shown over the last ones; the snapshot itself stays as it is.
+func TestLiveLines(t *testing.T) {
+	var m tea.Model = live{recent: map[int][]*toplines.Result{}, width: 80, height: 24}
+	own := &toplines.Result{Samples: 2, Lines: []toplines.Row{{Name: "f@a.lua:1", Self: 1, Total: 1}}, Functions: []toplines.Row{}}
+	s := Snapshot{Workers: []Row{{Facts: Facts{PID: 101, Master: 1}}},
+		Masters: []Master{{Shared: Shared{PID: 1}, Evidence: evidence.Set{toplines.Name: own}}}}
+	for _, want := range []string{"Lua lines, of 2 samples of CPU time\n", "Lua lines, of 4 samples of CPU time in the last 2 intervals\n"} {
+		m, _ = m.Update(s)
+		if text := ansi.Strip(m.View().Content); !strings.Contains(text, want) || !strings.Contains(text, "50 %   50 %  f@a.lua:1") {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if own.Samples != 2 || s.Masters[0].Evidence[toplines.Name] != evidence.Result(own) {
+		t.Error("drawing changed what was observed")
 	}
 }
