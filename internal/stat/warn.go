@@ -147,8 +147,8 @@ func warnWide(f *facts) *record.Warning {
 		return nil
 	}
 	iv := f.r.NSPerCall.Interval
-	if halfWidth(iv) <= goodWidth || relativeWidth(iv) <= goodPrecision {
-		return nil
+	if halfWidth(iv) <= goodWidth || relativeWidth(iv) <= goodPrecision || warnDeadCode(f) != nil {
+		return nil // around zero no number of processes narrows it to a share of the figure
 	}
 	// The width falls with the root of the number of processes.
 	factor := math.Pow(relativeWidth(iv)/goodPrecision, 2)

@@ -134,6 +134,7 @@ func TestCaseWarnings(t *testing.T) {
 			return rec
 		}()},
 		{code: "wide_interval", yes: healthy(10, 12, 14, 16, 18, 20, 22, 24), no: healthy(stattest.Around(8, 20)...)},
+		{code: "wide_interval", yes: healthy(1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.4), no: healthy(-0.2, -0.15, -0.1, -0.05, 0.05, 0.1, 0.15, 0.2)},
 		{code: "dead_code", yes: healthy(stattest.Around(8, 0.1)...), no: healthy(stattest.Around(8, 0.8)...)},
 		{code: "sunk_allocation", yes: memory(0, number(64)), no: memory(64, number(64))},
 		{code: "no_twin", no: sound(), yes: everyProcess(sound(), func(p *record.ProcessRecord) { p.Batches = p.Batches[:1] })},
