@@ -105,6 +105,9 @@ func (w *Worker) findVM() error {
 		return err
 	}
 	if p.Name() != "nginx" && !strings.HasPrefix(p.Title(), "nginx:") {
+		if strings.HasPrefix(p.Name(), "luajit") {
+			return fmt.Errorf("process %d is %q, not an nginx worker: 'moonlap profile -- %s FILE' observes one from its start", p.PID, p.Name(), p.Name())
+		}
 		return fmt.Errorf("process %d is %q, not an nginx worker: 'pgrep -a nginx' lists them", p.PID, p.Name())
 	}
 	if strings.HasPrefix(p.Title(), "nginx: master") {

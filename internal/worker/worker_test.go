@@ -3,6 +3,8 @@ package worker_test
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +46,23 @@ func TestOpenRefuses(t *testing.T) {
 	_, err := worker.Open(os.Getpid())
 	if err == nil || !strings.Contains(err.Error(), "not an nginx worker") {
 		t.Errorf("this test is taken for a worker: %v", err)
+	}
+	// Who names a luajit learns which command takes it. The kernel calls a process as the file that was run, a link to sleep here.
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := filepath.Join(t.TempDir(), "luajit-2.1")
+	if err := os.Symlink(sleep, named); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(named, "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	if _, err := worker.Open(cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), "'moonlap profile -- luajit-2.1 FILE'") {
+		t.Errorf("of a luajit it says: %v", err)
 	}
 }
 
