@@ -152,9 +152,9 @@ func (c Change) hunks(lines []string) (all []hunk) {
 			from = e.To
 		}
 		now.Write(c.Old[from:end])
-		h := hunk{first, lines[first : last+1], strings.SplitAfter(strings.TrimSuffix(now.String(), "\n"), "\n")}
-		if strings.HasSuffix(now.String(), "\n") {
-			h.now[len(h.now)-1] += "\n"
+		h := hunk{first, lines[first : last+1], strings.SplitAfter(now.String(), "\n")}
+		if h.now[len(h.now)-1] == "" {
+			h.now = h.now[:len(h.now)-1]
 		}
 		for len(h.old) > 0 && len(h.now) > 0 && h.old[len(h.old)-1] == h.now[len(h.now)-1] {
 			h.old, h.now = h.old[:len(h.old)-1], h.now[:len(h.now)-1]

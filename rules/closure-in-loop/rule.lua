@@ -36,7 +36,11 @@ local function needed(file, func)
 end
 
 local function fix(file, func, loop)
-    local call = func.parent.tag == "Call" and func.parent
+    local parent = func.parent
+    if parent.tag == "Local" or parent.tag == "Localrec" then
+        return hoist.moves(file, parent, loop)
+    end
+    local call = parent.tag == "Call" and parent
     local name = call and KEEP_NOTHING[file:name(call[1])]
     return name and hoist.edits(file, func, name, {loop = loop}) or nil
 end

@@ -51,6 +51,10 @@ local STATEMENTS = {
     "out(setmetatable({}, {__index = CLASS}).f)", "out(setmetatable({}, {__index = CLASS}).f)",
     "out(setmetatable({}, {__index = given}).f)",
     "out(ffi.sizeof(ffi.typeof('int[?]'), NUM))", "out(NUM)",
+    "local function g(q) return q + NUM end\nout(g(NUM))",
+    "local h = function(q)\n    return (q * NUM) % 9\nend\nout(h(NUM), h(2))",
+    "local k = function(q) NUM = NUM + q return q end\nout(k(1), NUM)",
+    "local function m(q) return q > 9 and q or m(q + 5) end\nout(m(NUM))",
 }
 
 local OPENINGS = {

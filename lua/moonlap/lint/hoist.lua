@@ -127,4 +127,45 @@ function _M.edits(file, node, name, more)
 end
 
 
+-- How often a name stands in the source, as a word.
+local function count(file, name)
+    local _, n = gsub(file.source.text, "%f[%w_]" .. name .. "%f[^%w_]", "")
+    return n
+end
+
+
+--- Edits that move `local function f` or `local f = function` from a loop to above it.
+-- @tparam table file
+-- @tparam table statement a Local or Localrec node that declares the function alone
+-- @tparam table loop that it uses no variable of
+-- @treturn table edits; nil where the meaning might change: something may tell one function from
+-- the next, or f means something else elsewhere
+function _M.moves(file, statement, loop)
+    local text, offsets = file.source.text, file.source.line_offsets
+    local id = statement[1][1]
+    local var = id.var
+    if #statement[1] > 1 or var.sets > 0 or find(text, "setfenv", 1, true)
+        or count(file, id[1]) ~= 1 + #var.uses then
+        return nil
+    end
+    for _, use in ipairs(var.uses) do
+        if use.parent.tag ~= "Call" or use.parent[1] ~= use then
+            return nil
+        end
+    end
+    local to, indent = line_of(file, loop)
+    local from, inner = line_of(file, statement)
+    local ends = from and match(text, "^[ \t]*\r?\n()", statement.end_offset + 1)
+    if not to or not ends or above_comments(file, statement.line) ~= offsets[statement.line] then
+        return nil
+    end
+    local moved_text = moved(file:text(statement), inner, indent)
+    return {
+        {from = to, to = to - 1, text = indent .. moved_text .. sub(text, statement.end_offset + 1,
+            ends - 1)},
+        {from = from, to = ends - 1, text = ""},
+    }
+end
+
+
 return _M

@@ -36,6 +36,26 @@ function _M.each(x, f)
     return f(x)
 end
 
+function _M.called(list, n)
+    for i, v in ipairs(list) do
+        local add = function(a)
+            return a + n
+        end -- what is left stays
+        if v > 1 then
+            local function down(a) return a == 0 and 1 or down(a - 1) end
+
+            list[i] = add(v) + down(v)
+        end
+        -- It belongs to what follows.
+        local function commented(a) return a end
+        local handed = function(a) return a end
+        local function twice(a) return a end
+        list[i] = commented(list[i]) + _M.each(1, handed) + twice(1)
+    end
+    local function twice() return n end
+    return twice()
+end
+
 function _M.new(x)
     return setmetatable({x = x}, {__index = _M})
 end
@@ -59,5 +79,6 @@ for _, list in ipairs(_M.sorted({{2, 1, 3}, {5, 4}}, true)) do
     print(table.concat(list, " "))
 end
 print(_M.replaced {"a1", "22"}, _M.new(1).each(2, tostring), _M.another(3).new(4).x, (_M.bytes(3)))
+print(_M.called({1, 2, 3}, 4))
 print(_M.unsure(1).x, tostring(_M.late()))
 return _M
