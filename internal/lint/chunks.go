@@ -45,9 +45,8 @@ func classOf(phase string) string {
 	return Request
 }
 
-// confChunks reads nginx.conf: its directives, the Lua in it, and the files that it names. seen is called for each file.
-func confChunks(path string, seen func(string)) (chunks []chunk, phases map[string]string, faults []Fault) {
-	config := nginxconf.Read(path)
+// confChunks are nginx.conf's directives, the Lua in it, and the files that it names. seen is called for each file.
+func confChunks(config *nginxconf.Config, path string, seen func(string)) (chunks []chunk, phases map[string]string, faults []Fault) {
 	for _, e := range config.Errors {
 		faults = append(faults, Fault{File: e.Path, Line: e.Line, Column: e.Column, Message: e.Text})
 	}

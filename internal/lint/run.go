@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/moonlap/moonlap/internal/files"
+	"github.com/moonlap/moonlap/internal/nginxconf"
 	"github.com/moonlap/moonlap/internal/record"
 	"github.com/moonlap/moonlap/internal/runtime"
 )
@@ -113,13 +114,28 @@ func NewSession(o Options) *Session {
 	return &Session{options: o, worker: worker{luajit: o.LuaJIT, rules: o.Rules}}
 }
 
-// Text lints a text that an editor holds, as the file of a path.
+// Text lints a text that an editor holds, as the file of a path. Of nginx.conf what it includes is read, but only what is found in the
+// text itself is reported.
 func (s *Session) Text(path string, text []byte) *Report {
 	r := &run{Options: s.options, report: &Report{Findings: []Finding{}, Faults: []Fault{}}}
 	r.matcher = newMatcher(s.options.Settings.AllClasses())
-	for _, c := range r.source(nil, path, text, nil, "") {
+	conf := strings.HasSuffix(path, ".conf")
+	var chunks []chunk
+	if conf {
+		chunks, _, r.report.Faults = confChunks(nginxconf.ReadText(path, text), path, func(string) {})
+	} else {
+		chunks = r.source(nil, path, text, nil, "")
+	}
+	for _, c := range chunks {
 		one := r.lint(&s.worker, 0, c)
 		r.report.Findings, r.report.Faults = append(r.report.Findings, one.findings...), append(r.report.Faults, one.faults...)
+	}
+	if conf {
+		r.report.Findings = slices.DeleteFunc(r.report.Findings, func(f Finding) bool { return f.File != path })
+		r.report.Faults = slices.DeleteFunc(r.report.Faults, func(f Fault) bool { return f.File != path })
+		for i := range r.report.Findings {
+			r.report.Findings[i].Fix = nil // its places are those in its block
+		}
 	}
 	return r.report
 }
@@ -160,7 +176,7 @@ func (r *run) chunks() (chunks []chunk) {
 		if included[filepath.Clean(file)] {
 			continue // another one includes it
 		}
-		of, named, faults := confChunks(file, func(f string) { included[filepath.Clean(f)] = true; r.report.Files++ })
+		of, named, faults := confChunks(nginxconf.Read(file), file, func(f string) { included[filepath.Clean(f)] = true; r.report.Files++ })
 		class := r.matcher.class(r.relative(file))
 		aside := r.Class == "" && (class == Test || class == CLI)
 		for i := range of {

@@ -20,8 +20,11 @@ const (
 
 // Read reads a configuration and all that it includes. Relative names are looked for beside the file, as nginx does with
 // its own nginx.conf. What could not be read is in Errors.
-func Read(path string) *Config {
-	r := &reader{config: &Config{}, prefix: filepath.Dir(path)}
+func Read(path string) *Config { return ReadText(path, nil) }
+
+// ReadText does the same with a text in place of the file's own: an editor may hold what is not written yet.
+func ReadText(path string, text []byte) *Config {
+	r := &reader{config: &Config{}, prefix: filepath.Dir(path), held: text}
 	r.config.Directives = r.file(path, Error{Path: path, Line: 1, Column: 1}, nil, 0)
 	return r.config
 }
@@ -36,6 +39,7 @@ func Parse(text []byte) *Config {
 type reader struct {
 	config *Config
 	prefix string // "": includes are not followed
+	held   []byte // the text of the first file, where it is not to be read; nil elsewhere
 }
 
 // file reads one; from is where it is included, and open are the files that are being read.
@@ -47,7 +51,10 @@ func (r *reader) file(path string, from Error, open []string, depth int) []*Dire
 	if len(r.config.Files) >= mostFiles {
 		return r.refuse(from, fmt.Sprintf("more than %d files are included: what is beyond them is not read", mostFiles))
 	}
-	text, err := readFile(path)
+	text, err := r.held, error(nil)
+	if r.held == nil || len(r.config.Files) > 0 {
+		text, err = readFile(path)
+	}
 	if err != nil {
 		var of *os.PathError
 		if errors.As(err, &of) {
