@@ -207,13 +207,8 @@ func (o *heapOptions) write(sys Sys, s *heap.Snapshot) error {
 			return err
 		}
 	} else {
-		p := s.Profile(title)
-		if err := heap.Draw(&b, s, besideGraph); err != nil {
-			return err
-		}
-		p.Report = b.String()
-		b.Reset()
-		if err := p.Write(&b, o.format); err != nil {
+		var beside strings.Builder
+		if err := errors.Join(heap.Draw(&beside, s, besideGraph), s.Profile(title).Write(&b, o.format, beside.String())); err != nil {
 			return err
 		}
 	}

@@ -70,9 +70,9 @@ func loadFigure(res *record.LoadResults, run record.Run, kinds ...string) (*lapp
 	}
 	figure := plot.LoadFigure(res, above.String(), kinds...)
 	var first *profile.Profile
-	add := func(title string, write func(io.Writer) error) error {
+	add := func(title string, write func(to io.Writer, report string) error) error {
 		var b bytes.Buffer
-		err := write(&b)
+		err := write(&b, "")
 		figure.Pages = append(figure.Pages, lapplot.Page{Title: title, HTML: b.String()})
 		return err
 	}

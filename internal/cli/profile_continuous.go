@@ -204,7 +204,7 @@ var written = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z\.(profile\.)?[a-z.]+$`)
 // file writes a profile into the folder, and removes the oldest of too many.
 func (s *stream) file(p *profile.Profile) error {
 	var b bytes.Buffer
-	if err := p.Write(&b, s.format); err != nil {
+	if err := p.Write(&b, s.format, ""); err != nil {
 		return err
 	}
 	name := p.Start.UTC().Format("20060102T150405.000Z") + profile.EndingOf(s.format)

@@ -17,10 +17,7 @@ import (
 // write writes the profile to its file, which appears when it is whole, and draws it.
 func (o *profileOptions) write(sys Sys, p *profile.Profile) error {
 	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.Draw(w, p, file, opt) },
-		func(b *bytes.Buffer, beside string) error {
-			p.Report = beside
-			return p.Write(b, o.format)
-		})
+		func(b *bytes.Buffer, beside string) error { return p.Write(b, o.format, beside) })
 }
 
 // writeDiff does so with how two profiles differ.
@@ -30,10 +27,7 @@ func (o *profileOptions) writeDiff(sys Sys, before, after *profile.Profile) erro
 		return err
 	}
 	return o.put(sys, func(w io.Writer, file string, opt ui.Options) error { return profiles.DrawDiff(w, d, file, opt) },
-		func(b *bytes.Buffer, beside string) error {
-			d.Report = beside
-			return d.Write(b, o.format)
-		})
+		func(b *bytes.Buffer, beside string) error { return d.Write(b, o.format, beside) })
 }
 
 // besideGraph is how a report is drawn that stands beside a flame graph.

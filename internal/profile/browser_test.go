@@ -23,14 +23,14 @@ func box(name string) string {
 }
 
 // open shows a page in a browser.
-func open(t *testing.T, write func(io.Writer) error) *browser.Tab {
+func open(t *testing.T, write func(to io.Writer, report string) error, report string) *browser.Tab {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.html")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
+	if err := errors.Join(write(f, report), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	b := browser.OpenTab(t)
@@ -59,8 +59,7 @@ func TestBrowser(t *testing.T) {
 	p := example()
 	p.Add([]Frame{cMain, {Function: "other", File: "</script><b>.so", Kind: C}}, map[string]string{"uri": `<i>"&`}, 2)
 	p.Merge()
-	p.Report = "moonlap profile\n  5 <i>samples"
-	b := open(t, p.WriteHTML)
+	b := open(t, p.WriteHTML, "moonlap profile\n  5 <i>samples")
 	choose := func(value string) { choose(b, "label-uri", value) }
 	search := func(text string) {
 		b.Eval(fmt.Sprintf(`(s => { s.value = %q; s.dispatchEvent(new Event("input")); })(document.getElementById("search"))`, text), nil)
@@ -121,8 +120,7 @@ func TestBrowser(t *testing.T) {
 func TestBrowserViews(t *testing.T) {
 	p := example()
 	p.Title = "views"
-	p.Report = "moonlap profile\n" + strings.Repeat("  a line as long as the report has them beside a flame graph\n", 3)
-	b := open(t, p.WriteHTML)
+	b := open(t, p.WriteHTML, "moonlap profile\n"+strings.Repeat("  a line as long as the report has them beside a flame graph\n", 3))
 	view := func(name string) { click(b, fmt.Sprintf(`document.querySelector("#views button[value=%s]")`, name)) }
 	row := func(name string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("#graph tbody tr")].find(r => r.lastChild.textContent == %q)`, name)
@@ -179,7 +177,7 @@ func TestBrowserPicture(t *testing.T) {
 // TestBrowserRooted: each value of a label stands on the root, those without it together, and can be
 // zoomed into.
 func TestBrowserRooted(t *testing.T) {
-	b := open(t, example().WriteHTML)
+	b := open(t, example().WriteHTML, "")
 	told(t, b, "main", "6 samples")
 	choose(b, "rooted", "uri")
 	told(t, b, "uri: /one", "4 samples")
@@ -202,7 +200,7 @@ func TestBrowserRooted(t *testing.T) {
 // widths.
 func TestBrowserDiff(t *testing.T) {
 	d := changed()
-	b := open(t, d.WriteHTML)
+	b := open(t, d.WriteHTML, "")
 	told(t, b, "slow@app.lua", "before 60.0 % of 1000 samples, after 20.0 % of 500 · −40.0 points")
 	told(t, b, "main", "+0.0 points, which is within the sampling error")
 	width := func(name string, share float64) {
@@ -236,8 +234,7 @@ func TestBrowserDiff(t *testing.T) {
 // each with what changed; in windows of a desk and of a hand.
 func TestBrowserDiffViews(t *testing.T) {
 	d := changed()
-	d.Report = "moonlap profile\n  what changed"
-	b := open(t, d.WriteHTML)
+	b := open(t, d.WriteHTML, "moonlap profile\n  what changed")
 	view := func(name string) { click(b, fmt.Sprintf(`document.querySelector("#views button[value=%s]")`, name)) }
 	row := func(name string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("#graph tbody tr")].find(r => r.lastChild.textContent == %q)`, name)
@@ -269,7 +266,7 @@ func TestBrowserDiffViews(t *testing.T) {
 
 // TestBrowserShares: the page judges changes as the tables do, to the last digits of P.
 func TestBrowserShares(t *testing.T) {
-	b := open(t, changed().WriteHTML)
+	b := open(t, changed().WriteHTML, "")
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
 		slices := []int{1, 2, 20}[trial%3]
@@ -320,7 +317,7 @@ func TestBrowserShares(t *testing.T) {
 
 // TestBrowserEmpty: a profile without samples says so.
 func TestBrowserEmpty(t *testing.T) {
-	b := open(t, (&Profile{Head: Head{Title: "nothing"}}).WriteHTML)
+	b := open(t, (&Profile{Head: Head{Title: "nothing"}}).WriteHTML, "")
 	b.Await("it says so", `document.getElementById("graph").textContent.startsWith("No samples:") && document.getElementById("told").textContent == ""`)
 	b.Clean()
 }
@@ -333,7 +330,7 @@ func TestBrowserBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := memoryExample().WriteHTML(f); err != nil {
+	if err := memoryExample().WriteHTML(f, ""); err != nil {
 		t.Fatal(err)
 	}
 	b := browser.OpenTab(t)

@@ -23,7 +23,7 @@ func TestBytes(t *testing.T) {
 	write := func(format string) []byte {
 		t.Helper()
 		var b bytes.Buffer
-		if err := memoryExample().Write(&b, format); err != nil {
+		if err := memoryExample().Write(&b, format, ""); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()

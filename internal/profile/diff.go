@@ -18,8 +18,6 @@ type Diff struct {
 	// Lines keeps functions' lines distinct. Without it two frames are the same where function and file
 	// are: lines move when a file is edited.
 	Lines bool
-
-	Report string // in words, which a page shows beside the graph
 }
 
 // frame is the frame as it is compared.
@@ -109,11 +107,14 @@ func (d *Diff) WriteFolded(to io.Writer) error {
 var DiffFormats = []string{"html", "svg", "folded", "json"}
 
 var diffWriters = map[string]func(*Diff, io.Writer) error{
-	"html": (*Diff).WriteHTML, "svg": (*Diff).WriteSVG, "folded": (*Diff).WriteFolded, "json": (*Diff).WriteJSON,
+	"svg": (*Diff).WriteSVG, "folded": (*Diff).WriteFolded, "json": (*Diff).WriteJSON,
 }
 
-// Write writes the diff in one of the DiffFormats.
-func (d *Diff) Write(to io.Writer, format string) error {
+// Write writes the diff in one of the DiffFormats; a page has the report beside its graph.
+func (d *Diff) Write(to io.Writer, format, report string) error {
+	if format == "html" {
+		return d.WriteHTML(to, report)
+	}
 	if write, ok := diffWriters[format]; ok {
 		return write(d, to)
 	}

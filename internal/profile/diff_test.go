@@ -136,7 +136,7 @@ func TestDiffSame(t *testing.T) {
 			}
 		}
 		var svg, folded, data, page bytes.Buffer
-		if err := errors.Join(d.WriteSVG(&svg), d.WriteFolded(&folded), d.WriteJSON(&data), d.WriteHTML(&page)); err != nil {
+		if err := errors.Join(d.WriteSVG(&svg), d.WriteFolded(&folded), d.WriteJSON(&data), d.WriteHTML(&page, "")); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(svg.String(), "fill=\""+more) && strings.Count(svg.String(), "fill=\""+more) > 1 {

@@ -12,10 +12,10 @@ import (
 )
 
 // WriteHTML writes the difference as the page of a flame graph: frames are coloured where their
-// share has grown or fallen, and as wide as after, or as before.
-func (d *Diff) WriteHTML(to io.Writer) error {
+// share has grown or fallen, and as wide as after, or as before. The report stands beside it.
+func (d *Diff) WriteHTML(to io.Writer, report string) error {
 	before, after := d.Before.side(), d.After.side()
-	out := newHTML(d.Title, d.Report, d.After.Period.Nanoseconds())
+	out := newHTML(d.Title, report, d.After.Period.Nanoseconds())
 	out.Diff = &pageDiff{Before: before.of, After: after.of, Alpha: 1 - estimate.Level}
 	for i, s := range []side{before, after} {
 		for _, stack := range s.stacks {

@@ -47,7 +47,7 @@ func TestFoldedFiles(t *testing.T) {
 		"folded": "main;slow@app.lua:12;slow@app.lua:12;slow@app.lua:12;nginx+0x1f 1\n", "html": `"slow@app.lua:12 (recursive)"`, "svg": "slow@app.lua:12 (recursive) · ",
 	} {
 		var b bytes.Buffer
-		if err := p.Write(&b, format); err != nil || !strings.Contains(b.String(), want) {
+		if err := p.Write(&b, format, ""); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %v, want %q in\n%s", format, err, want, b.String())
 		}
 	}

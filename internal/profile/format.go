@@ -34,12 +34,15 @@ func FormatOf(file string) string {
 }
 
 var writers = map[string]func(*Profile, io.Writer) error{
-	"html": (*Profile).WriteHTML, "svg": (*Profile).WriteSVG, "pprof": (*Profile).WritePprof, "folded": (*Profile).WriteFolded,
+	"svg": (*Profile).WriteSVG, "pprof": (*Profile).WritePprof, "folded": (*Profile).WriteFolded,
 	"speedscope": (*Profile).WriteSpeedscope, "json": (*Profile).WriteJSON,
 }
 
-// Write writes the profile in one of the Formats.
-func (p *Profile) Write(to io.Writer, format string) error {
+// Write writes the profile in one of the Formats; a page has the report beside its graph.
+func (p *Profile) Write(to io.Writer, format, report string) error {
+	if format == "html" {
+		return p.WriteHTML(to, report)
+	}
 	if write, ok := writers[format]; ok {
 		return write(p, to)
 	}

@@ -105,12 +105,12 @@ func (p *page) write(to io.Writer) error {
 
 // WriteHTML writes a flame graph as one page that loads nothing, with the report beside it. Its views are the graph, a table of all
 // functions, and one function between its callers and callees; its reader searches, zooms, and chooses by label.
-func (p *Profile) WriteHTML(to io.Writer) error {
+func (p *Profile) WriteHTML(to io.Writer, report string) error {
 	period := p.Period.Nanoseconds()
 	if p.Unit == Time {
 		period = 1
 	}
-	out := newHTML(p.Title, p.Report, period)
+	out := newHTML(p.Title, report, period)
 	out.Unit = p.Unit
 	for _, s := range p.Stacks {
 		out.Stacks = append(out.Stacks, out.stack(s.Frames, s.Count, s.Labels))

@@ -79,7 +79,7 @@ func FuzzReadJSON(f *testing.F) {
 			return
 		}
 		for _, format := range Formats {
-			if err := p.Write(&bytes.Buffer{}, format); err != nil {
+			if err := p.Write(&bytes.Buffer{}, format, ""); err != nil {
 				t.Fatalf("%s: %v", format, err)
 			}
 		}

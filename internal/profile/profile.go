@@ -83,8 +83,6 @@ type Profile struct {
 	Head     `json:"head"`
 	Stacks   []Stack      `json:"stacks"` // each different stack once, the most frequent first
 	Evidence evidence.Set `json:"evidence,omitempty"`
-
-	Report string `json:"-"` // in words, which a page shows beside the graph
 }
 
 // A Head is what a profile is of, and how it came about.

@@ -182,7 +182,7 @@ func TestAnyNames(t *testing.T) {
 			t.Fatalf("%d samples became %d, and %d in the tree", len(stacks), p.Total(), p.Tree().Count)
 		}
 		var svg, page, folded, packed bytes.Buffer
-		if err := errors.Join(p.WriteSVG(&svg), p.WriteHTML(&page), p.WriteFolded(&folded), p.WritePprof(&packed)); err != nil {
+		if err := errors.Join(p.WriteSVG(&svg), p.WriteHTML(&page, ""), p.WriteFolded(&folded), p.WritePprof(&packed)); err != nil {
 			t.Fatal(err)
 		}
 		for d := xml.NewDecoder(&svg); ; {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,14 +130,7 @@ func column(db queryer, query string, args ...any) (map[string]bool, error) {
 	return values, rows.Err()
 }
 
-func keys(set map[string]bool) []string {
-	var list []string
-	for k := range set {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
-}
+func keys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // An entry is what the index says of a record.
 type entry struct {

@@ -184,7 +184,7 @@ func TestHostileJSON(t *testing.T) {
 	p, snapshot, results := spoilt[profile.Profile](), spoilt[heap.Snapshot](), spoilt[record.Results]()
 	for name, write := range map[string]func(io.Writer) error{
 		"profile":    p.WriteJSON,
-		"speedscope": func(w io.Writer) error { return p.Write(w, "speedscope") },
+		"speedscope": func(w io.Writer) error { return p.Write(w, "speedscope", "") },
 		"folded":     p.WriteFolded,
 		"heap":       snapshot.Write,
 		"results":    func(w io.Writer) error { return record.WriteJSON(w, &results) },

@@ -90,8 +90,7 @@ func (c *Capture) Write(in string) (err error) {
 		{graphFile, func(b *bytes.Buffer) error {
 			var beside strings.Builder
 			err := c.Summary(&beside, ui.Options{Width: ui.MinWidth})
-			p.Report = beside.String()
-			return errors.Join(err, p.WriteHTML(b))
+			return errors.Join(err, p.WriteHTML(b, beside.String()))
 		}},
 		{profileFile, func(b *bytes.Buffer) error { return p.WriteDocument(b, "capture") }},
 	} {
