@@ -316,20 +316,12 @@ func (m measuring) run(ctx context.Context, sys Sys) error {
 		return err
 	}
 	found := judged(rec)
-	past.compare(found.results)
-	if m.out != "-" {
-		if reportErr := found.write(sys, m.format); reportErr != nil {
-			return errors.Join(err, reportErr)
+	return past.finish(ctx, found.results, func() error {
+		if m.out == "-" {
+			return nil
 		}
-	}
-	if err != nil {
-		return err
-	}
-	failed := gated(m.judging, found.results.Comparisons)
-	if err := past.keep(ctx, found.results, failed); err != nil || failed != nil {
-		return errors.Join(failed, err)
-	}
-	return found.outcome
+		return found.write(sys, m.format)
+	}, func() error { return gated(m.judging, found.results.Comparisons) }, found.outcome, err)
 }
 
 // runMeasured runs a measurement beside the best that this machine is known for, shows what it is at, and keeps the best that it saw.

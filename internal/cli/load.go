@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -248,28 +247,20 @@ func runLoad(ctx context.Context, sys Sys, o loadOptions) error {
 // finish reports what there is, whatever ended the run.
 func (o loadOptions) finish(ctx context.Context, sys Sys, past *past, rec *record.Record, err error) error {
 	res := load.Summarize(rec)
-	past.compare(res.Results)
-	for i, c := range res.Comparisons {
-		if c.Metric == "" { // the baseline's
-			res.Comparisons[i].Metric = sequential.MetricMean
+	report := func() error {
+		for i, c := range res.Comparisons {
+			if c.Metric == "" { // the baseline's
+				res.Comparisons[i].Metric = sequential.MetricMean
+			}
 		}
-	}
-	if o.out != "-" {
-		if reportErr := writeLoadReport(sys, res, o.format, o.latency); reportErr != nil {
-			return errors.Join(err, reportErr)
+		if o.out != "-" {
+			if err := writeLoadReport(sys, res, o.format, o.latency); err != nil {
+				return err
+			}
 		}
+		return o.writePages(sys, res, rec.Run)
 	}
-	if pageErr := o.writePages(sys, res, rec.Run); pageErr != nil {
-		return errors.Join(err, pageErr)
-	}
-	if err != nil {
-		return err
-	}
-	failed := gatedLoad(o.gates, res)
-	if err := past.keep(ctx, res.Results, failed); err != nil || failed != nil {
-		return errors.Join(failed, err)
-	}
-	return loadOutcome(res)
+	return past.finish(ctx, res.Results, report, func() error { return gatedLoad(o.gates, res) }, loadOutcome(res), err)
 }
 
 // pastName is what the history goes by.

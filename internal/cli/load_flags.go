@@ -169,12 +169,10 @@ func (o *loadOptions) completeLimits() error {
 
 // completeRule says how sides are compared.
 func (o *loadOptions) completeRule(compared, chosen bool) error {
+	rule := sequential.DefaultComparing()
+	o.rule = &rule
 	if !compared {
-		rule := sequential.DefaultComparing()
-		o.rule, o.metrics = &rule, []string{sequential.MetricMean} // with a baseline the mean latency is compared
-		err := o.completeGates()
-		o.metrics = nil
-		return err
+		return o.completeGates([]string{sequential.MetricMean}) // with a baseline the mean latency is compared
 	}
 	if !chosen {
 		o.metrics = []string{sequential.MetricRate, sequential.MetricCPU, "p50", "p99"}
@@ -187,14 +185,12 @@ func (o *loadOptions) completeRule(compared, chosen bool) error {
 			return usageErrorf("--metrics %s: there are rate, cpu, mean and quantiles such as p99 or p99.9", m)
 		}
 	}
-	rule := sequential.DefaultComparing()
 	rule.MinEffect = float64(o.minEffect)
-	o.rule = &rule
-	return o.completeGates()
+	return o.completeGates(o.metrics)
 }
 
-// completeGates reads --fail-if-slower.
-func (o *loadOptions) completeGates() error {
+// completeGates reads --fail-if-slower, of these metrics.
+func (o *loadOptions) completeGates(metrics []string) error {
 	o.gates = map[string]float64{}
 	for _, text := range o.slower {
 		metric, value, one := strings.Cut(text, "=")
@@ -206,12 +202,12 @@ func (o *loadOptions) completeGates() error {
 			return usageErrorf("--fail-if-slower %s: %w", text, err)
 		}
 		switch {
-		case metric != "" && !slices.Contains(o.metrics, metric):
+		case metric != "" && !slices.Contains(metrics, metric):
 			return usageErrorf("--fail-if-slower %s: the sides are not compared by %s; see --metrics", text, metric)
 		case metric != "":
 			o.gates[metric] = float64(share)
 		default:
-			for _, m := range o.metrics {
+			for _, m := range metrics {
 				o.gates[m] = float64(share)
 			}
 		}

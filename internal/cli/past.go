@@ -258,5 +258,19 @@ func (p *past) keep(ctx context.Context, results *record.Results, failed error) 
 	return nil
 }
 
+// finish is what becomes of a run that has results: they are compared with the baseline, reported, judged by a gate, and kept in
+// the history. err is why the run ended early, if it did; outcome is the exit code that the results deserve.
+func (p *past) finish(ctx context.Context, results *record.Results, report, gate func() error, outcome, err error) error {
+	p.compare(results)
+	if reportErr := report(); reportErr != nil || err != nil {
+		return errors.Join(err, reportErr)
+	}
+	failed := gate()
+	if err := p.keep(ctx, results, failed); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	return outcome
+}
+
 // refused reports whether a run ended because its baseline does not fit.
 func refused(err error) bool { return errors.As(err, new(refusal)) }
