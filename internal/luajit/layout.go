@@ -79,6 +79,7 @@ const (
 	traceSnapshots    = 0x0a // nsnap
 	traceInstructions = 0x0c // nins: one past the last
 	traceIR           = 0x20
+	traceConstants    = 0x28 // nk: the lowest
 	traceSnapMapSize  = 0x2c // nsnapmap
 	traceSnaps        = 0x30
 	traceSnapMap      = 0x38
@@ -87,12 +88,14 @@ const (
 	traceStartIns     = 0x50 // startins: what that was before it led to the trace
 	traceCodeSize     = 0x54
 	traceCode         = 0x58
+	traceLoop         = 0x60 // mcloop: offset of the loop in the code; 0: none
 	traceChildren     = 0x64 // nchild: side traces of a root trace
 	traceStackAdj     = 0x66 // spadjust
 	traceNumber       = 0x68
 	traceRoot         = 0x6c // 0: it is one
 	traceLinkType     = 0x74
 	snapshotSize      = 12
+	snapshotRef       = 4  // first instruction behind it
 	snapshotOffset    = 6  // mcofs
 	snapshotEntries   = 10 // nent
 

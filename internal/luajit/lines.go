@@ -3,6 +3,7 @@ package luajit
 import (
 	"debug/elf"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/moonlap/moonlap/internal/luajit/jit"
@@ -30,13 +31,47 @@ const maxMaps = 4096
 // traceMaps keeps what was found out of traces, for a VM and its copies.
 type traceMaps struct {
 	lock   sync.Mutex
-	traces map[uint64]traceMap // by address
+	traces map[uint64]*traceMap // by address
 }
 
 // A traceMap is of the trace that had this head; its map is nil where it could not be made.
 type traceMap struct {
-	head jit.Head
-	code *jit.Map
+	head   jit.Head
+	code   *jit.Map
+	frames map[spot][]Frame // that were found there
+	parts  *windows         // what was read for its windows, in a build whose operations are not known; nil: nothing yet
+}
+
+// A spot is one in the machine code of a trace that was entered from a function, or behind a call of C.
+type spot struct {
+	machine, function uint64
+	returns           bool
+}
+
+// mostSpots bounds what is kept of one trace.
+const mostSpots = 256
+
+// seen are the frames that were found at a spot; nil: there are none yet.
+func (vm *VM) seen(t *traceMap, at spot) []Frame {
+	if t == nil {
+		return nil
+	}
+	vm.maps.lock.Lock()
+	defer vm.maps.lock.Unlock()
+	return slices.Clone(t.frames[at])
+}
+
+// keep notes the frames at a spot. What snapshots tell is read from the process, which may end.
+func (vm *VM) keep(t *traceMap, at spot, frames []Frame) {
+	if t == nil {
+		return
+	}
+	vm.maps.lock.Lock()
+	defer vm.maps.lock.Unlock()
+	if t.frames == nil || len(t.frames) >= mostSpots {
+		t.frames = map[spot][]Frame{}
+	}
+	t.frames[at] = slices.Clone(frames)
 }
 
 // lasts reports whether the trace that ran at the moment of vm's memory is there still, so that what was read of it since is its own.
@@ -73,9 +108,17 @@ func (vm *VM) knows(t *trace, head jit.Head) bool {
 	return ok && known.head == head
 }
 
-// mapOf is what is known of a trace's lines. A trace that has taken another's place has another head.
-func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
-	if !vm.Layout.SnapshotPC || !vm.Layout.KnownIR || vm.maps == nil {
+// lines is the map of a trace's lines; nil: there is none.
+func (t *traceMap) lines() *jit.Map {
+	if t == nil {
+		return nil
+	}
+	return t.code
+}
+
+// mapOf is what is known of a trace's lines; nil: nothing can be. A trace that has taken another's place has another head.
+func (vm *VM) mapOf(t *trace, function uint64) *traceMap {
+	if !vm.Layout.SnapshotPC || vm.maps == nil {
 		return nil
 	}
 	vm.maps.lock.Lock()
@@ -86,16 +129,20 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 		return nil
 	}
 	if known, ok := vm.maps.traces[t.address]; ok && known.head == head {
-		return known.code
+		return known
 	}
 	if len(vm.maps.traces) >= maxMaps {
 		clear(vm.maps.traces)
 	}
-	one := traceMap{head: head}
+	one := &traceMap{head: head}
+	if !vm.Layout.KnownIR {
+		vm.maps.traces[t.address] = one
+		return one
+	}
 	now := vm.At(vm.now())
 	read, err := jit.Read(now.Memory, t.address)
 	if jit.ReadHead(now.reader(), t.address) != head {
-		return &jit.Map{Unfit: true} // another one has taken its place
+		return &traceMap{code: &jit.Map{Unfit: true}} // another one has taken its place
 	}
 	switch {
 	case err == nil:
@@ -105,7 +152,7 @@ func (vm *VM) mapOf(t *trace, function uint64) *jit.Map {
 		one.code = &jit.Map{Unfit: true}
 	}
 	vm.maps.traces[t.address] = one
-	return one.code
+	return one
 }
 
 // mostParents bounds how many side traces that go on from each other are read.
@@ -243,15 +290,10 @@ func (s *bytecodeSource) TypeName(function uint64, kind int) uint64 {
 }
 
 // placeFrames describes the functions of a place in a trace, innermost first.
-func (vm *VM) placeFrames(r *process.Reader, t *trace, machine uint64, place jit.Place) []Frame {
+func (vm *VM) placeFrames(r *process.Reader, place jit.Place) []Frame {
 	var frames []Frame
 	for i := len(place) - 1; i >= 0; i-- {
 		c := place[i]
-		if c.Whole {
-			if from, to, ok := vm.between(t, machine, i, c.Proto); ok {
-				c.From, c.To, c.Whole = from, to, false
-			}
-		}
 		f := vm.protoFrame(r, c.Proto, c.To+4)
 		if c.Whole {
 			f.Line, f.LastLine = f.FirstLn, f.FirstLn+int(r.U32(c.Proto+protoLines))
@@ -261,37 +303,6 @@ func (vm *VM) placeFrames(r *process.Reader, t *trace, machine uint64, place jit
 		frames = append(frames, f)
 	}
 	return frames
-}
-
-// between bounds what runs at an address of a trace by the snapshots before and behind it: they know where the function that is so
-// many calls deep in the trace was, or which of its calls had not returned. A way between two snapshots only goes forward, as each
-// jump that depends on anything has a guard, and so a snapshot.
-func (vm *VM) between(t *trace, machine uint64, depth int, proto uint64) (from, to uint64, ok bool) {
-	r := vm.traceReader()
-	n, ok := vm.snapshotIndex(r, t, machine)
-	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
-		return 0, 0, false
-	}
-	var at [2]uint64
-	for i := range at {
-		s, ok := vm.readSnapshot(r, t, n+i)
-		switch {
-		case !ok || len(s.frames) < depth:
-			return 0, 0, false
-		case len(s.frames) > depth && s.frames[depth].link&frameTypes == frameCont:
-			at[i] = s.frames[depth].after - 4
-		case len(s.frames) > depth:
-			at[i] = s.frames[depth].link - 4
-		case i == 1 && s.pc > at[0]: // it is the next instruction
-			at[i] = s.pc - 4
-		default:
-			at[i] = s.pc
-		}
-		if !vm.within(r, proto, at[i]) {
-			return 0, 0, false
-		}
-	}
-	return at[0], at[1], at[0] <= at[1] && r.Err == nil
 }
 
 // lineRange is the first and the last line of the instructions between two, both included; last is 0 where it is one line.
@@ -326,12 +337,27 @@ func (vm *VM) Lines(proto uint64) (all []int) {
 	return all
 }
 
-// Compiled describes the functions in which a clock's interrupt has found the trace that lies at an address: see compiledFrames.
+// Compiled describes the functions in which a clock's interrupt has found the trace that lies at an address: see compiledFrames. It is nil
+// where the function is not known that the trace is in without any call: a stack would tell.
 func (vm *VM) Compiled(address, machine uint64) []Frame {
 	r := vm.reader()
 	t := vm.readTrace(r, address)
 	if t == nil {
 		return nil
 	}
-	return vm.compiledFrames(r, t, machine, 0, false)
+	known := vm.mapOf(t, 0)
+	code := known.lines()
+	first, ok := vm.readSnapshot(r, t, 0)
+	if !ok || code != nil && code.Unfit {
+		return nil
+	}
+	var root inlined
+	one, ok := vm.windowsOf(t, nil).at(max(machine, t.code.From+1)-1, false)
+	if ok && len(first.frames) == 0 && !returnsBetween(r, t, irBias, one.before.ref) {
+		root.proto = r.U64(t.address+traceStart) & pointerMask
+	}
+	if root.proto == 0 && code == nil {
+		return nil
+	}
+	return vm.framesAt(r, t, known, machine, root, false)
 }

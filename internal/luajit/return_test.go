@@ -129,7 +129,7 @@ func (p *past) Now() process.Memory { return p.now }
 // TestReplaced: the lines of a trace are read later than its stack was copied. Where another trace is at its place by then, or nothing,
 // they are not taken for those of the one that ran.
 func TestReplaced(t *testing.T) {
-	for _, file := range []string{"testdata/compiled.image", "testdata/inlined.image", "testdata/called.image"} {
+	for _, file := range []string{"testdata/compiled.image", "testdata/helper.image", "testdata/called.image"} {
 		vm, image := load(t, file)
 		want, err := vm.Stack(image.Registers)
 		if err != nil || !want.Frames[0].Compiled || want.Frames[0].Line == 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/moonlap/moonlap/internal/luajit/jit"
 	"github.com/moonlap/moonlap/internal/process"
 )
 
@@ -71,16 +70,21 @@ func (vm *VM) traces(r *process.Reader) []trace {
 // the machine code's address. Of a C function that the trace has called, returns reports that machine is right before the address that
 // it returns to. Where the trace's own instructions do not tell the line, its snapshots tell between which lines it is.
 func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
-	code := vm.mapOf(t, function)
-	var frames []Frame
-	trial := vm.reader()            // another trace's would have to make no sense
-	if code == nil || !code.Unfit { // else its snapshots may be as wrong
-		frames = vm.framesAt(trial, t, code, machine, function, returns)
+	known, at := vm.mapOf(t, function), spot{machine, function, returns}
+	code := known.lines()
+	frames := vm.seen(known, at)
+	fresh := frames == nil
+	trial := vm.reader()                       // another trace's would have to make no sense
+	if fresh && (code == nil || !code.Unfit) { // else its snapshots may be as wrong
+		frames = vm.framesAt(trial, t, known, machine, inlined{function: function}, returns)
 	}
-	if len(frames) == 0 || !vm.lasts(t, function) {
+	switch {
+	case len(frames) == 0 || !vm.lasts(t, function):
 		frames = []Frame{vm.frame(r, function, 0)}
-	} else {
+	case trial.Err != nil:
 		r.Err = cmp.Or(r.Err, trial.Err)
+	case fresh && frames[0].Line != 0:
+		vm.keep(known, at, frames)
 	}
 	for i := range frames {
 		frames[i].Compiled = true
@@ -88,78 +92,45 @@ func (vm *VM) compiledFrames(r *process.Reader, t *trace, machine, function uint
 	return frames
 }
 
-// framesAt describes them by what is known of the trace's code, and by its snapshots.
-func (vm *VM) framesAt(r *process.Reader, t *trace, code *jit.Map, machine, function uint64, returns bool) []Frame {
+// framesAt describes them by what is known of the trace's code, and by its snapshots. root is the function that it is in without any call.
+func (vm *VM) framesAt(r *process.Reader, t *trace, known *traceMap, machine uint64, root inlined, returns bool) []Frame {
 	var frames []Frame
-	if code != nil {
+	if code := known.lines(); code != nil {
 		at := code.Sampled
 		if returns {
 			at = code.At
 		}
 		if place, ok := at(int(machine - t.code.From)); ok {
 			guess := vm.reader() // what was read of the trace may be older than what it refers to
-			if frames = vm.placeFrames(guess, t, machine, place); guess.Err != nil {
+			if frames = vm.placeFrames(guess, place); guess.Err != nil {
 				frames = nil
 			}
 		}
 	}
-	if len(frames) == 0 || frames[0].LastLine != 0 {
-		// The snapshots around may know more where the walk through the bytecode has lost its way.
-		exact := false
-		if returns {
-			_, exact = vm.snapshotReturned(t, machine+1, function)
-		}
-		if around := vm.bracketed(t, machine, function, returns); exact {
-			frames = nil
-		} else if closer(around, frames) {
-			frames = around
-		}
+	if len(frames) > 0 && frames[0].LastLine == 0 {
+		return frames
 	}
-	if frames == nil {
-		frames = vm.snapshotFrames(r, t, machine, function, returns)
-	}
-	return frames
-}
-
-// snapshotFrames describes the same as of the last snapshot before the address, and the one behind it. There is a snapshot wherever a
-// guard would have to leave the trace in another state than the guard before it: after each branch, call and store. The line is one
-// of those between the two.
-func (vm *VM) snapshotFrames(r *process.Reader, t *trace, machine, function uint64, returns bool) []Frame {
-	var snap snapshot
-	ok := false
-	pc, exact := uint64(0), false
+	// The snapshots around may know more where the walk through the bytecode has lost its way.
 	if returns {
-		snap, exact = vm.snapshotReturned(t, machine+1, function)
-		pc, ok = snap.pc, exact
-	}
-	if !ok {
-		if snap, ok = vm.snapshotAt(vm.traceReader(), t, machine); ok {
-			pc = snap.pc + 4 // frames name the instruction after
+		if snap, exact := vm.snapshotReturned(t, machine+1, root.function); exact {
+			return vm.entered(r, snap.frames, snap.pc, snap.root(root))
 		}
 	}
-	frames := vm.entered(r, snap.frames, pc, cmp.Or(snap.function, function))
-	if !exact && ok {
-		vm.widen(&frames[0], t, machine)
+	if around := vm.bracketed(t, known, machine, root, returns); closer(around, frames) {
+		return around
 	}
-	return frames
+	if len(frames) > 0 {
+		return frames
+	}
+	return []Frame{vm.inlinedFrame(r, root, 0)}
 }
 
 // entered describes the functions that a trace has entered, innermost first, and the one that it began in; pc is behind the
 // instruction that the innermost is at.
-func (vm *VM) entered(r *process.Reader, all []inlined, pc, function uint64) []Frame {
+func (vm *VM) entered(r *process.Reader, all []inlined, pc uint64, root inlined) []Frame {
 	var frames []Frame
 	for _, f := range slices.Backward(all) {
-		if f.link&frameTypes == frameVararg {
-			continue // a second frame of the same function
-		}
-		switch {
-		case f.function != 0:
-			frames = append(frames, vm.frame(r, f.function, pc))
-		case f.proto != 0:
-			frames = append(frames, vm.protoFrame(r, f.proto, pc))
-		default:
-			frames = append(frames, Frame{Kind: Builtin, Function: "(unknown function)"})
-		}
+		frames = append(frames, vm.inlinedFrame(r, f, pc))
 		switch {
 		case f.link&frameLuaBits == frameLua:
 			pc = f.link
@@ -169,52 +140,53 @@ func (vm *VM) entered(r *process.Reader, all []inlined, pc, function uint64) []F
 			pc = 0
 		}
 	}
-	return append(frames, vm.frame(r, function, pc))
+	return append(frames, vm.inlinedFrame(r, root, pc))
+}
+
+// inlinedFrame describes a function that a trace has entered.
+func (vm *VM) inlinedFrame(r *process.Reader, f inlined, pc uint64) Frame {
+	switch {
+	case f.function != 0:
+		return vm.frame(r, f.function, pc)
+	case f.proto != 0:
+		return vm.protoFrame(r, f.proto, pc)
+	}
+	return Frame{Kind: Builtin, Function: "(unknown function)"}
 }
 
 // bracketed describes the functions that a trace is surely in at an address: those that the snapshots before and behind it have in
 // common, the innermost with the lines between the two. It is nil where they do not tell. Time that a clock's interrupt finds is that
 // of the instruction before.
-func (vm *VM) bracketed(t *trace, machine, function uint64, returns bool) []Frame {
+func (vm *VM) bracketed(t *trace, known *traceMap, machine uint64, root inlined, returns bool) []Frame {
 	if !returns && machine > t.code.From {
 		machine--
 	}
-	r := vm.traceReader()
-	n, ok := vm.snapshotIndex(r, t, machine)
-	if !ok || n+1 >= int(r.U16(t.address+traceSnapshots)) {
-		return nil
+	r := vm.reader() // what was read of the trace may be older than what it refers to
+	root.proto = vm.protoOfFrame(r, root)
+	w := vm.windowsOf(t, known)
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	one, ok := w.at(machine, returns)
+	if one.before.pc == 0 || !w.sameRoot(one, root) {
+		return nil // a tail call may have put another function in its place
 	}
-	before, known := vm.readSnapshot(r, t, n)
-	after, ok := vm.readSnapshot(r, t, n+1)
-	if !known || !ok {
-		return nil
+	if !ok { // somewhere in it
+		f := vm.inlinedFrame(r, root, 0)
+		f.Line, f.LastLine = f.FirstLn, f.FirstLn+int(r.U32(f.proto+protoLines))
+		if r.Err != nil {
+			return nil
+		}
+		return []Frame{f}
 	}
-	common := 0
-	for common < min(len(before.frames), len(after.frames)) && before.frames[common] == after.frames[common] {
-		common++
+	if f := one.before.function; f != 0 && f != root.function { // a tail call has put it there
+		root = inlined{function: f}
+		root.proto = vm.protoOfFrame(r, root)
 	}
-	if before.function != after.function {
-		return nil
-	}
-	function = cmp.Or(before.function, function)
-	inner := inlined{function: function}
-	if common > 0 {
-		inner = before.frames[common-1]
-	}
-	proto := inner.proto
-	if inner.function != 0 {
-		proto = r.U64(inner.function+functionPC) - protoSize
-	}
-	from, to, ok := vm.between(t, machine, common, proto)
-	if !ok && common == len(before.frames) && common == len(after.frames) || inner.link&frameTypes == frameVararg {
-		return nil
-	}
-	frames := vm.entered(r, before.frames[:common], to+4, function)
-	frames[0].Line, frames[0].LastLine = frames[0].FirstLn, frames[0].FirstLn+int(r.U32(proto+protoLines)) // somewhere in it
-	if ok {
-		frames[0].Line, frames[0].LastLine = vm.lineRange(r, proto, from, to)
-	}
-	if r.Err != nil || frames[0].Line == 0 {
+	folds := w.folds(root)
+	calls, proto := w.common(one, root, folds)
+	frames := vm.entered(r, one.before.frames[:calls], 0, root)
+	frames[0].Line, frames[0].LastLine = w.lines(one, calls, proto, folds)
+	if r.Err != nil || w.memory.failed || frames[0].Line == 0 || frames[0].Kind != Lua {
 		return nil
 	}
 	return frames
@@ -226,39 +198,29 @@ func closer(a, b []Frame) bool {
 	return len(a) > len(b) || len(a) > 0 && len(a) == len(b) && span(a[0]) < span(b[0])
 }
 
-// widen makes a range of a frame's line: from the snapshots around the address to those around them, whose bytecode may be on the way
-// that was not taken. Where the next one is in another function, it is all of the function.
-func (vm *VM) widen(f *Frame, t *trace, machine uint64) {
-	r := vm.traceReader()
-	n, ok := vm.snapshotIndex(r, t, machine)
-	if f.Kind != Lua || f.Line == 0 || !ok {
-		return
-	}
-	first, last := f.Line, f.Line
-	count := int(r.U16(t.address + traceSnapshots))
-	for i := max(0, n-1); i <= min(n+1, count-1); i++ {
-		s, ok := vm.readSnapshot(r, t, i)
-		if !ok {
-			return
-		}
-		if line := vm.line(r, f.proto, s.pc+4); vm.within(r, f.proto, s.pc) && line > 0 {
-			first, last = min(first, line), max(last, line)
-			continue
-		}
-		first, last = f.FirstLn, f.FirstLn+int(r.U32(f.proto+protoLines))
-		break
-	}
-	if r.Err == nil && last > first {
-		f.Line, f.LastLine = first, last
-	}
-}
-
 // A snapshot is the state of the Lua stack at a point of a trace, as far as it is needed here.
 type snapshot struct {
 	offset   uint64    // of the machine code that it belongs to
+	ref      uint64    // of the trace's instructions, the first one behind it
 	pc       uint64    // bytecode that runs next
 	function uint64    // that a tail call has put in the place of the one in which the trace began; 0: none
 	frames   []inlined // that the trace has entered since it began, outermost first
+}
+
+// root is the function that is the outermost one there: a tail call may have put it in the place of another.
+func (s snapshot) root(other inlined) inlined {
+	if s.function != 0 {
+		return inlined{function: s.function}
+	}
+	return other
+}
+
+// call is the instruction that has called the function, or its metamethod.
+func (f inlined) call() uint64 {
+	if f.link&frameTypes == frameCont {
+		return f.after - 4
+	}
+	return f.link - 4
 }
 
 // An inlined function's frame has a slot for the function and one for the link to the frame before.
@@ -272,20 +234,6 @@ const (
 	irBias    = 0x8000   // REF_BIAS: constants lie below
 	irSize    = 8
 )
-
-// snapshotAt returns the last snapshot at or before the machine code's address.
-func (vm *VM) snapshotAt(r *process.Reader, t *trace, machine uint64) (snapshot, bool) {
-	n, ok := vm.snapshotIndex(r, t, machine)
-	if !ok {
-		return snapshot{}, false
-	}
-	s, ok := vm.readSnapshot(r, t, n)
-	// The guard at a loop's end leaves to the instruction after the loop, but is a part of the loop.
-	if loop := r.U64(t.address + traceStartPC); s.pc == loop+4 {
-		s.pc = loop
-	}
-	return s, ok
-}
 
 // snapshotIndex is the number of that snapshot.
 func (vm *VM) snapshotIndex(r *process.Reader, t *trace, machine uint64) (n int, ok bool) {
@@ -311,7 +259,7 @@ func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, b
 		return snapshot{}, false
 	}
 	// Behind the entries stand the bytecode address and, in its lowest byte, the base slot.
-	s := snapshot{offset: uint64(r.U16(at + snapshotOffset)), pc: r.U64(entries+4*n) >> 8}
+	s := snapshot{offset: uint64(r.U16(at + snapshotOffset)), ref: uint64(r.U16(at + snapshotRef)), pc: r.U64(entries+4*n) >> 8}
 	var constants, computed [256]uint64 // by slot: a value, or else a reference to what computes it
 	for i := range n {
 		entry := r.U32(entries + 4*i)
@@ -326,7 +274,9 @@ func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, b
 			if f.function == 0 {
 				f.proto = vm.guardedProto(t, ir, computed[slot-1])
 			}
-			s.frames = append(s.frames, f)
+			if f.link&frameTypes != frameVararg { // that is a second frame of the same function
+				s.frames = append(s.frames, f)
+			}
 		}
 	}
 	if f := constants[0] & pointerMask; f != 0 {

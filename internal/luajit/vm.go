@@ -27,7 +27,7 @@ func Attach(memory process.Memory, library *process.Object, layout Layout, mainT
 		return nil, err
 	}
 	vm := &VM{Layout: layout, Memory: memory, Library: library.Path, Asm: asm}
-	vm.maps = &traceMaps{traces: map[uint64]traceMap{}}
+	vm.maps = &traceMaps{traces: map[uint64]*traceMap{}}
 	r := vm.reader()
 	vm.Global = r.U64(mainThread + layout.GlobalState)
 	vm.Layout.Total = layout.totalBehind(vm.Global - mainThread)

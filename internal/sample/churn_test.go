@@ -156,6 +156,12 @@ func TestFlushed(t *testing.T) {
 
 // TestEnded: what the kernel has copied of a command that has ended meanwhile has its lines, from what was read of its traces before.
 func TestEnded(t *testing.T) {
+	for name, known := range map[string]bool{"known operations": true, "others": false} {
+		t.Run(name, func(t *testing.T) { ended(t, known) })
+	}
+}
+
+func ended(t *testing.T, known bool) {
 	cmd := luajittest.Script(t, `
 local function work(x)
     for i = 1, 1e7 do
@@ -169,6 +175,7 @@ local x = 1
 while true do x = work(x) end
 `)
 	w := awaitMachine(t, cmd.Process.Pid)
+	w.VM.Layout.KnownIR = known
 	sampling, err := w.Sampling(sampler(t), Wants{Hz: 997})
 	if err != nil {
 		t.Fatal(err)

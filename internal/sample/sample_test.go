@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +46,6 @@ var scenes = []struct {
 	frames     []string
 }{
 	{"compiled", "/compiled", luajit.Compiled, []string{"sum:13 j", "main chunk:53", "ngx_http_lua_run_thread", "main"}},
-	{"inlined", "/compiled", luajit.Compiled, []string{"mix:5 j", "sum:13 j", "main chunk:53", "ngx_http_lua_run_thread", "main"}},
 	{"interpreted", "/interpreted", luajit.Interpreted, []string{"slow:22", "main chunk:54", "ngx_http_lua_run_thread", "main"}},
 	{"builtin", "/interpreted", luajit.InC, []string{"string.format", "slow:22", "main chunk:54", "main"}},
 	{"collect", "/garbage", luajit.Collect, []string{"garbage:31", "main chunk:55", "main"}},
@@ -64,6 +64,10 @@ func TestScenes(t *testing.T) {
 			defer nginxtest.Request(t, client, scene.path)()
 			var last string
 			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+				if *save != "" { // what snapshots say, of traces that nothing is known of yet
+					w = open(t, pid)
+					w.VM.Layout.KnownIR = false
+				}
 				recorder := &processtest.Recorder{Memory: w.Process}
 				w.VM.Memory = recorder
 				s, err := w.Sample()
@@ -176,11 +180,20 @@ func TestTurn(t *testing.T) {
 // has reports whether the stack has the frames in this order.
 func has(stack []profile.Frame, frames []string) bool {
 	for _, f := range describe(stack) {
-		if len(frames) > 0 && f == frames[0] {
+		if len(frames) > 0 && like(f, frames[0]) {
 			frames = frames[1:]
 		}
 	}
 	return len(frames) == 0
+}
+
+// like reports that a frame is the wanted one: a compiled one's line counts where images are not saved, as these have ranges.
+func like(frame, wanted string) bool {
+	one, line, compiled := strings.Cut(wanted, ":")
+	if *save == "" || !compiled || !strings.HasSuffix(line, " j") {
+		return frame == wanted
+	}
+	return strings.HasPrefix(frame, one+":") && strings.HasSuffix(frame, " j")
 }
 
 // describe writes each frame as function:line, with a j behind it where it is compiled.

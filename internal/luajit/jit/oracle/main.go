@@ -4,6 +4,7 @@
 //	build SOURCES TO                             makes the luajit; SOURCES is a folder with those of LuaJIT
 //	oracle -luajit PATH vectors DIR PROGRAM…     writes each program's traces as DIR/NAME.json.gz, for the tests of package jit
 //	oracle -luajit PATH samples PROGRAM…         samples the programs and compares each sample's line with the true one
+//	oracle -luajit PATH instructions PROGRAM…    compares what a sample at each instruction of all traces would show
 //
 // A program is a file of Lua that returns a function of a number of rounds.
 package main
@@ -23,6 +24,9 @@ import (
 	"github.com/moonlap/moonlap/internal/worker"
 )
 
+// fromSnapshots reports that only snapshots are to tell lines.
+var fromSnapshots bool
+
 //go:embed wait.lua
 var wait string
 
@@ -30,9 +34,10 @@ func main() {
 	log.SetFlags(0)
 	luajit := flag.String("luajit", "", "the patched `program` that build makes")
 	seconds := flag.Float64("seconds", 2, "of CPU time that each program runs for samples")
-	verbose := flag.Bool("v", false, "print what samples had another line than the true one")
+	flag.BoolVar(&fromSnapshots, "snapshots", false, "show lines as of a build whose operations are not known")
+	verbose := flag.Bool("v", false, "print what did not hold the true line")
 	flag.Usage = func() {
-		log.Println("usage: oracle -luajit PATH vectors DIR PROGRAM… | samples PROGRAM…")
+		log.Println("usage: oracle -luajit PATH vectors DIR PROGRAM… | samples PROGRAM… | instructions PROGRAM…")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -50,8 +55,10 @@ func main() {
 		}
 	case args[0] == "samples":
 		err = samples(*luajit, args[1:], *seconds, *verbose)
+	case args[0] == "instructions":
+		err = instructions(*luajit, args[1:], *seconds, *verbose)
 	default:
-		err = fmt.Errorf("%s: vectors or samples?", args[0])
+		err = fmt.Errorf("%s: vectors, samples or instructions?", args[0])
 	}
 	if err != nil {
 		log.Fatal("oracle: ", err)
@@ -101,6 +108,9 @@ func run(luajit, program string, seconds float64, during func(pid int, folder st
 	} else if err = after(); err == nil {
 		if s.traces, err = readTold(told); err == nil {
 			s.Worker, err = worker.OpenProgram(s.cmd.Process.Pid)
+		}
+		if err == nil && fromSnapshots {
+			s.VM.Layout.KnownIR = false
 		}
 	}
 	if err != nil {

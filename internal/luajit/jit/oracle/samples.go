@@ -74,11 +74,11 @@ func samples(luajit string, programs []string, seconds float64, verbose bool) er
 	return nil
 }
 
-// misses counts what was shown that is not the true line alone, where that is wanted.
+// misses counts what was shown that does not hold the true line, where that is wanted.
 type misses map[string]int
 
 func (m misses) add(t *trace, machine uint64, first, last, truth int) {
-	if m == nil || first == truth && last <= first {
+	if m == nil || truth >= first && truth <= max(first, last) {
 		return
 	}
 	ref := -1
