@@ -40,6 +40,8 @@ type Layout struct {
 	// SnapshotPC reports that snapshots know the machine code they belong to (mcofs, since 2021-12),
 	// from which lines inside a trace follow, or ranges of them.
 	SnapshotPC bool
+	// CodeWord is how many bytes of machine code snapshots count as one: 0 or 1 on x86-64, 4 on arm64.
+	CodeWord uint64
 	// KnownIR reports that the operations of traces are those that are known, from which lines between snapshots follow.
 	KnownIR bool
 	// OldStrings reports that strings have no number of their own yet (sid, since 2020-10), so that their

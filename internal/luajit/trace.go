@@ -242,7 +242,7 @@ func (vm *VM) snapshotIndex(r *process.Reader, t *trace, machine uint64) (n int,
 	}
 	count := int(r.U16(t.address + traceSnapshots))
 	snaps := r.U64(t.address + traceSnaps)
-	offset := machine - t.code.From
+	offset := (machine - t.code.From) / max(vm.Layout.CodeWord, 1)
 	n = sort.Search(count, func(i int) bool { // the first one behind the address
 		return uint64(r.U16(snaps+uint64(i)*snapshotSize+snapshotOffset)) > offset
 	})
@@ -259,7 +259,7 @@ func (vm *VM) readSnapshot(r *process.Reader, t *trace, number int) (snapshot, b
 		return snapshot{}, false
 	}
 	// Behind the entries stand the bytecode address and, in its lowest byte, the base slot.
-	s := snapshot{offset: uint64(r.U16(at + snapshotOffset)), ref: uint64(r.U16(at + snapshotRef)), pc: r.U64(entries+4*n) >> 8}
+	s := snapshot{offset: uint64(r.U16(at+snapshotOffset)) * max(vm.Layout.CodeWord, 1), ref: uint64(r.U16(at + snapshotRef)), pc: r.U64(entries+4*n) >> 8}
 	var constants, computed [256]uint64 // by slot: a value, or else a reference to what computes it
 	for i := range n {
 		entry := r.U32(entries + 4*i)
