@@ -166,6 +166,7 @@ func (vm *VM) bracketed(t *trace, known *traceMap, machine uint64, root inlined,
 	w := vm.windowsOf(t, known)
 	w.lock.Lock()
 	defer w.lock.Unlock()
+	w.knowFunction(vm.reader(), root.function)
 	one, ok := w.at(machine, returns)
 	if one.before.pc == 0 || !w.sameRoot(one, root) {
 		return nil // a tail call may have put another function in its place
@@ -186,7 +187,7 @@ func (vm *VM) bracketed(t *trace, known *traceMap, machine uint64, root inlined,
 	calls, proto := w.common(one, root, folds)
 	frames := vm.entered(r, one.before.frames[:calls], 0, root)
 	frames[0].Line, frames[0].LastLine = w.lines(one, calls, proto, folds)
-	if r.Err != nil || w.memory.failed || frames[0].Line == 0 || frames[0].Kind != Lua {
+	if r.Err != nil || w.memory.over(t.address) || frames[0].Line == 0 || frames[0].Kind != Lua {
 		return nil
 	}
 	return frames

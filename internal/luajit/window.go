@@ -1,6 +1,7 @@
 package luajit
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -16,8 +17,12 @@ type window struct {
 // pieces is memory of which parts were read at once: a read of another process takes longer than what is done with it.
 type pieces struct {
 	process.Memory
-	parts  []piece
-	failed bool // something could not be read: the time was over, or the process has ended
+	parts []piece
+}
+
+// over reports that the time is over in which the process may be read, so that something may be missing.
+func (p *pieces) over(at uint64) bool {
+	return errors.Is(p.Memory.ReadAt(make([]byte, 8), at), process.ErrLeftOut)
 }
 
 type piece struct {
@@ -37,6 +42,18 @@ func (p *pieces) add(at uint64, size int) {
 	}
 }
 
+// knowFunction notes a function on the stack by another reader: the kernel has copied it.
+func (w *windows) knowFunction(r *process.Reader, function uint64) {
+	for _, part := range []piece{{function + objectType, make([]byte, 1)}, {function + functionID, make([]byte, 1)}, {function + functionPC, make([]byte, 8)}} {
+		if function == 0 || slices.ContainsFunc(w.memory.parts, func(one piece) bool { return one.at == part.at }) {
+			continue
+		}
+		if b := r.Bytes(part.at, len(part.bytes)); b != nil {
+			w.memory.parts = append(w.memory.parts, piece{part.at, b})
+		}
+	}
+}
+
 // ReadAt implements process.Memory.
 func (p *pieces) ReadAt(b []byte, address uint64) error {
 	for _, one := range p.parts {
@@ -47,7 +64,6 @@ func (p *pieces) ReadAt(b []byte, address uint64) error {
 	}
 	const small, most = 16, 256
 	err := p.Memory.ReadAt(b, address)
-	p.failed = p.failed || err != nil
 	if err == nil && len(b) <= small && len(p.parts) < most {
 		p.parts = append(p.parts, piece{address, slices.Clone(b)})
 	}
@@ -59,6 +75,7 @@ type windows struct {
 	lock   sync.Mutex
 	vm     *VM // in the memory that was read at once
 	memory *pieces
+	then   *process.Reader // of the moment of the sample
 	t      *trace
 	ways   map[uint64]*way // by prototype; nil: it has none that is known
 }
@@ -72,12 +89,16 @@ func (vm *VM) windowsOf(t *trace, known *traceMap) *windows {
 		if w := known.parts; w != nil {
 			w.lock.Lock()
 			defer w.lock.Unlock()
-			w.memory.Memory, w.memory.failed = vm.now(), false
+			w.memory.Memory, w.then = vm.now(), vm.reader()
 			return w
 		}
 	}
 	memory := &pieces{Memory: vm.now()}
-	w := &windows{vm: vm.At(memory), memory: memory, t: t, ways: map[uint64]*way{}}
+	w := &windows{vm: vm.At(memory), memory: memory, then: vm.reader(), t: t, ways: map[uint64]*way{}}
+	table := vm.Global + vm.Layout.Traces
+	if b := w.then.Bytes(table, tracesCount+4); b != nil { // the kernel has copied that
+		memory.parts = append(memory.parts, piece{table, b})
+	}
 	memory.add(t.address, traceLinkType+4)
 	r := w.vm.reader()
 	low, end := uint64(r.U32(t.address+traceConstants)), uint64(r.U32(t.address+traceInstructions))
@@ -100,7 +121,9 @@ func (w *windows) through(proto uint64, folds bool) *way {
 	known, ok := w.ways[proto]
 	if !ok {
 		r := w.vm.reader()
-		w.memory.add(proto, protoSize)
+		if b := w.then.Bytes(proto, protoSize); b != nil { // the kernel may have copied it
+			w.memory.parts = append(w.memory.parts, piece{proto, b})
+		}
 		if count := r.U32(proto + protoSizeBC); count <= most {
 			if c, ok := w.vm.readCode(r, proto); ok {
 				one := newWay(c, w.t.number, int(r.U16(w.t.address+traceRoot)))
