@@ -96,8 +96,12 @@ func (vm *VM) windowsOf(t *trace, known *traceMap) *windows {
 	memory := &pieces{Memory: vm.now()}
 	w := &windows{vm: vm.At(memory), memory: memory, then: vm.reader(), t: t, ways: map[uint64]*way{}}
 	table := vm.Global + vm.Layout.Traces
-	if b := w.then.Bytes(table, tracesCount+4); b != nil { // the kernel has copied that
+	if b := w.then.Bytes(table, tracesCount+4); b != nil { // the kernel has copied that, and where the running trace is
 		memory.parts = append(memory.parts, piece{table, b})
+		entry := le64(b) + 8*uint64(t.number)
+		if one := w.then.Bytes(entry, 8); one != nil {
+			memory.parts = append(memory.parts, piece{entry, one})
+		}
 	}
 	memory.add(t.address, traceLinkType+4)
 	r := w.vm.reader()
