@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,9 +45,14 @@ var (
 // exits is the script command `exits CODE COMMAND…`. A busy machine can keep a case from
 // settling; moonlap says so, and its user measures again. So does this, at most twice:
 // then the code counts, and a case that has no figure has none. CODE "0|3" takes either.
+// What a run that is repeated has saved is taken back, as its user would remove it.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	takeBack := func() {}
+	if slices.Contains(args, "--save") {
+		takeBack = copied(ts, historyOf(ts))
 	}
 	for attempt := 1; ; attempt++ {
 		code := statusOf(ts, args[1:])
@@ -59,6 +66,42 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("exit code %d, not %s", code, args[0])
 		}
 		ts.Logf("disturbed, once more")
+		takeBack()
+	}
+}
+
+// historyOf is the folder in which a script's runs are saved; "" where it is on a server, from which nothing is taken back.
+func historyOf(ts *testscript.TestScript) string {
+	folder, isGit := strings.CutPrefix(ts.Getenv("MOONLAP_HISTORY"), "git:")
+	folder, _, _ = strings.Cut(folder, "#")
+	switch {
+	case folder == "":
+		return filepath.Join(ts.Getenv("XDG_DATA_HOME"), "moonlap")
+	case strings.Contains(folder, "://"):
+		return ""
+	case isGit || filepath.Ext(folder) == "":
+		return folder
+	}
+	return filepath.Dir(folder)
+}
+
+// copied copies a folder, and returns what brings it back as it was.
+func copied(ts *testscript.TestScript, folder string) func() {
+	if !filepath.IsAbs(folder) {
+		return func() {}
+	}
+	kept := filepath.Join(ts.Getenv("WORK"), ".kept")
+	ts.Check(os.RemoveAll(kept))
+	_, err := os.Stat(folder)
+	was := err == nil
+	if was {
+		ts.Check(os.CopyFS(kept, os.DirFS(folder)))
+	}
+	return func() {
+		ts.Check(os.RemoveAll(folder))
+		if was {
+			ts.Check(os.CopyFS(folder, os.DirFS(kept)))
+		}
 	}
 }
 
