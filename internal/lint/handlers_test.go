@@ -1,23 +1,15 @@
 package lint
 
 import (
-	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/moonlap/moonlap/internal/runtime"
 )
 
-const callHandlers = `daemon off; master_process off; error_log logs/error.log; pid logs/pid; events { }
-http {
-  access_log off; client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path c;
+const callHandlers = begins + `
   init_by_lua_block {
     local lines = {kong_handler = {}, apisix_plugin = {}}
     for name in pairs(lines) do package.loaded[name] = dofile(CASES .. name .. ".lua") end
@@ -50,14 +42,7 @@ http {
 // TestHandlers: what api-phase says of plugins of Kong's and APISIX's a real nginx does, which calls the methods of testdata/cases in
 // the phases that they have there.
 func TestHandlers(t *testing.T) {
-	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
-	if err != nil {
-		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	got := handlersCalled(t, found.Path, found.LuaModule)
+	got := handlersCalled(t)
 	for _, file := range []string{"kong_handler.lua", "apisix_plugin.lua"} {
 		text, err := os.ReadFile("testdata/cases/" + file)
 		if err != nil {
@@ -79,44 +64,19 @@ func TestHandlers(t *testing.T) {
 }
 
 // handlersCalled are the lines at which methods throw, or that they are well.
-func handlersCalled(t *testing.T, nginx, module string) string {
-	folder := t.TempDir()
+func handlersCalled(t *testing.T) string {
 	cases, err := filepath.Abs("testdata/cases")
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.Mkdir(filepath.Join(folder, "logs"), 0o755)
-	results, socket := filepath.Join(folder, "results"), filepath.Join(folder, "s")
-	conf := strings.NewReplacer("CASES", fmt.Sprintf("%q", cases+"/"), "RESULTS", results, "SOCKET", socket).Replace(callHandlers)
-	if module != "" {
-		conf = fmt.Sprintf("load_module %s;\nload_module %s;\n%s", filepath.Join(filepath.Dir(module), "ndk_http_module.so"), module, conf)
-	}
-	write(t, folder, map[string]string{"nginx.conf": conf})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, nginx, "-p", folder, "-c", filepath.Join(folder, "nginx.conf"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}}}
-	answered := false
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if !answered {
-			answer, err := client.Get("http://nginx/")
-			if answered = err == nil; answered {
-				answer.Body.Close()
-			}
-		}
-		text, _ := os.ReadFile(results)
-		if strings.Count(string(text), "\n") >= 10 { // the log phase comes last, behind the answer
-			return string(text)
+	nginx := try(t, strings.Replace(callHandlers, "CASES", fmt.Sprintf("%q", cases+"/"), 1))
+	for answered, end := false, time.Now().Add(30*time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		answered = answered || nginx.get("/") == nil
+		if results, _ := nginx.said(); strings.Count(results, "\n") >= 10 { // the log phase comes last, behind the answer
+			return results
 		}
 	}
-	log, _ := os.ReadFile(filepath.Join(folder, "logs", "error.log"))
-	text, _ := os.ReadFile(results)
-	t.Fatalf("not all methods were called: %s\n%s", text, log)
+	results, log := nginx.said()
+	t.Fatalf("not all methods were called: %s\n%s", results, log)
 	return ""
 }

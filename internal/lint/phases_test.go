@@ -64,14 +64,7 @@ end
 
 // TestPhases: rule.lua of api-phase says of each API in which phases nginx refuses it, and nginx does.
 func TestPhases(t *testing.T) {
-	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
-	if err != nil {
-		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	got := refused(t, found.Path, found.LuaModule)
+	got := refused(t)
 	var b strings.Builder
 	b.WriteString(refusedBegins)
 	for _, call := range probed {
@@ -113,6 +106,11 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// begins is what the configurations of trials begin with.
+const begins = `daemon off; master_process off; error_log FOLDER/log; pid FOLDER/pid; events { }
+http {
+  access_log off; client_body_temp_path FOLDER/b; proxy_temp_path FOLDER/p; fastcgi_temp_path FOLDER/f; uwsgi_temp_path FOLDER/u; scgi_temp_path FOLDER/c;`
+
 const refusedBegins = "local REFUSED = {\n"
 
 // wrapped joins words to lines of a length; all but the last end in a blank.
@@ -127,30 +125,76 @@ func wrapped(words []string, width int) (lines []string) {
 	return append(lines, strings.TrimSuffix(line, " "))
 }
 
-// refused asks an nginx that is thrown away which calls it refuses in which phases.
-func refused(t *testing.T, nginx, module string) map[string][]string {
+// A trial is an nginx that is thrown away: its Lua appends to the file results, and client asks it.
+type trial struct {
+	folder, results string
+	client          *http.Client
+}
+
+// try starts an nginx until the test ends. conf has FOLDER for its folder, RESULTS for the file and SOCKET for what it listens at.
+// Without nginx the test is skipped, unless MOONLAP_TEST_REQUIRE_ALL is set.
+func try(t *testing.T, conf string) trial {
+	found, err := runtime.Find(t.Context(), runtime.Nginx, runtime.Options{Path: os.Getenv("PATH")})
+	if err != nil {
+		if os.Getenv("MOONLAP_TEST_REQUIRE_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
 	folder := t.TempDir()
 	results, socket := filepath.Join(folder, "results"), filepath.Join(folder, "s")
 	os.Mkdir(filepath.Join(folder, "logs"), 0o755)
+	conf = strings.NewReplacer("FOLDER", folder, "RESULTS", results, "SOCKET", socket).Replace(conf)
+	if module := found.LuaModule; module != "" {
+		conf = fmt.Sprintf("load_module %s;\nload_module %s;\n%s", filepath.Join(filepath.Dir(module), "ndk_http_module.so"), module, conf)
+	}
+	write(t, folder, map[string]string{"nginx.conf": conf})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	cmd := exec.CommandContext(ctx, found.Path, "-p", folder, "-c", filepath.Join(folder, "nginx.conf"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); cmd.Wait() })
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return trial{folder, results, &http.Client{
+		Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// get asks for a path.
+func (n trial) get(path string) error {
+	resp, err := n.client.Get("http://nginx" + path)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err
+}
+
+// said is what its Lua has written, and its log.
+func (n trial) said() (results, log string) {
+	text, _ := os.ReadFile(n.results)
+	errors, _ := os.ReadFile(filepath.Join(n.folder, "log"))
+	return string(text), string(errors)
+}
+
+// refused asks nginx which calls it refuses in which phases.
+func refused(t *testing.T) map[string][]string {
 	var apis strings.Builder
 	for _, call := range probed {
 		name, _, _ := strings.Cut(call, "(")
 		fmt.Fprintf(&apis, "{%q, %q, %t}, ", name, call, slices.Contains(crashing, name))
 	}
-	var b strings.Builder
-	if module != "" {
-		fmt.Fprintf(&b, "load_module %s;\nload_module %s;\n", filepath.Join(filepath.Dir(module), "ndk_http_module.so"), module)
-	}
 	all := "for i = 1, #apis do probe(i, %q) end"
-	fmt.Fprintf(&b, `daemon off; master_process off; error_log %s/log; pid %s/pid; events { }
-http {
-  access_log off; client_body_temp_path %s/b; proxy_temp_path %s/p; fastcgi_temp_path %s/f; uwsgi_temp_path %s/u; scgi_temp_path %s/c;
+	nginx := try(t, fmt.Sprintf(begins+`
   init_by_lua_block { apis = {%s} %s
     %s }
   init_worker_by_lua_block { %s
     %s }
   upstream b { server 0.0.0.1; balancer_by_lua_block { probe(tonumber(ngx.var.arg_i), "balancer") } }
-  server { listen unix:%s;
+  server { listen unix:SOCKET;
     location /never { return 204; }
     location /set { set_by_lua_block $x { probe(tonumber(ngx.var.arg_i), "set") return 1 } return 204; }
     location /rewrite { rewrite_by_lua_block { probe(tonumber(ngx.var.arg_i), "rewrite") } content_by_lua_block { ngx.exit(204) } }
@@ -161,43 +205,21 @@ http {
     location /log { content_by_lua_block { ngx.say(1) } log_by_lua_block { probe(tonumber(ngx.var.arg_i), "log") } }
     location /balancer { proxy_pass http://b; }
   } }
-`, folder, folder, folder, folder, folder, folder, folder, apis.String(), strings.Replace(fmt.Sprintf(probe, "", "", results), "local api, code = \"\", \"\"\n", "", 1),
-		fmt.Sprintf(all, "init"), fmt.Sprintf(all, "init_worker"), `for i = 1, #apis do ngx.timer.at(0, function() probe(i, "timer") end) end`, socket)
-	conf := filepath.Join(folder, "nginx.conf")
-	if err := os.WriteFile(conf, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, nginx, "-p", folder, "-c", conf)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	get := func(path string) error {
-		resp, err := client.Get("http://nginx" + path)
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err
-	}
-	for end := time.Now().Add(8 * time.Second); get("/never") != nil; time.Sleep(20 * time.Millisecond) {
+`, apis.String(), strings.Replace(fmt.Sprintf(probe, "", "", "RESULTS"), "local api, code = \"\", \"\"\n", "", 1),
+		fmt.Sprintf(all, "init"), fmt.Sprintf(all, "init_worker"), `for i = 1, #apis do ngx.timer.at(0, function() probe(i, "timer") end) end`))
+	for end := time.Now().Add(8 * time.Second); nginx.get("/never") != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			log, _ := os.ReadFile(filepath.Join(folder, "log"))
-			tried, _ := os.ReadFile(results)
+			tried, log := nginx.said()
 			t.Fatalf("nginx does not start: %s\nthe last calls: %s", log, tried[max(0, len(tried)-200):])
 		}
 	}
 	for _, phase := range []string{"set", "rewrite", "access", "content", "header_filter", "body_filter", "log", "balancer"} {
 		for i := range probed {
-			get(fmt.Sprintf("/%s?i=%d", phase, i+1)) // some end the connection: that they were reached stands in the results
+			nginx.get(fmt.Sprintf("/%s?i=%d", phase, i+1)) // some end the connection: that they were reached stands in the results
 		}
 	}
 	time.Sleep(100 * time.Millisecond) // the log phase of the last request
-	text, err := os.ReadFile(results)
+	text, err := os.ReadFile(nginx.results)
 	if err != nil {
 		t.Fatal(err)
 	}

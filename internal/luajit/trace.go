@@ -166,7 +166,7 @@ func (vm *VM) bracketed(t *trace, known *traceMap, machine uint64, root inlined,
 	w := vm.windowsOf(t, known)
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.knowFunction(vm.reader(), root.function)
+	w.memory.Memory, w.then = vm.now(), vm.reader() // of this sample, where another one's has been kept
 	one, ok := w.at(machine, returns)
 	if one.before.pc == 0 || !w.sameRoot(one, root) {
 		return nil // a tail call may have put another function in its place

@@ -42,18 +42,6 @@ func (p *pieces) add(at uint64, size int) {
 	}
 }
 
-// knowFunction notes a function on the stack by another reader: the kernel has copied it.
-func (w *windows) knowFunction(r *process.Reader, function uint64) {
-	for _, part := range []piece{{function + objectType, make([]byte, 1)}, {function + functionID, make([]byte, 1)}, {function + functionPC, make([]byte, 8)}} {
-		if function == 0 || slices.ContainsFunc(w.memory.parts, func(one piece) bool { return one.at == part.at }) {
-			continue
-		}
-		if b := r.Bytes(part.at, len(part.bytes)); b != nil {
-			w.memory.parts = append(w.memory.parts, piece{part.at, b})
-		}
-	}
-}
-
 // ReadAt implements process.Memory.
 func (p *pieces) ReadAt(b []byte, address uint64) error {
 	for _, one := range p.parts {
@@ -70,7 +58,7 @@ func (p *pieces) ReadAt(b []byte, address uint64) error {
 	return err
 }
 
-// windows are those of one trace. They stand for how the trace is now.
+// windows are those of one trace, as it is now.
 type windows struct {
 	lock   sync.Mutex
 	vm     *VM // in the memory that was read at once
@@ -86,11 +74,8 @@ func (vm *VM) windowsOf(t *trace, known *traceMap) *windows {
 	if known != nil && !vm.Layout.KnownIR {
 		vm.maps.lock.Lock()
 		defer vm.maps.lock.Unlock()
-		if w := known.parts; w != nil {
-			w.lock.Lock()
-			defer w.lock.Unlock()
-			w.memory.Memory, w.then = vm.now(), vm.reader()
-			return w
+		if known.parts != nil {
+			return known.parts
 		}
 	}
 	memory := &pieces{Memory: vm.now()}
