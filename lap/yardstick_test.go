@@ -126,7 +126,7 @@ func TestWatchForgetsAWrongBest(t *testing.T) {
 	}
 }
 
-// TestWatchShare bounds what timings may cost: after each, so many times what it took passes before the next.
+// TestWatchShare bounds what timings may cost: after each, several times what it took passes before the next.
 func TestWatchShare(t *testing.T) {
 	if share := 1.0 / (1 + lap.WatchShare); share > 0.03 {
 		t.Errorf("timings may take %.3f of the time", share)

@@ -96,7 +96,7 @@ type position struct {
 	ahead   bool // the instruction is the next one to run
 }
 
-// positions are those that a snapshot may have, in the function that is so many calls deep. The snapshot of a comparison leads to where
+// positions are those that a snapshot may have, in the function at that depth of calls. The snapshot of a comparison leads to where
 // the trace has not gone.
 func (w way) positions(s snapshot, depth int) []position {
 	index := func(pc uint64) int { return w.index(pc + 4) }
@@ -113,7 +113,7 @@ func (w way) positions(s snapshot, depth int) []position {
 	return all
 }
 
-// between are the instructions that may run from one snapshot to the next in the function that is so many calls deep in both of them.
+// between are the instructions that may run from one snapshot to the next in the function at that depth of calls.
 func (w way) between(from window, depth int) []int {
 	starts, stops := w.positions(from.before, depth), w.positions(from.after, depth)
 	for _, p := range append(slices.Clone(starts), stops...) {

@@ -250,7 +250,7 @@ func (w *windows) sameRoot(one window, other inlined) bool {
 	return first == last && first != 0
 }
 
-// lines are the first and the last line of what runs in a window, in the function that is so many calls deep; last is 0 where they are one
+// lines are the first and the last line of what runs in a window, in the function at that depth of calls; last is 0 where they are one
 // line. Where that is not known, it is all of the function.
 func (w *windows) lines(one window, depth int, proto uint64, folds bool) (first, last int) {
 	r := w.vm.reader()

@@ -1,19 +1,12 @@
 -- A program on lit's coro-* libraries, run by script/test-uv-programs: what it prints must be the
 -- same under luv and under moonlap.uv.
 local uv = require "uv"
+local show = require "uv_show"
 local http = require "coro-http"
 local net = require "coro-net"
 local fs = require "coro-fs"
 local spawn = require "coro-spawn"
 local split = require "coro-split"
-
-local function show(...)
-    local words = { ... }
-    for i = 1, select("#", ...) do
-        words[i] = tostring(words[i])
-    end
-    print(table.concat(words, " "))
-end
 
 local function serve()
     local server = http.createServer("127.0.0.1", 0, function(head, body)

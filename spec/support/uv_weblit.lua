@@ -1,18 +1,11 @@
 -- A site on weblit, run by script/test-uv-programs: what it prints must be the same under luv and
 -- under moonlap.uv.
 local uv = require "uv"
+local show = require "uv_show"
 local request = require("coro-http").request
 local split = require "coro-split"
 local connect = require("coro-websocket").connect
 local fs = require "coro-fs"
-
-local function show(...)
-    local words = { ... }
-    for i = 1, select("#", ...) do
-        words[i] = tostring(words[i])
-    end
-    print(table.concat(words, " "))
-end
 
 -- A port that is free: weblit wants a number.
 local function free_port()
